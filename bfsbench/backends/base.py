@@ -1,0 +1,138 @@
+"""The device interface: all that a variant's host loop may ask of a GPU.
+
+Two implementations: :mod:`bfsbench.backends.cuda` (PyCUDA) and :mod:`bfsbench.backends.cpu` (the same ``.cu``
+files compiled as C++). Operations are issued in order on one stream and may be asynchronous; only
+``synchronize``, ``Buffer.download``, ``Signal.read`` and ``Event.milliseconds_since`` wait. Nothing here
+allocates or compiles once a search has been prepared.
+
+Kernel arguments are a Buffer or a Signal (a device pointer), a Python int (``int``), or a NumPy scalar of the
+kernel parameter's type (``np.int64`` for ``long long``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Argument = Any
+Define = int | str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the device can do, as read from it. Sizes in bytes."""
+
+    warp_size: int
+    max_threads_per_block: int
+    max_grid: int
+    num_multiprocessors: int
+    max_threads_per_multiprocessor: int
+    shared_memory_per_block: int
+    """Without asking."""
+    shared_memory_per_block_optin: int
+    """With ``shared`` of ``Kernel.bind`` above the former; the device interface does the asking."""
+    shared_memory_per_multiprocessor: int
+    memory: int
+
+
+class Buffer(Protocol):
+    """A one-dimensional array on the device."""
+
+    dtype: np.dtype[Any]
+    size: int
+
+    def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
+        """Set elements (4-byte or 1-byte dtypes) to a value, asynchronously."""
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        """Copy a host array of the same size and dtype in."""
+
+    def download(self) -> npt.NDArray[Any]:
+        """Wait, and copy the array to the host."""
+
+
+class Signal(Protocol):
+    """Some int32 words on the device that the host polls through pinned memory."""
+
+    def read(self, index: int = 0) -> int:
+        """Wait for all work issued so far and return the word ``index``."""
+
+    def fill(self, value: int) -> None:
+        """Set every word, asynchronously."""
+
+
+class Launch(Protocol):
+    """A kernel with everything bound but the number of blocks and the trailing int parameters."""
+
+    def __call__(self, blocks: int, *scalars: int) -> None:
+        """Launch asynchronously; ``scalars`` fill the kernel's last parameters, all of type ``int``."""
+
+
+class Kernel(Protocol):
+    """One ``__global__`` function of a module."""
+
+    def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> Launch:
+        """Fix the leading arguments, threads a block and dynamic shared memory (bytes).
+
+        ``scalars`` is how many ``int`` parameters the launch itself will be given.
+        Raises LaunchError if the device could never launch it so.
+        """
+
+    def resident_blocks(self, block: int, shared: int = 0) -> int:
+        """How many blocks of this configuration the whole device holds at once."""
+
+
+class Module(Protocol):
+    """A compiled ``.cu`` file."""
+
+    def kernel(self, name: str) -> Kernel: ...
+
+
+class Event(Protocol):
+    """A point in the device's stream."""
+
+    def record(self) -> None: ...
+
+    def milliseconds_since(self, earlier: Event) -> float:
+        """Wait for this event; the time from ``earlier`` to it in ms."""
+
+
+class Device(Protocol):
+    """One GPU, or one stand-in for it."""
+
+    backend: str
+    """``cuda`` or ``cpu``; goes into every row."""
+    limits: Limits
+
+    def describe(self) -> dict[str, str]:
+        """Provenance: ``gpu``, ``compute_capability``, ``driver``, ``cuda``; empty strings where meaningless."""
+
+    def telemetry(self) -> dict[str, str]:
+        """Clocks and throttle state now: ``sm_clock_mhz``, ``memory_clock_mhz``, ``throttle``, or empty strings."""
+
+    def module(self, source: Path, defines: Mapping[str, Define], *, child_kernels: bool = False) -> Module:
+        """Compile a ``.cu`` file with macros defined; the same request again returns the same module.
+
+        ``child_kernels`` is needed when kernels launch kernels. Raises ToolchainError with the first error.
+        """
+
+    def upload(self, array: npt.NDArray[Any]) -> Buffer:
+        """A new buffer with the contents of a host array. Raises DeviceOutOfMemoryError."""
+
+    def empty(self, size: int, dtype: npt.DTypeLike) -> Buffer:
+        """A new buffer of undefined contents (at least one element). Raises DeviceOutOfMemoryError."""
+
+    def signal(self, words: int = 1) -> Signal: ...
+
+    def event(self) -> Event: ...
+
+    def synchronize(self) -> None:
+        """Wait for everything. Raises KernelError if a kernel failed."""
+
+    def close(self) -> None:
+        """Free everything; the device cannot be used afterwards."""

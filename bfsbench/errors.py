@@ -1,0 +1,65 @@
+"""Errors that reach the user.
+
+Every failure a user can cause or meet is a subclass of :class:`BfsbenchError`; the command line prints its
+message as one line and exits with its ``exit_code``. Anything else is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class BfsbenchError(Exception):
+    """Base of all expected failures; the message is one line addressed to the user."""
+
+    exit_code = 1
+
+
+class UsageError(BfsbenchError):
+    """The request itself cannot be carried out: unknown name, value out of range, unwritable output."""
+
+    exit_code = 2
+
+
+class InputError(UsageError):
+    """A file is missing, unreadable, malformed, or does not contain what its publisher says."""
+
+
+class FetchError(BfsbenchError):
+    """A download failed for good."""
+
+
+class ToolchainError(UsageError):
+    """Something needed to build native code is missing; the message names the fix."""
+
+
+class DeviceError(BfsbenchError):
+    """A device refused or failed an operation. ``status`` is what a result row records."""
+
+    status = "error"
+
+
+class DeviceOutOfMemoryError(DeviceError):
+    """The device has no room for an array."""
+
+    status = "out of memory"
+
+
+class LaunchError(DeviceError):
+    """The device cannot launch the kernel in this configuration (block, grid, shared memory, residency)."""
+
+    status = "cannot launch"
+
+
+class KernelError(DeviceError):
+    """A kernel failed while it ran; the device context cannot be trusted afterwards."""
+
+    status = "crash"
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """An error for a misspelt name that suggests near misses."""
+    near = difflib.get_close_matches(name.lower(), sorted(known), n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"see 'bfsbench list {kind}s'"
+    return UsageError(f"unknown {kind} '{name}': {hint}")

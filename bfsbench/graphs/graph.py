@@ -1,0 +1,76 @@
+"""The two shapes a graph takes on the host: a list of edges as read or drawn, and the searchable arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int32]
+Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+
+Orientation = Literal["directed", "each_once", "both_ways"]
+"""How an edge list is to be read: arcs as they stand; undirected edges each listed once; undirected edges of
+which both arcs are listed."""
+
+Direction = Literal["directed", "symmetrised"]
+
+MAX_VERTICES = 2**31 - 1
+"""Vertex ids are int32 everywhere."""
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """Edges in file or drawing order.
+
+    sources, targets: int32[E], ids 0 .. num_vertices-1.
+    original_ids: int64[V], the publisher's id of every vertex, when ids were compacted or shifted.
+    """
+
+    sources: Ids
+    targets: Ids
+    num_vertices: int
+    orientation: Orientation = "directed"
+    original_ids: npt.NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph ready to be searched: CSR, CSC and COO, read-only and usually memory-mapped.
+
+    row_offsets: int32 or int64[V+1]; column_indices: int32[E], ascending within a row (CSR, out-neighbours).
+    column_offsets, row_indices: the same of the transposed graph (CSC, in-neighbours).
+    edge_sources: int32[E]; with column_indices as edge targets it is the COO form, in CSR order.
+    Offsets are int64 when E > 2**31 - 1. On a symmetrised graph CSC shares the arrays of CSR.
+    """
+
+    name: str
+    """Dataset name as the user gave it, without the direction."""
+    direction: Direction
+    row_offsets: Offsets
+    column_indices: Ids
+    column_offsets: Offsets
+    row_indices: Ids
+    edge_sources: Ids
+    checksum: str
+    """SHA-256 over the CSR arrays: equal graphs, equal checksums, wherever they came from."""
+    source_checksum: str = ""
+    """SHA-256 of the file it was read from, or of the generator's declaration."""
+    original_ids: npt.NDArray[np.int64] | None = None
+    statistics: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def full_name(self) -> str:
+        """Name with the direction, as every result row gives it."""
+        return f"{self.name}:{self.direction}"
+
+    @property
+    def num_vertices(self) -> int:
+        return len(self.row_offsets) - 1
+
+    @property
+    def num_edges(self) -> int:
+        """Arcs stored; an undirected edge counts twice."""
+        return len(self.column_indices)

@@ -1,0 +1,29 @@
+"""Where things are: kernels and catalogue shipped with the package, and the user's cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def _shipped(name: str) -> Path:
+    """A top-level file or folder of the source tree, which an installed package carries inside itself."""
+    installed = PACKAGE / name
+    return installed if installed.exists() else PACKAGE.parent / name
+
+
+CUDA_SRC = _shipped("cuda_src")
+CATALOGUE = _shipped("datasets.toml")
+BUNDLED = PACKAGE / "data"
+
+
+def cache_dir() -> Path:
+    """The folder for downloads, converted graphs and compiled code: ``BFSBENCH_CACHE`` or the system's cache."""
+    override = os.environ.get("BFSBENCH_CACHE")
+    if override:
+        return Path(override).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("bfsbench"))
