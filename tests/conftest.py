@@ -1,0 +1,25 @@
+"""Shared fixtures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of the tests' own, shared by all workers of one test run so that code is compiled once."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if worker else base) / "cache"
+    folder.mkdir(exist_ok=True)
+    before = os.environ.get("BFSBENCH_CACHE")
+    os.environ["BFSBENCH_CACHE"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["BFSBENCH_CACHE"]
+    else:
+        os.environ["BFSBENCH_CACHE"] = before
