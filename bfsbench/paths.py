@@ -20,7 +20,7 @@ BUNDLED = PACKAGE / "data"
 
 
 def cache_dir() -> Path:
-    """The folder for downloads, converted graphs and compiled code: ``BFSBENCH_CACHE`` or the system's cache."""
+    """Folder for downloads, converted graphs and compiled code: ``BFSBENCH_CACHE`` or the system's cache."""
     override = os.environ.get("BFSBENCH_CACHE")
     if override:
         return Path(override).expanduser()

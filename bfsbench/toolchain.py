@@ -23,7 +23,8 @@ from bfsbench.errors import ToolchainError
 from bfsbench.paths import cache_dir
 
 NO_COMPILER = (
-    "no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) or run 'pip install \"bfsbench[compiler]\"'"
+    "no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) "
+    "or run 'pip install \"bfsbench[compiler]\"'"
 )
 
 

@@ -110,10 +110,10 @@ class Device(Protocol):
     limits: Limits
 
     def describe(self) -> dict[str, str]:
-        """Provenance: ``gpu``, ``compute_capability``, ``driver``, ``cuda``; empty strings where meaningless."""
+        """Provenance: ``gpu``, ``compute_capability``, ``driver``, ``cuda``; empty where meaningless."""
 
     def telemetry(self) -> dict[str, str]:
-        """Clocks and throttle state now: ``sm_clock_mhz``, ``memory_clock_mhz``, ``throttle``, or empty strings."""
+        """State now: ``sm_clock_mhz``, ``memory_clock_mhz``, ``throttle``; empty where unknown."""
 
     def module(self, source: Path, defines: Mapping[str, Define], *, child_kernels: bool = False) -> Module:
         """Compile a ``.cu`` file with macros defined; the same request again returns the same module.

@@ -1,0 +1,38 @@
+"""A point: one configuration to measure. A sweep is a list of points; a row is a point that was run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KnobValue = int | float | str
+
+
+@dataclass(frozen=True)
+class Point:
+    """One (graph, source, variant, grid, block, knobs, backend).
+
+    ``grid`` caps the blocks of a launch; None is ``auto``: as many as the work needs. Host programs have
+    neither grid nor block (both None).
+    """
+
+    graph: str
+    """Full name, direction included: ``soc-Epinions1:directed``."""
+    source: int
+    variant: str
+    backend: str
+    grid: int | None
+    block: int | None
+    knobs: tuple[tuple[str, KnobValue], ...] = ()
+
+    def axes(self) -> dict[str, str]:
+        """The columns that identify a row, as they are written."""
+        host = self.backend == "host"
+        return {
+            "graph": self.graph,
+            "source": str(self.source),
+            "variant": self.variant,
+            "backend": self.backend,
+            "grid": "" if host else "auto" if self.grid is None else str(self.grid),
+            "block": "" if host else str(self.block),
+            "knobs": " ".join(f"{name}={value}" for name, value in self.knobs),
+        }

@@ -1,0 +1,194 @@
+"""The result file: a CSV with one row a point, appended and flushed as rows are made.
+
+Every row carries all that is needed to judge it: what was run, what came of it, all samples, and where it was
+taken. A process killed while writing leaves at most one unfinished last line, which resuming cuts off.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA_VERSION = 1
+
+AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
+"""Columns that identify a point (see Point.axes)."""
+
+OUTCOME = (
+    "status",  # "ok", or why there is no time: wrong, cannot launch, out of memory, timeout, crash, error
+    "reason",  # one line, empty when ok
+    "search_ms",  # minimum of the samples
+    "search_ms_median",
+    "search_ms_max",
+    "search_ms_samples",  # all of them, separated by ';', in the order taken
+    "wall_ms",  # minimum of the host's clock around the same
+    "wall_ms_samples",
+    "reset_ms",  # share of search_ms spent on per-search initialisation; minimum of as many samples
+    "prepare_ms",  # once per graph and configuration, outside search_ms: allocation, preprocessing
+    "depth",  # levels below the source
+    "reached",  # vertices
+    "edges_traversed",  # sum of out-degrees of reached vertices
+    "mteps",  # millions of edges traversed a second, from search_ms
+    "mteps_graph500",  # half of it where an undirected edge is stored both ways, as Graph500 counts
+)
+
+GRAPH = (
+    "num_vertices",
+    "num_edges",  # arcs stored
+    "graph_checksum",  # SHA-256 over the CSR arrays
+    "source_checksum",  # SHA-256 of the file, or of the generator's declaration
+)
+
+PROVENANCE = (
+    "gpu",
+    "compute_capability",
+    "driver",
+    "cuda",
+    "sm_clock_mhz",
+    "memory_clock_mhz",
+    "throttle",
+    "host",
+    "host_cpu",
+    "python",
+    "version",
+    "commit",  # with "+dirty" when the tree had changes
+    "schema",
+    "taken_at",  # UTC, ISO 8601
+)
+
+COLUMNS = (*AXES, *OUTCOME, *GRAPH, *PROVENANCE)
+
+NUMERIC = (
+    "source",
+    "search_ms",
+    "search_ms_median",
+    "search_ms_max",
+    "wall_ms",
+    "reset_ms",
+    "prepare_ms",
+    "depth",
+    "reached",
+    "edges_traversed",
+    "mteps",
+    "mteps_graph500",
+    "num_vertices",
+    "num_edges",
+    "block",
+    "sm_clock_mhz",
+    "memory_clock_mhz",
+)
+
+
+def axes_of(row: Mapping[str, str]) -> tuple[str, ...]:
+    """The identity of a row; equals ``tuple(point.axes().values())`` of its point."""
+    return tuple(row[name] for name in AXES)
+
+
+def _line(values: Iterable[str]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(values)
+    return text.getvalue().encode()
+
+
+class ResultWriter:
+    """Appends rows to a result file; each is on disk when ``append`` returns.
+
+    Raises UsageError when the file exists and ``resume`` is false, or cannot be written; InputError when it
+    exists and is no result file of this schema. ``rows`` are those already there.
+    """
+
+    def __init__(self, path: Path, *, resume: bool) -> None:
+        self.path = path
+        self.rows: list[dict[str, str]] = []
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            exists = path.exists() and path.stat().st_size > 0
+            if exists and not resume:
+                raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
+            if exists:
+                cut_unfinished_line(path)
+                self.rows = read_rows(path)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            if path.stat().st_size == 0:
+                self._write(_line(COLUMNS))
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Write one row. Raises UsageError when the disk is full."""
+        try:
+            self._write(_line(str(row.get(name, "")) for name in COLUMNS))
+        except OSError as error:
+            raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
+
+    def _write(self, line: bytes) -> None:
+        start = os.fstat(self._file).st_size
+        written = os.write(self._file, line)
+        if written != len(line):
+            os.ftruncate(self._file, start)
+            raise OSError("the disk is full")
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def cut_unfinished_line(path: Path) -> None:
+    """Remove what follows the last newline: the rest of a row whose writer was killed."""
+    data = path.read_bytes()
+    end = data.rfind(b"\n") + 1
+    if end != len(data):
+        with path.open("r+b") as file:
+            file.truncate(end)
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """All rows of a result file as text.
+
+    Raises InputError when the file cannot be read, has other columns, or has a row of another length.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            if header and tuple(header) != COLUMNS:
+                raise InputError(f"{path} is not a result file of schema {SCHEMA_VERSION}")
+            rows = []
+            for values in reader:
+                if len(values) != len(COLUMNS):
+                    where = f"{path}:{reader.line_num}"
+                    raise InputError(f"{where}: expected {len(COLUMNS)} columns, found {len(values)}")
+                rows.append(dict(zip(COLUMNS, values, strict=True)))
+            return rows
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+
+
+def read_results(paths: Iterable[Path | str]) -> pd.DataFrame:
+    """Rows of several result files in one table.
+
+    Columns as in ``COLUMNS``, with ``NUMERIC`` ones as float64 (NaN where empty) and the rest as text, plus
+    ``file``. Raises InputError as ``read_rows`` does, and when a numeric column holds anything else.
+    """
+    import pandas as pd
+
+    frames = []
+    for path in map(Path, paths):
+        frame = pd.DataFrame(read_rows(path), columns=list(COLUMNS))
+        for name in NUMERIC:
+            try:
+                frame[name] = pd.to_numeric(frame[name].where(frame[name] != "", None)).astype("float64")
+            except (ValueError, TypeError) as error:
+                raise InputError(f"{path}: column {name} is not numeric: {error}") from error
+        frame["file"] = str(path)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*COLUMNS, "file"])

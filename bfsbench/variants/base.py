@@ -1,0 +1,236 @@
+"""What a variant is: a declaration that people and programs read, and a host loop over the device interface.
+
+A variant's life, all driven by :mod:`bfsbench.bench.measure`: it is constructed for a graph and a launch
+shape, ``prepare`` compiles and allocates (untimed), then for every search ``reset`` and ``traverse`` run
+(timed), and ``levels`` brings the answer to the host.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bfsbench.bench.point import KnobValue
+from bfsbench.errors import UsageError
+from bfsbench.paths import CUDA_SRC
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from bfsbench.backends.base import Argument, Buffer, Device, Kernel
+    from bfsbench.graphs.graph import Graph
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A parameter of a variant beside grid and block, named as its paper names it."""
+
+    name: str
+    default: KnobValue
+    meaning: str
+    choices: tuple[KnobValue, ...] = ()
+    """The legal values; empty when minimum and maximum bound them instead."""
+    minimum: float | None = None
+    maximum: float | None = None
+    compile_time: bool = False
+    """Compiled into the kernel as a macro of the same name, rather than passed to it."""
+
+    @property
+    def option(self) -> str:
+        """The command line's spelling: ``W_SZ`` is ``--w-sz``."""
+        return "--" + self.name.lower().replace("_", "-")
+
+    @property
+    def legal(self) -> str:
+        """The legal values in words."""
+        if self.choices:
+            return ", ".join(map(str, self.choices))
+        return f"{self.minimum:g} .. {self.maximum:g}"
+
+    def check(self, value: str | KnobValue) -> KnobValue:
+        """The value in the knob's own type. Raises UsageError when it is none or out of range."""
+        kind = type(self.default)
+        try:
+            typed = kind(value)
+        except ValueError:
+            raise UsageError(f"knob {self.name}: '{value}' is not of type {kind.__name__}") from None
+        below = self.minimum is not None and not isinstance(typed, str) and typed < self.minimum
+        above = self.maximum is not None and not isinstance(typed, str) and typed > self.maximum
+        if below or above or (self.choices and typed not in self.choices):
+            raise UsageError(f"knob {self.name}: {value} is out of range ({self.legal})")
+        return typed
+
+
+class DeviceGraph:
+    """A graph's arrays on a device, each uploaded when first asked for and then kept."""
+
+    def __init__(self, device: Device, graph: Graph) -> None:
+        self._device = device
+        self._graph = graph
+
+    @cached_property
+    def row_offsets(self) -> Buffer:
+        return self._device.upload(self._graph.row_offsets)
+
+    @cached_property
+    def column_indices(self) -> Buffer:
+        return self._device.upload(self._graph.column_indices)
+
+    @cached_property
+    def edge_sources(self) -> Buffer:
+        return self._device.upload(self._graph.edge_sources)
+
+    @cached_property
+    def column_offsets(self) -> Buffer:
+        shared = self._graph.column_offsets is self._graph.row_offsets
+        return self.row_offsets if shared else self._device.upload(self._graph.column_offsets)
+
+    @cached_property
+    def row_indices(self) -> Buffer:
+        shared = self._graph.row_indices is self._graph.column_indices
+        return self.column_indices if shared else self._device.upload(self._graph.row_indices)
+
+
+class Variant(ABC):
+    """One breadth-first search algorithm. The class is its declaration, an instance a prepared search."""
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    summary: ClassVar[str]
+    """One line: what it does."""
+    origin: ClassVar[tuple[str, ...]]
+    """Paper and figure, each as ``Springer, Fig. 9``."""
+    layout: ClassVar[tuple[str, ...]]
+    """Which of CSR, CSC, COO it reads."""
+    frontier: ClassVar[str]
+    """How the frontier is represented."""
+    parallel_unit: ClassVar[str]
+    """What one thread, or group of threads, is given."""
+    work: ClassVar[str]
+    """Work complexity, with V, E and the depth D."""
+    knobs: ClassVar[tuple[Knob, ...]] = ()
+    host: ClassVar[bool] = False
+    """True for native CPU programs, which have no grid and block."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Everything that is done once for a graph, outside the timed search."""
+
+    @abstractmethod
+    def reset(self, source: int) -> None:
+        """Initialise what a search of its own needs: the first, timed, part of it."""
+
+    @abstractmethod
+    def traverse(self, source: int) -> None:
+        """Search from ``source``; on return all its work has been issued, not necessarily finished."""
+
+    @abstractmethod
+    def levels(self) -> npt.NDArray[np.int32]:
+        """Wait, and return int32[V]: the level of each vertex, -1 where unreached."""
+
+    @classmethod
+    def knob_values(cls, given: Mapping[str, str | KnobValue]) -> dict[str, KnobValue]:
+        """Values for all knobs, defaults included. Raises UsageError for a knob it does not have."""
+        known = {knob.name: knob for knob in cls.knobs}
+        for name in given:
+            if name not in known:
+                raise UsageError(f"variant {cls.name} has no knob {name}")
+        return {name: knob.check(given.get(name, knob.default)) for name, knob in known.items()}
+
+
+class HostVariant(Variant):
+    """A native program on this machine's CPU, the papers' CPU columns."""
+
+    host = True
+
+    def __init__(self, graph: Graph, knobs: Mapping[str, KnobValue]) -> None:
+        self.graph = graph
+        self.knob = knobs
+
+
+class KernelVariant(Variant):
+    """A search by CUDA kernels; ``cuda_src/<name>.cu`` holds them."""
+
+    child_kernels: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        device: Device,
+        graph: DeviceGraph,
+        host_graph: Graph,
+        grid: int | None,
+        block: int,
+        knobs: Mapping[str, KnobValue],
+    ) -> None:
+        self.device = device
+        self.graph = graph
+        self.num_vertices = host_graph.num_vertices
+        self.num_edges = host_graph.num_edges
+        self.wide_offsets = host_graph.row_offsets.dtype.itemsize == 8
+        self.grid = grid
+        self.block = block
+        self.knob = knobs
+        self.level_array: Buffer = device.empty(self.num_vertices, "int32")
+
+    def blocks(self, work: int) -> int:
+        """Blocks to launch for so many work items: one thread each, capped by the grid asked for."""
+        needed = max(1, -(-work // self.block))
+        return min(needed, self.grid or self.device.limits.max_grid, self.device.limits.max_grid)
+
+    def kernel(self, name: str) -> Kernel:
+        """A kernel of this variant's ``.cu`` file, compiled with its compile-time knobs."""
+        defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
+        defines["WIDE_OFFSETS"] = int(self.wide_offsets)
+        module = self.device.module(CUDA_SRC / f"{self.name}.cu", defines, child_kernels=self.child_kernels)
+        return module.kernel(name)
+
+    def reset(self, source: int) -> None:
+        self.level_array.fill(-1)
+        self.level_array.fill(0, start=source, count=1)
+
+    def levels(self) -> npt.NDArray[np.int32]:
+        return self.level_array.download()
+
+
+class LevelKernelVariant(KernelVariant):
+    """A search by one kernel a level until a level finds nothing: most of the papers' simpler designs.
+
+    The kernel's last two parameters are ``int *progress, int level``. A thread that changes anything writes
+    ``level + 1`` to ``*progress``; the host launches the next level while ``*progress`` moves. So nothing
+    needs to be reset between levels, and a level costs one launch and one four-byte copy to pinned memory.
+    """
+
+    @abstractmethod
+    def arguments(self) -> tuple[Argument, ...]:
+        """The kernel's parameters before ``progress``."""
+
+    @abstractmethod
+    def work_items(self) -> int:
+        """How many items the threads of one launch share out."""
+
+    def prepare(self) -> None:
+        self.progress = self.device.signal()
+        kernel = self.kernel(self.name)
+        self.expand = kernel.bind(*self.arguments(), self.progress, block=self.block, scalars=1)
+        self.num_blocks = self.blocks(self.work_items())
+
+    def reset(self, source: int) -> None:
+        super().reset(source)
+        self.progress.fill(0)
+
+    def traverse(self, source: int) -> None:
+        expand, progress, num_blocks = self.expand, self.progress, self.num_blocks
+        level = 0
+        while True:
+            expand(num_blocks, level)
+            level += 1
+            if progress.read() != level:
+                return
+
+
+def _macro(value: Any) -> int | str:
+    return value if isinstance(value, int) else str(value)
