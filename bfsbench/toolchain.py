@@ -80,11 +80,33 @@ def build_library(
             [*command, *map(str, sources), "-o", str(output)], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            raise ToolchainError(f"cannot compile {name}: {_first_error(done.stderr)}")
+            raise ToolchainError(f"cannot compile {name}: {first_error(done.stderr)}")
         output.replace(target)
     return target
 
 
-def _first_error(text: str) -> str:
+def first_error(text: str) -> str:
+    """The line of a compiler's output that says what went wrong first."""
     lines = [line for line in text.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no message")
+
+
+def find_nvcc() -> Path:
+    """NVIDIA's compiler: on the PATH, under ``CUDA_HOME`` or /usr/local/cuda, or from the PyPI wheels.
+
+    Raises ToolchainError when there is none.
+    """
+    on_path = shutil.which("nvcc")
+    if on_path:
+        return Path(on_path)
+    roots = [Path(os.environ.get(name, "")) for name in ("CUDA_HOME", "CUDA_ROOT") if os.environ.get(name)]
+    spec = importlib.util.find_spec("nvidia")
+    wheels = [Path(place) for place in spec.submodule_search_locations or ()] if spec else []
+    for root in (
+        *roots,
+        Path("/usr/local/cuda"),
+        *(found for place in wheels for found in place.glob("cu*")),
+    ):
+        if (root / "bin" / "nvcc").exists():
+            return root / "bin" / "nvcc"
+    raise ToolchainError("no nvcc found: install the CUDA toolkit, or run 'pip install \"bfsbench[nvcc]\"'")

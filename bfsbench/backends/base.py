@@ -62,8 +62,8 @@ class Signal(Protocol):
     def read(self, index: int = 0) -> int:
         """Wait for all work issued so far and return the word ``index``."""
 
-    def fill(self, value: int) -> None:
-        """Set every word, asynchronously."""
+    def fill(self, value: int, index: int | None = None) -> None:
+        """Set the word ``index``, or every word, asynchronously."""
 
 
 class Launch(Protocol):

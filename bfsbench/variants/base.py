@@ -169,8 +169,8 @@ class KernelVariant(Variant):
         self.device = device
         self.graph = graph
         self.num_vertices = host_graph.num_vertices
-        self.num_edges = host_graph.num_edges
-        self.wide_offsets = host_graph.row_offsets.dtype.itemsize == 8
+        self.num_edges = host_graph.row_offsets.dtype.type(host_graph.num_edges)
+        """Of the kernels' ``offset_t``."""
         self.grid = grid
         self.block = block
         self.knob = knobs
@@ -184,7 +184,7 @@ class KernelVariant(Variant):
     def kernel(self, name: str) -> Kernel:
         """A kernel of this variant's ``.cu`` file, compiled with its compile-time knobs."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
-        defines["WIDE_OFFSETS"] = int(self.wide_offsets)
+        defines["WIDE_OFFSETS"] = int(self.num_edges.itemsize == 8)
         module = self.device.module(CUDA_SRC / f"{self.name}.cu", defines, child_kernels=self.child_kernels)
         return module.kernel(name)
 

@@ -1,0 +1,321 @@
+"""The ``cuda`` backend: a GPU through PyCUDA.
+
+Importing this module needs PyCUDA; nothing else in the package does. All work goes to one stream. The context
+spins when it waits, because a level of a search is shorter than a thread's sleep and wake-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pycuda.driver as cuda
+from pycuda.compiler import DynamicSourceModule, SourceModule
+
+from bfsbench.backends.base import Argument, Define, Limits
+from bfsbench.backends.telemetry import Telemetry
+from bfsbench.errors import (
+    DeviceError,
+    DeviceOutOfMemoryError,
+    KernelError,
+    LaunchError,
+    ToolchainError,
+)
+from bfsbench.paths import CUDA_SRC, cache_dir
+from bfsbench.toolchain import find_nvcc, first_error
+
+LAUNCH_REFUSED = (
+    "invalid argument",
+    "invalid value",
+    "out of resources",
+    "too many resources",
+    "invalid configuration",
+)
+
+
+def _translate(error: Exception) -> DeviceError:
+    """PyCUDA's exceptions, told apart by the driver's message."""
+    text = str(error).splitlines()[0]
+    if isinstance(error, cuda.MemoryError):
+        return DeviceOutOfMemoryError(text)
+    if any(words in text.lower() for words in LAUNCH_REFUSED):
+        return LaunchError(text)
+    return KernelError(text)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except cuda.Error as error:
+        raise _translate(error) from error
+
+
+def _packed(argument: Argument) -> tuple[str, Any]:
+    """Format letter and value of a kernel argument, as PyCUDA's prepared calls take them."""
+    if isinstance(argument, CudaBuffer | CudaSignal):
+        return "P", argument.pointer
+    if isinstance(argument, np.generic):
+        return argument.dtype.char, argument
+    return "i", argument
+
+
+class CudaBuffer:
+    """Device memory of its own; see backends.base.Buffer."""
+
+    def __init__(self, size: int, dtype: npt.DTypeLike, stream: cuda.Stream) -> None:
+        self.dtype = np.dtype(dtype)
+        self.size = size
+        self._stream = stream
+        with _translated():
+            self._memory = cuda.mem_alloc(max(1, size) * self.dtype.itemsize)
+        self.pointer = int(self._memory)
+
+    def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
+        count = self.size - start if count is None else count
+        if count == 0:
+            return
+        at = self.pointer + start * self.dtype.itemsize
+        if self.dtype.itemsize == 4:
+            cuda.memset_d32_async(at, value & 0xFFFFFFFF, count, self._stream)
+        elif self.dtype.itemsize == 1:
+            cuda.memset_d8_async(at, value & 0xFF, count, self._stream)
+        else:
+            raise DeviceError(f"cannot fill elements of {self.dtype.itemsize} bytes")
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        with _translated():
+            cuda.memcpy_htod(self.pointer, np.ascontiguousarray(array, self.dtype))
+
+    def download(self) -> npt.NDArray[Any]:
+        array = np.empty(self.size, self.dtype)
+        with _translated():
+            self._stream.synchronize()
+            if self.size:
+                cuda.memcpy_dtoh(array, self.pointer)
+        return array
+
+
+class CudaSignal:
+    """Words in device memory with a mirror in pinned host memory; see backends.base.Signal."""
+
+    def __init__(self, words: int, stream: cuda.Stream) -> None:
+        self._words = CudaBuffer(words, "int32", stream)
+        self._mirror = cuda.pagelocked_empty(words, np.int32)
+        self._stream = stream
+        self.pointer = self._words.pointer
+
+    def read(self, index: int = 0) -> int:
+        try:
+            cuda.memcpy_dtoh_async(self._mirror, self.pointer, self._stream)
+            self._stream.synchronize()
+        except cuda.Error as error:
+            raise _translate(error) from error
+        return int(self._mirror[index])
+
+    def fill(self, value: int, index: int | None = None) -> None:
+        self._words.fill(value, index or 0, None if index is None else 1)
+
+
+class CudaLaunch:
+    """A prepared asynchronous call; see backends.base.Launch."""
+
+    def __init__(
+        self, function: Any, block: int, shared: int, arguments: list[Any], stream: cuda.Stream
+    ) -> None:
+        self._call = function.prepared_async_call
+        self._block = (block, 1, 1)
+        self._shared = shared
+        self._arguments = arguments
+        self._stream = stream
+
+    def __call__(self, blocks: int, *scalars: int) -> None:
+        try:
+            self._call(
+                (blocks, 1), self._block, self._stream, *self._arguments, *scalars, shared_size=self._shared
+            )
+        except cuda.Error as error:
+            raise _translate(error) from error
+
+
+class CudaKernel:
+    """One function of a module; see backends.base.Kernel."""
+
+    def __init__(self, module: Any, name: str, device: CudaDevice) -> None:
+        self._module = module
+        self._name = name
+        self._device = device
+
+    def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> CudaLaunch:
+        # Each call looks the function up again: PyCUDA keeps argument formats on the function object.
+        function = self._configured(block, shared)
+        packed = [_packed(argument) for argument in arguments]
+        function.prepare("".join(letter for letter, _ in packed) + "i" * scalars)
+        return CudaLaunch(function, block, shared, [value for _, value in packed], self._device.stream)
+
+    def resident_blocks(self, block: int, shared: int = 0) -> int:
+        function = self._configured(block, shared)
+        return _occupancy(function, block, shared) * self._device.limits.num_multiprocessors
+
+    def _configured(self, block: int, shared: int) -> Any:
+        with _translated():
+            function = self._module.get_function(self._name)
+        limits = self._device.limits
+        if block > function.max_threads_per_block:
+            raise LaunchError(
+                f"{self._name}: {block} threads a block, but its {function.num_regs} registers a thread "
+                f"allow {function.max_threads_per_block}"
+            )
+        if function.shared_size_bytes + shared > limits.shared_memory_per_block_optin:
+            raise LaunchError(
+                f"{self._name}: {function.shared_size_bytes + shared} bytes of shared memory a block, "
+                f"but the device has {limits.shared_memory_per_block_optin}"
+            )
+        if shared > limits.shared_memory_per_block - function.shared_size_bytes:
+            function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+        return function
+
+
+class CudaModule:
+    """A compiled ``.cu`` file; see backends.base.Module."""
+
+    def __init__(self, module: Any, device: CudaDevice) -> None:
+        self._module = module
+        self._device = device
+
+    def kernel(self, name: str) -> CudaKernel:
+        return CudaKernel(self._module, name, self._device)
+
+
+class CudaEvent:
+    """A CUDA event; see backends.base.Event."""
+
+    def __init__(self, stream: cuda.Stream) -> None:
+        self._event = cuda.Event()
+        self._stream = stream
+
+    def record(self) -> None:
+        self._event.record(self._stream)
+
+    def milliseconds_since(self, earlier: CudaEvent) -> float:
+        with _translated():
+            self._event.synchronize()
+            return float(self._event.time_since(earlier._event))
+
+
+class CudaDevice:
+    """The first visible GPU; see backends.base.Device. Raises DeviceError when there is none."""
+
+    backend = "cuda"
+
+    def __init__(self) -> None:
+        with _translated():
+            cuda.init()
+            if cuda.Device.count() == 0:
+                raise DeviceError("no CUDA device is visible")
+            self._device = cuda.Device(0)
+            self._context = self._device.make_context(cuda.ctx_flags.SCHED_SPIN)
+        self.stream = cuda.Stream()
+        self.limits = self._read_limits()
+        self._modules: dict[tuple[Path, tuple[tuple[str, Define], ...]], CudaModule] = {}
+        self._telemetry = Telemetry(self._device.pci_bus_id())
+
+    def _read_limits(self) -> Limits:
+        get, of = self._device.get_attribute, cuda.device_attribute
+        return Limits(
+            warp_size=get(of.WARP_SIZE),
+            max_threads_per_block=get(of.MAX_THREADS_PER_BLOCK),
+            max_grid=get(of.MAX_GRID_DIM_X),
+            num_multiprocessors=get(of.MULTIPROCESSOR_COUNT),
+            max_threads_per_multiprocessor=get(of.MAX_THREADS_PER_MULTIPROCESSOR),
+            shared_memory_per_block=get(of.MAX_SHARED_MEMORY_PER_BLOCK),
+            shared_memory_per_block_optin=get(of.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+            shared_memory_per_multiprocessor=get(of.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+            memory=self._device.total_memory(),
+        )
+
+    def describe(self) -> dict[str, str]:
+        driver, toolkit = cuda.get_driver_version(), cuda.get_version()
+        return {
+            "gpu": self._device.name(),
+            "compute_capability": "{}.{}".format(*self._device.compute_capability()),
+            "driver": self._telemetry.driver or f"{driver // 1000}.{driver % 1000 // 10}",
+            "cuda": ".".join(map(str, toolkit[:2])),
+        }
+
+    def telemetry(self) -> dict[str, str]:
+        return self._telemetry.read()
+
+    def module(
+        self, source: Path, defines: Mapping[str, Define], *, child_kernels: bool = False
+    ) -> CudaModule:
+        key = (source, tuple(sorted(defines.items())))
+        if key not in self._modules:
+            options = ["-std=c++17", "-O3", "-lineinfo", *(f"-D{name}={value}" for name, value in key[1])]
+            self._modules[key] = CudaModule(_compile(source, options, child_kernels), self)
+        return self._modules[key]
+
+    def upload(self, array: npt.NDArray[Any]) -> CudaBuffer:
+        buffer = CudaBuffer(array.size, array.dtype, self.stream)
+        if array.size:
+            buffer.upload(array)
+        return buffer
+
+    def empty(self, size: int, dtype: npt.DTypeLike) -> CudaBuffer:
+        return CudaBuffer(size, dtype, self.stream)
+
+    def signal(self, words: int = 1) -> CudaSignal:
+        return CudaSignal(words, self.stream)
+
+    def event(self) -> CudaEvent:
+        return CudaEvent(self.stream)
+
+    def synchronize(self) -> None:
+        with _translated():
+            self.stream.synchronize()
+
+    def close(self) -> None:
+        self._modules.clear()
+        self._context.pop()
+        self._context.detach()
+
+
+def _compile(source: Path, options: list[str], child_kernels: bool) -> Any:
+    cache = cache_dir() / "pycuda"
+    cache.mkdir(parents=True, exist_ok=True)
+    nvcc = find_nvcc()
+    common: dict[str, Any] = {
+        "nvcc": str(nvcc),
+        "options": options,
+        "no_extern_c": True,
+        "include_dirs": [str(CUDA_SRC)],
+        "cache_dir": str(cache),
+    }
+    if child_kernels:
+        common["cuda_libdir"] = str(nvcc.resolve().parent.parent / "lib64")
+    text = f'#line 1 "{source}"\n{source.read_text()}'
+    try:
+        return (DynamicSourceModule if child_kernels else SourceModule)(text, **common)
+    except cuda.CompileError as error:
+        raise ToolchainError(f"cannot compile {source.name}: {first_error(str(error.stderr))}") from error
+
+
+def _occupancy(function: Any, block: int, shared: int) -> int:
+    """Blocks of a function that one multiprocessor holds, by threads, registers and shared memory.
+
+    PyCUDA does not wrap the driver's own calculation; this is NVIDIA's documented one for compute capability
+    5.0 and later: registers are given out to warps in units of 256 from four equal parts of the register file.
+    """
+    get, of = cuda.Context.get_device().get_attribute, cuda.device_attribute
+    warps = -(-block // 32)
+    registers_per_warp = max(256, -(-function.num_regs * 32 // 256) * 256)
+    warps_by_registers = get(of.MAX_REGISTERS_PER_MULTIPROCESSOR) // 4 // registers_per_warp * 4
+    reserved = 1024 if cuda.Context.get_device().compute_capability() >= (8, 0) else 0
+    shared_per_block = -(-(function.shared_size_bytes + shared + reserved) // 128) * 128
+    by_shared = get(of.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) // shared_per_block if shared_per_block else 32
+    by_threads = get(of.MAX_THREADS_PER_MULTIPROCESSOR) // (warps * 32)
+    return min(32, by_threads, warps_by_registers // warps, by_shared)

@@ -1,0 +1,42 @@
+// cpu_queue: sequential breadth-first search with a FIFO queue (Springer, Algorithm 1).
+//
+// The queue is an array that holds every reached vertex once, in the order of discovery: its tail never passes
+// num_vertices, so it needs no bounds and no wrapping.
+#include <cstdint>
+
+namespace {
+
+template <class Offset>
+void search(const Offset *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
+            int32_t *queue) {
+    int32_t head = 0, tail = 0;
+    levels[source] = 0;
+    queue[tail++] = source;
+    while (head < tail) {
+        const int32_t v = queue[head++];
+        const int32_t next = levels[v] + 1;
+        for (Offset e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
+            const int32_t neighbour = column_indices[e];
+            if (levels[neighbour] < 0) {
+                levels[neighbour] = next;
+                queue[tail++] = neighbour;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+// levels: int32[V], all -1 on entry; queue: int32[V], scratch.
+void cpu_queue_32(const int32_t *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
+                  int32_t *queue) {
+    search(row_offsets, column_indices, source, levels, queue);
+}
+
+void cpu_queue_64(const int64_t *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
+                  int32_t *queue) {
+    search(row_offsets, column_indices, source, levels, queue);
+}
+}

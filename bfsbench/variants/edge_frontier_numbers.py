@@ -1,0 +1,33 @@
+"""Edge-centric search over the COO arrays."""
+
+from __future__ import annotations
+
+from bfsbench.backends.base import Argument
+from bfsbench.variants.base import LevelKernelVariant
+
+
+class EdgeFrontierNumbers(LevelKernelVariant):
+    """Springer's edge-centric kernel with an iteration counter, which is PMPP's edge-centric kernel.
+
+    The edges are in CSR order, so that neighbouring threads read one tail's level and neighbouring heads.
+    """
+
+    name = "edge_frontier_numbers"
+    aliases = ("edge", "jia")
+    summary = "every edge whose tail is at the current level gives its head the next"
+    origin = (
+        "Springer, Fig. 17",
+        "PMPP ch. 15, Fig. 15.10",
+        "BFS-4K, 'Edge Parall.'",
+        "CSE 6230, naive GPU",
+    )
+    layout = ("COO",)
+    frontier = "level array"
+    parallel_unit = "a thread per edge"
+    work = "O(DE)"
+
+    def arguments(self) -> tuple[Argument, ...]:
+        return (self.graph.edge_sources, self.graph.column_indices, self.num_edges, self.level_array)
+
+    def work_items(self) -> int:
+        return int(self.num_edges)

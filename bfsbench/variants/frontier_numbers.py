@@ -1,0 +1,25 @@
+"""Vertex-centric push with the level array as frontier."""
+
+from __future__ import annotations
+
+from bfsbench.backends.base import Argument
+from bfsbench.variants.base import LevelKernelVariant
+
+
+class FrontierNumbers(LevelKernelVariant):
+    """Springer's frontier with an iteration counter, which is PMPP's vertex-centric push kernel."""
+
+    name = "frontier_numbers"
+    aliases = ("push",)
+    summary = "a vertex is in the frontier if its level equals the iteration"
+    origin = ("Springer, Fig. 11", "PMPP ch. 15, Fig. 15.6")
+    layout = ("CSR",)
+    frontier = "level array"
+    parallel_unit = "a thread per vertex"
+    work = "O(DV + E)"
+
+    def arguments(self) -> tuple[Argument, ...]:
+        return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)
+
+    def work_items(self) -> int:
+        return self.num_vertices

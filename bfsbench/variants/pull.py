@@ -1,0 +1,25 @@
+"""Vertex-centric bottom-up search over the CSC arrays."""
+
+from __future__ import annotations
+
+from bfsbench.backends.base import Argument
+from bfsbench.variants.base import LevelKernelVariant
+
+
+class Pull(LevelKernelVariant):
+    """PMPP's vertex-centric pull kernel."""
+
+    name = "pull"
+    aliases = ("bottom_up",)
+    summary = "an unreached vertex looks for a parent and stops at the first"
+    origin = ("PMPP ch. 15, Fig. 15.8",)
+    layout = ("CSC",)
+    frontier = "level array"
+    parallel_unit = "a thread per vertex"
+    work = "O(D(V + E))"
+
+    def arguments(self) -> tuple[Argument, ...]:
+        return (self.graph.column_offsets, self.graph.row_indices, self.num_vertices, self.level_array)
+
+    def work_items(self) -> int:
+        return self.num_vertices

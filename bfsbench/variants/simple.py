@@ -1,0 +1,25 @@
+"""Unoptimised vertex-centric search without a frontier."""
+
+from __future__ import annotations
+
+from bfsbench.backends.base import Argument
+from bfsbench.variants.base import LevelKernelVariant
+
+
+class Simple(LevelKernelVariant):
+    """Springer's Algorithm 2. The paper's ``v_adj_length`` is the difference of two row offsets here."""
+
+    name = "simple"
+    aliases = ("unoptimized",)
+    summary = "every vertex relaxes its neighbours until nothing changes"
+    origin = ("Springer, Alg. 2 and Fig. 9",)
+    layout = ("CSR",)
+    frontier = "none"
+    parallel_unit = "a thread per vertex"
+    work = "O(D(V + E))"
+
+    def arguments(self) -> tuple[Argument, ...]:
+        return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)
+
+    def work_items(self) -> int:
+        return self.num_vertices

@@ -1,0 +1,28 @@
+"""Virtual warps: several threads share a vertex."""
+
+from __future__ import annotations
+
+from bfsbench.backends.base import Argument
+from bfsbench.variants.base import Knob, LevelKernelVariant
+
+
+class VirtualWarp(LevelKernelVariant):
+    """Springer's virtual warp-centric kernel, after Hong et al. 2011."""
+
+    name = "virtual_warp"
+    aliases = ("hong",)
+    summary = "W_SZ threads walk the neighbours of a vertex side by side"
+    origin = ("Springer, section 3.5 and Fig. 13", "BFS-4K, 'Static Virtual Warp'")
+    layout = ("CSR",)
+    frontier = "level array"
+    parallel_unit = "a virtual warp per vertex"
+    work = "O(DV + E)"
+    knobs = (
+        Knob("W_SZ", 16, "threads that share a vertex", choices=(1, 2, 4, 8, 16, 32), compile_time=True),
+    )
+
+    def arguments(self) -> tuple[Argument, ...]:
+        return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)
+
+    def work_items(self) -> int:
+        return self.num_vertices

@@ -1,0 +1,67 @@
+// frontier_queue: two-level frontier queue (Springer, section 3.6 and Fig. 14).
+//
+// A block collects the vertices it discovers in a queue in shared memory, with atomics there, and appends that
+// queue to the global one at the end of every round of its outer loop, with a single global atomic. The next
+// level takes its vertices from the global queue.
+//
+// Races. Two threads may both find a neighbour unreached. Both write the same level, and the vertex stands
+// twice in the next queue; both copies are then expanded, which costs time and can duplicate further vertices.
+//
+// Capacities. A full block queue sends what it cannot hold straight to the global queue. Duplicates can make
+// the global queue outgrow the V entries it has: what does not fit is dropped there but counted, and the host,
+// seeing a count above the capacity, has the queue rebuilt from the level array, each vertex once.
+#include "graph.cuh"
+
+// Append to the global queue of the next level. Entries past its capacity are counted, not stored.
+__device__ __forceinline__ void store(int *queue, int capacity, int position, int vertex) {
+    if (position < capacity) queue[position] = vertex;
+}
+
+// Expand one level. sizes[] holds the lengths of the queues of levels modulo 3: this level's is read, the next
+// one's is grown, and the one after is cleared for its turn, so that the host never has to.
+extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offsets,
+                                          const int *__restrict__ column_indices, int *levels, int capacity,
+                                          int block_queue_size, const int *__restrict__ input_queue,
+                                          int *output_queue, int *sizes, int level) {
+    extern __shared__ int block_queue[];
+    __shared__ int discovered;     // by this block in this round; may exceed block_queue_size
+    __shared__ int global_offset;  // where the block queue goes in the global one
+
+    const unsigned input_size = sizes[level % 3];
+    int *output_size = &sizes[(level + 1) % 3];
+    if (global_thread() == 0) sizes[(level + 2) % 3] = 0;
+    if (threadIdx.x == 0) discovered = 0;
+    __syncthreads();
+
+    // The bound depends on the block alone, so that all its threads meet at the barriers.
+    for (unsigned base = blockIdx.x * blockDim.x; base < input_size; base += grid_threads()) {
+        if (base + threadIdx.x < input_size) {
+            int v = input_queue[base + threadIdx.x];
+            for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
+                int neighbour = column_indices[e];
+                if (levels[neighbour] != UNREACHED) continue;
+                levels[neighbour] = level + 1;
+                int position = atomicAdd(&discovered, 1);
+                if (position < block_queue_size)
+                    block_queue[position] = neighbour;
+                else
+                    store(output_queue, capacity, atomicAdd(output_size, 1), neighbour);
+            }
+        }
+        __syncthreads();
+        const int queued = min(discovered, block_queue_size);
+        if (threadIdx.x == 0) global_offset = atomicAdd(output_size, queued);
+        __syncthreads();
+        if (threadIdx.x == 0) discovered = 0;
+        for (int i = threadIdx.x; i < queued; i += blockDim.x)
+            store(output_queue, capacity, global_offset + i, block_queue[i]);
+        __syncthreads();
+    }
+}
+
+// Rebuild the queue of a level from the level array after it overflowed. The host has set sizes[slot] to 0.
+extern "C" __global__ void rebuild_queue(const int *__restrict__ levels, int num_vertices, int *queue, int *sizes,
+                                         int slot, int level) {
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads())
+        if (levels[v] == level) queue[atomicAdd(&sizes[slot], 1)] = v;
+}

@@ -1,0 +1,23 @@
+// pull: vertex-centric bottom-up search (PMPP, Fig. 15.8).
+//
+// A vertex that is not yet reached looks among its in-neighbours (CSC) for one at the current level and stops
+// at the first. Only the vertex's own thread writes its level, so nothing is contended; the work is high while
+// most vertices are unreached and low when few are.
+//
+// Races. A thread may read the level of an in-neighbour while that neighbour's thread changes it from
+// UNREACHED to level + 1; neither equals level, so the outcome is the same.
+#include "graph.cuh"
+
+extern "C" __global__ void pull(const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,
+                                int num_vertices, int *levels, int *progress, int level) {
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        if (levels[v] != UNREACHED) continue;
+        for (offset_t e = column_offsets[v]; e < column_offsets[v + 1]; ++e) {
+            if (levels[row_indices[e]] == level) {
+                levels[v] = level + 1;
+                *progress = level + 1;
+                break;
+            }
+        }
+    }
+}

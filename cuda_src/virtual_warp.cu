@@ -1,0 +1,30 @@
+// virtual_warp: W_SZ neighbouring threads share a vertex (Springer, section 3.5 and Fig. 13; Hong et al. 2011).
+//
+// A virtual warp is given as many consecutive vertices as it has threads and takes them one after the other.
+// Whether a vertex is in the frontier is decided by all its threads alike (the SISD phase); then they walk its
+// neighbours side by side (the SIMD phase), W_SZ consecutive entries of the adjacency list at a time. Idle
+// threads within a warp fall from the spread of degrees to its W_SZ-th part, and the list is read coalesced.
+// W_SZ = 1 is frontier_numbers.
+//
+// Races. As in frontier_numbers. Threads of one virtual warp may see different values for the vertex they
+// share only while its level changes from UNREACHED to level + 1; neither equals level.
+#include "graph.cuh"
+
+extern "C" __global__ void virtual_warp(const offset_t *__restrict__ row_offsets,
+                                        const int *__restrict__ column_indices, int num_vertices, int *levels,
+                                        int *progress, int level) {
+    for (unsigned item = global_thread(); item < (num_vertices + W_SZ - 1) / W_SZ * W_SZ; item += grid_threads()) {
+        unsigned first = item / W_SZ * W_SZ;
+        int lane = item % W_SZ;
+        for (unsigned v = first; v < first + W_SZ && v < num_vertices; ++v) {
+            if (levels[v] != level) continue;
+            for (offset_t e = row_offsets[v] + lane; e < row_offsets[v + 1]; e += W_SZ) {
+                int neighbour = column_indices[e];
+                if (levels[neighbour] == UNREACHED) {
+                    levels[neighbour] = level + 1;
+                    *progress = level + 1;
+                }
+            }
+        }
+    }
+}
