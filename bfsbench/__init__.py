@@ -1,3 +1,36 @@
-"""bfsbench: published CUDA breadth-first searches, re-implemented, swept, verified and timed in one place."""
+"""bfsbench: published CUDA breadth-first searches, re-implemented, swept, verified and timed in one place.
+
+The words of the command line work in Python as well::
+
+    import bfsbench
+
+    graph = bfsbench.load("soc-Epinions1:symmetrised")
+    graph = bfsbench.generate("kronecker", scale=12, seed=1)
+    list(bfsbench.variants())
+    result = bfsbench.search(graph, "frontier_queue", source=0, block=128)
+    rows = bfsbench.read_results("results/run.csv")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bfsbench.api import SearchResult as SearchResult
+    from bfsbench.api import generate as generate
+    from bfsbench.api import load as load
+    from bfsbench.api import read_results as read_results
+    from bfsbench.api import search as search
+    from bfsbench.api import variants as variants
 
 __version__ = "0.1.0"
+__all__ = ["SearchResult", "generate", "load", "read_results", "search", "variants"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public functions when they are first asked for, to keep the command line quick."""
+    if name in __all__:
+        from bfsbench import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'bfsbench' has no attribute '{name}'")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pycuda.driver as cuda
 from pycuda.compiler import DynamicSourceModule, SourceModule
 
-from bfsbench.backends.base import Argument, Define, Limits
+from bfsbench.backends.base import Argument, Define, Event, Limits
 from bfsbench.backends.telemetry import Telemetry
 from bfsbench.errors import (
     DeviceError,
@@ -201,7 +201,9 @@ class CudaEvent:
     def record(self) -> None:
         self._event.record(self._stream)
 
-    def milliseconds_since(self, earlier: CudaEvent) -> float:
+    def milliseconds_since(self, earlier: Event) -> float:
+        if not isinstance(earlier, CudaEvent):
+            raise TypeError("both events must be CUDA events")
         with _translated():
             self._event.synchronize()
             return float(self._event.time_since(earlier._event))
@@ -307,8 +309,8 @@ def _compile(source: Path, options: list[str], child_kernels: bool) -> Any:
 def _occupancy(function: Any, block: int, shared: int) -> int:
     """Blocks of a function that one multiprocessor holds, by threads, registers and shared memory.
 
-    PyCUDA does not wrap the driver's own calculation; this is NVIDIA's documented one for compute capability
-    5.0 and later: registers are given out to warps in units of 256 from four equal parts of the register file.
+    PyCUDA does not wrap the driver's own calculation; this is NVIDIA's documented one for compute
+    capability 5.0 and later: registers are given to warps by 256 from four equal parts of the register file.
     """
     get, of = cuda.Context.get_device().get_attribute, cuda.device_attribute
     warps = -(-block // 32)

@@ -7,6 +7,7 @@ taken. A process killed while writing leaves at most one unfinished last line, w
 from __future__ import annotations
 
 import csv
+import fcntl
 import io
 import os
 from collections.abc import Iterable, Mapping
@@ -102,26 +103,32 @@ def _line(values: Iterable[str]) -> bytes:
 class ResultWriter:
     """Appends rows to a result file; each is on disk when ``append`` returns.
 
-    Raises UsageError when the file exists and ``resume`` is false, or cannot be written; InputError when it
-    exists and is no result file of this schema. ``rows`` are those already there.
+    ``rows`` are those already there. Raises UsageError when there are some and ``resume`` is false, when the
+    file cannot be written or another run writes it; InputError when it is no result file of this schema.
     """
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         self.path = path
-        self.rows: list[dict[str, str]] = []
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            exists = path.exists() and path.stat().st_size > 0
-            if exists and not resume:
-                raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
-            if exists:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._lock()
+            if resume:
                 cut_unfinished_line(path)
-                self.rows = read_rows(path)
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            if path.stat().st_size == 0:
+            self.rows = read_rows(path)
+            if self.rows and not resume:
+                raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
+            if os.fstat(self._file).st_size == 0:
                 self._write(_line(COLUMNS))
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+
+    def _lock(self) -> None:
+        """Keep a second sweep off the file; the system lets go when this process ends, however it ends."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{self.path} is being written by another run") from None
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Write one row. Raises UsageError when the disk is full."""

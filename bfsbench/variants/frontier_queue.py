@@ -9,9 +9,9 @@ class FrontierQueue(KernelVariant):
     """Springer's hierarchical frontier queue, the queue of Luo et al. 2010.
 
     Mended: the printed kernel writes past its block queue when a round discovers more than
-    ``BLOCK_QUEUE_SIZE`` vertices, and past its global queue when duplicates exceed the number of vertices; here
-    the first spills to the global queue and the second makes the host rebuild the queue from the levels. The
-    printed kernel also lets every thread clear the block queue's length, a write-write race.
+    ``BLOCK_QUEUE_SIZE`` vertices, and past its global queue when duplicates exceed the number of vertices;
+    here the first spills to the global queue and the second makes the host rebuild the queue from the levels.
+    The printed kernel also lets every thread clear the block queue's length, a write-write race.
     """
 
     name = "frontier_queue"

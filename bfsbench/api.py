@@ -1,0 +1,96 @@
+"""The public functions, re-exported by the package itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.bench import results
+from bfsbench.bench.measure import DeviceClock, HostClock, edges_traversed, measure
+from bfsbench.bench.point import KnobValue
+from bfsbench.bench.session import Session
+from bfsbench.bench.sources import check_source
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.generators import canonical_spec
+from bfsbench.graphs.generators import generate as generate_edges
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import load
+from bfsbench.graphs.recipe import Recipe
+from bfsbench.variants import all_variants, find
+from bfsbench.variants.base import Variant
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SearchResult", "generate", "load", "read_results", "search", "variants"]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """A verified search. ``levels`` is int32[V], -1 where unreached; times in ms as in result files."""
+
+    levels: npt.NDArray[np.int32]
+    backend: str
+    search_ms: list[float]
+    wall_ms: list[float]
+    reset_ms: float
+    edges_traversed: int
+
+
+def generate(generator: str, *, symmetrise: bool = False, **parameters: int | float | str) -> Graph:
+    """A generated graph in memory. Raises UsageError for an unknown generator or parameter."""
+    edges = generate_edges(generator, **parameters)
+    return build_graph(edges, canonical_spec(generator, parameters), Recipe(symmetrise=symmetrise))
+
+
+def variants() -> dict[str, type[Variant]]:
+    """All variants by name; their class attributes say what they are."""
+    return all_variants()
+
+
+def search(
+    graph: Graph,
+    variant: str,
+    source: int = 0,
+    *,
+    grid: int | None = None,
+    block: int = 256,
+    backend: str = "auto",
+    repeats: int = 1,
+    **knobs: KnobValue,
+) -> SearchResult:
+    """Search a graph in this process, check the levels against the sequential search, and time it.
+
+    Raises UsageError for unknown names and values out of range, DeviceError and its kin when the device
+    fails, WrongLevelsError when the levels differ.
+    """
+    declared = find(variant)
+    settings = declared.knob_values(knobs)
+    check_source(graph, source)
+    session = Session(None if declared.host else backend)
+    try:
+        session.use(graph)
+        prepared = session.build(declared.name, grid, block, settings)
+        reference = session.reference(source)
+        clock = HostClock() if session.device is None else DeviceClock(session.device)
+        timing = measure(prepared, clock, source, reference, repeats)
+        where = "host" if session.device is None else session.device.backend
+        traversed = edges_traversed(graph, reference)
+        return SearchResult(
+            prepared.levels(), where, timing.search_ms, timing.wall_ms, timing.reset_ms, traversed
+        )
+    finally:
+        session.close()
+
+
+def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
+    """Rows of result files as one table; see bfsbench.bench.results for the columns."""
+    flat: list[Path | str] = []
+    for item in paths:
+        flat.extend([item] if isinstance(item, Path | str) else item)
+    return results.read_results(flat)

@@ -1,0 +1,67 @@
+"""Where a measurement was taken: machine, software, commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from bfsbench import __version__
+from bfsbench.bench.results import SCHEMA_VERSION
+from bfsbench.paths import PACKAGE
+
+
+def cpu_model() -> str:
+    """The processor's name as the system gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(PACKAGE), *arguments], capture_output=True, text=True, check=True, timeout=10
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+@cache
+def commit() -> str:
+    """The checkout's commit with ``+dirty`` when its code has uncommitted changes.
+
+    Empty for an installed package. ``BFSBENCH_COMMIT`` stands in where a source tree was copied to a machine
+    without its history.
+    """
+    top = _git("rev-parse", "--show-toplevel")
+    if top is None or Path(top) != PACKAGE.parent:
+        return os.environ.get("BFSBENCH_COMMIT", "")
+    changed = _git("-C", top, "status", "--porcelain", "--untracked-files=no", "--", "bfsbench", "cuda_src")
+    return (_git("rev-parse", "--short=12", "HEAD") or "") + ("+dirty" if changed else "")
+
+
+@cache
+def host_columns() -> dict[str, str]:
+    """Columns that are the same for every row this process makes."""
+    return {
+        "host": platform.node(),
+        "host_cpu": f"{cpu_model()} ({os.cpu_count()} cores)",
+        "python": platform.python_version(),
+        "version": __version__,
+        "commit": commit(),
+        "schema": str(SCHEMA_VERSION),
+    }
+
+
+def now() -> str:
+    """UTC, to the second, as ISO 8601."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

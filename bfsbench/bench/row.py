@@ -1,0 +1,33 @@
+"""How a point and what became of it are written as a result row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bfsbench.bench import provenance
+from bfsbench.bench.point import Point
+from bfsbench.graphs.graph import Graph
+
+
+def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str, str]:
+    """The columns known before a point is run: its axes, its graph, where it is run and when.
+
+    ``device`` is the device's description, left out for host programs.
+    """
+    return {
+        **point.axes(),
+        **({} if point.backend == "host" else device),
+        **provenance.host_columns(),
+        "taken_at": provenance.now(),
+        "num_vertices": str(graph.num_vertices),
+        "num_edges": str(graph.num_edges),
+        "graph_checksum": graph.checksum,
+        "source_checksum": graph.source_checksum,
+    }
+
+
+def failed_row(
+    point: Point, graph: Graph, device: Mapping[str, str], status: str, reason: str
+) -> dict[str, str]:
+    """A row without a time; ``reason`` is cut to its first line."""
+    return base_row(point, graph, device) | {"status": status, "reason": (reason.splitlines() or [""])[0]}

@@ -1,0 +1,129 @@
+"""Planning a sweep and carrying it out, one point after the other, into a result file."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bfsbench.backends.base import Limits
+from bfsbench.bench.point import KnobValue, Point
+from bfsbench.bench.results import PROVENANCE, ResultWriter, axes_of
+from bfsbench.bench.row import base_row, failed_row
+from bfsbench.bench.worker import Failure, Worker
+from bfsbench.errors import UsageError
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants.base import Variant
+
+SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What a sweep crosses. Knob values are given by name and apply to each variant that has the knob."""
+
+    variants: Sequence[type[Variant]]
+    grids: Sequence[int | None]
+    blocks: Sequence[int]
+    knobs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def check_axes(axes: Axes, limits: Limits | None) -> None:
+    """Raises UsageError for knobs nobody has, and for blocks and grids over the device's limits."""
+    for name in axes.knobs:
+        if not any(knob.name == name for variant in axes.variants for knob in variant.knobs):
+            chosen = ", ".join(variant.name for variant in axes.variants)
+            raise UsageError(f"knob {name} belongs to none of the variants chosen ({chosen})")
+    if limits is None:
+        return
+    for block in axes.blocks:
+        if block > limits.max_threads_per_block:
+            raise UsageError(f"block {block} is over the device's limit of {limits.max_threads_per_block}")
+    for grid in axes.grids:
+        if grid is not None and grid > limits.max_grid:
+            raise UsageError(f"grid {grid} is over the device's limit of {limits.max_grid} blocks")
+        if grid is not None and grid * max(axes.blocks) >= 2**31:
+            raise UsageError(f"grid {grid} x block {max(axes.blocks)} is 2^31 threads or more")
+
+
+def knob_settings(
+    variant: type[Variant], given: Mapping[str, Sequence[str]]
+) -> list[tuple[tuple[str, KnobValue], ...]]:
+    """All combinations of the knobs of one variant, defaults where none are given."""
+    lists = [
+        [(knob.name, knob.check(value)) for value in given.get(knob.name, [str(knob.default)])]
+        for knob in variant.knobs
+    ]
+    return list(itertools.product(*lists))
+
+
+def plan(axes: Axes, graphs: Sequence[tuple[str, Sequence[int]]], backend: str) -> list[Point]:
+    """The points of a sweep over (graph full name, sources), ordered so that graphs change least often.
+
+    Raises UsageError for a knob value out of range.
+    """
+    points = []
+    for (graph, sources), variant in itertools.product(graphs, axes.variants):
+        grids = [None] if variant.host else axes.grids
+        blocks = [None] if variant.host else axes.blocks
+        where = "host" if variant.host else backend
+        settings = knob_settings(variant, axes.knobs)
+        for knobs, grid, block, source in itertools.product(settings, grids, blocks, sources):
+            points.append(Point(graph, source, variant.name, where, grid, block, knobs))
+    return list(dict.fromkeys(points))
+
+
+def remaining(points: Sequence[Point], rows: Sequence[Mapping[str, str]]) -> list[Point]:
+    """The points that have no row yet."""
+    done = {axes_of(row) for row in rows}
+    return [point for point in points if tuple(point.axes().values()) not in done]
+
+
+def check_same_device(rows: Sequence[Mapping[str, str]], expected: Mapping[str, str]) -> None:
+    """Raises UsageError unless the rows of an interrupted sweep were taken where it is to be continued.
+
+    ``expected`` holds the provenance columns a row would get now.
+    """
+    for row in rows:
+        for name in SAME_DEVICE:
+            if row["backend"] == "host" and name != "host_cpu":
+                continue
+            if row[name] != expected.get(name, ""):
+                now = expected.get(name, "")
+                raise UsageError(f"cannot resume: rows were taken with {name} '{row[name]}', this is '{now}'")}'"
+                )
+
+
+def run_sweep(
+    points: Sequence[Point],
+    graphs: Mapping[str, Graph],
+    worker: Worker,
+    writer: ResultWriter,
+    *,
+    repeats: int,
+    limit_s: float,
+    done: Callable[[Mapping[str, str]], None],
+) -> Counter[str]:
+    """Run the points and append their rows; returns how many ended with each status.
+
+    ``done`` is called with every row once it is on disk.
+    """
+    statuses: Counter[str] = Counter()
+    for point in points:
+        answer = worker.run(point, repeats, limit_s)
+        if isinstance(answer, Failure):
+            device = worker.device.description if worker.device else {}
+            row = failed_row(point, graphs[point.graph], device, answer.status, answer.reason)
+        else:
+            row = answer
+        writer.append(row)
+        statuses[row["status"]] += 1
+        done(row)
+    return statuses
+
+
+def provenance_of(point: Point, graph: Graph, worker: Worker) -> dict[str, str]:
+    """The provenance columns a row of this point would get now."""
+    row = base_row(point, graph, worker.device.description if worker.device else {})
+    return {name: row.get(name, "") for name in PROVENANCE}

@@ -1,0 +1,151 @@
+"""The process that touches the device.
+
+A failed kernel poisons a CUDA context and a hung one cannot be interrupted, so points are executed in a
+spawned process that can be replaced. It takes (point, repeats) from a pipe and answers with ("row", row),
+("failed", status, reason) or, when its device cannot be trusted any more, ("crashed", reason) at last.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import signal
+import sys
+import traceback
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from bfsbench.backends.base import Limits
+from bfsbench.bench.point import Point
+from bfsbench.errors import BfsbenchError, KernelError
+
+START_LIMIT_S = 120.0
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """What a worker says about its device when it is ready."""
+
+    backend: str
+    description: dict[str, str]
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a point has no row of its own."""
+
+    status: str
+    reason: str
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        parent_death_signal = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGKILL)
+
+
+def serve(connection: Connection, backend: str | None, schedule_seed: int) -> None:
+    """The worker's main loop: ends when the pipe closes."""
+    from bfsbench.bench.session import Session
+
+    _die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
+    try:
+        session = Session(backend, schedule_seed)
+    except BfsbenchError as error:
+        connection.send(error)
+        return
+    device = session.device
+    connection.send(DeviceInfo(device.backend, device.describe(), device.limits) if device else None)
+    while True:
+        try:
+            point, repeats = connection.recv()
+        except EOFError:
+            return
+        try:
+            connection.send(("row", session.run(point, repeats)))
+        except KernelError as error:
+            connection.send(("crashed", str(error)))
+            return
+        except BfsbenchError as error:
+            connection.send(("failed", "error", str(error)))
+        except Exception as error:  # a bug costs one row, not the sweep; the traceback goes to stderr
+            traceback.print_exc()
+            connection.send(("failed", "error", f"{type(error).__name__}: {error}"))
+
+
+class Worker:
+    """A handle on a worker process, started when first needed and again after it was lost."""
+
+    def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
+        self._backend = backend
+        self._schedule_seed = schedule_seed
+        self._process: multiprocessing.process.BaseProcess | None = None
+        self._connection: Connection | None = None
+        self.device: DeviceInfo | None = None
+
+    def start(self) -> Connection:
+        """Start the process unless it runs. Raises the BfsbenchError it met when opening its device."""
+        if self._connection is not None:
+            return self._connection
+        context = multiprocessing.get_context("spawn")
+        connection, theirs = context.Pipe()
+        self._process = context.Process(
+            target=serve, args=(theirs, self._backend, self._schedule_seed), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        self._connection = connection
+        if not connection.poll(START_LIMIT_S):
+            self.stop()
+            raise BfsbenchError(f"the worker process did not start within {START_LIMIT_S:.0f} s")
+        try:
+            answer = connection.recv()
+        except EOFError:
+            reason = self._end_of_process()
+            raise BfsbenchError(f"the worker process could not start: {reason}") from None
+        if isinstance(answer, BfsbenchError):
+            self.stop()
+            raise answer
+        self.device = answer
+        return connection
+
+    def run(self, point: Point, repeats: int, limit_s: float) -> dict[str, str] | Failure:
+        """The row of a point, or why there is none. The process is replaced after a crash or a hang."""
+        connection = self.start()
+        connection.send((point, repeats))
+        if not connection.poll(limit_s):
+            self.stop()
+            return Failure("timeout", f"not finished within {limit_s:g} s")
+        try:
+            answer = connection.recv()
+        except EOFError:
+            return Failure("crash", self._end_of_process())
+        if answer[0] == "row":
+            row: dict[str, str] = answer[1]
+            return row
+        if answer[0] == "crashed":
+            self.stop()
+            return Failure("crash", answer[1])
+        return Failure(answer[1], answer[2])
+
+    def _end_of_process(self) -> str:
+        """Reap a process that closed its pipe, and say how it ended."""
+        assert self._process is not None
+        self._process.join(10)
+        code = self._process.exitcode
+        self.stop()
+        if code is not None and code < 0:
+            return f"the worker process was killed by {signal.Signals(-code).name}"
+        return f"the worker process ended with exit code {code}"
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process.close()
+        if self._connection is not None:
+            self._connection.close()
+        self._process = self._connection = None
