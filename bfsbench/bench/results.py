@@ -150,10 +150,11 @@ class ResultWriter:
 
 
 def cut_unfinished_line(path: Path) -> None:
-    """Remove what follows the last newline: the rest of a row whose writer was killed."""
-    data = path.read_bytes()
+    """Remove what follows the last newline of a result file: the rest of a row whose writer was killed."""
+    data, header = path.read_bytes(), _line(COLUMNS)
+    ours = data.startswith(header) or header.startswith(data)
     end = data.rfind(b"\n") + 1
-    if end != len(data):
+    if ours and end != len(data):
         with path.open("r+b") as file:
             file.truncate(end)
 

@@ -91,8 +91,7 @@ def check_same_device(rows: Sequence[Mapping[str, str]], expected: Mapping[str, 
                 continue
             if row[name] != expected.get(name, ""):
                 now = expected.get(name, "")
-                raise UsageError(f"cannot resume: rows were taken with {name} '{row[name]}', this is '{now}'")}'"
-                )
+                raise UsageError(f"cannot resume: rows were taken with {name} '{row[name]}', this is '{now}'")
 
 
 def run_sweep(
