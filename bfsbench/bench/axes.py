@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, InvalidOperation
+
 from bfsbench.errors import UsageError
 
 MAX_VALUES = 10_000
@@ -47,22 +49,22 @@ def _range(item: str) -> list[str]:
     values = []
     value = first
     while value <= last:
-        values.append(f"{value:.12g}" if isinstance(value, float) else str(value))
+        values.append(f"{value.normalize():f}")
         if len(values) > MAX_VALUES:
             raise UsageError(f"range '{item}' has more than {MAX_VALUES} values")
         value = value * step if multiply else value + step
     return values
 
 
-def _number(text: str, mistake: UsageError) -> int | float:
+def _number(text: str, mistake: UsageError) -> Decimal:
+    """Decimal, so that 0.05 added three times is 0.15."""
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
+        value = Decimal(text)
+    except InvalidOperation:
         raise mistake from None
+    if not value.is_finite():
+        raise mistake
+    return value
 
 
 def grids(text: str) -> list[int | None]:

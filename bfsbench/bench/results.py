@@ -7,6 +7,7 @@ taken. A process killed while writing leaves at most one unfinished last line, w
 from __future__ import annotations
 
 import csv
+import errno
 import fcntl
 import io
 import os
@@ -111,17 +112,28 @@ class ResultWriter:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if path.exists() and not path.is_file():
+                raise UsageError(f"cannot write {path}: it is not a file")
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            self._lock()
-            if resume:
-                cut_unfinished_line(path)
-            self.rows = read_rows(path)
-            if self.rows and not resume:
-                raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
-            if os.fstat(self._file).st_size == 0:
-                self._write(_line(COLUMNS))
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+        try:
+            self.rows = self._begin(resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, resume: bool) -> list[dict[str, str]]:
+        """Take possession of the open file; returns the rows it holds."""
+        self._lock()
+        if resume:
+            cut_unfinished_line(self.path)
+        rows = read_rows(self.path)
+        if rows and not resume:
+            raise UsageError(f"{self.path} exists: add --resume to continue it, or choose another --out")
+        if os.fstat(self._file).st_size == 0:
+            self._write(COLUMNS)
+        return rows
 
     def _lock(self) -> None:
         """Keep a second sweep off the file; the system lets go when this process ends, however it ends."""
@@ -131,19 +143,19 @@ class ResultWriter:
             raise UsageError(f"{self.path} is being written by another run") from None
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Write one row. Raises UsageError when the disk is full."""
+        """Write one row. Raises UsageError when that fails, as on a full disk; no part of it stays then."""
+        self._write(str(row.get(name, "")) for name in COLUMNS)
+
+    def _write(self, values: Iterable[str]) -> None:
+        line = _line(values)
+        start = os.fstat(self._file).st_size
         try:
-            self._write(_line(str(row.get(name, "")) for name in COLUMNS))
+            if os.write(self._file, line) != len(line):
+                os.ftruncate(self._file, start)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._file)
         except OSError as error:
             raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
-
-    def _write(self, line: bytes) -> None:
-        start = os.fstat(self._file).st_size
-        written = os.write(self._file, line)
-        if written != len(line):
-            os.ftruncate(self._file, start)
-            raise OSError("the disk is full")
-        os.fsync(self._file)
 
     def close(self) -> None:
         os.close(self._file)

@@ -1,12 +1,13 @@
 """The searches: one module here and one file in ``cuda_src`` each.
 
-A module that defines a subclass of Variant with a ``name`` is found by looking into this folder; nothing else
-lists it.
+A module that defines a subclass of Variant with a ``name`` is found by looking into this folder, and into
+those that ``BFSBENCH_VARIANTS`` names, where the ``.cu`` file lies beside the module; nothing else lists it.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from bfsbench.errors import unknown_name
 
 if TYPE_CHECKING:
     from bfsbench.variants.base import Variant
+
+__path__ += [folder for folder in os.environ.get("BFSBENCH_VARIANTS", "").split(os.pathsep) if folder]
 
 
 @cache

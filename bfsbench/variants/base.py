@@ -7,10 +7,12 @@ shape, ``prepare`` compiles and allocates (untimed), then for every search ``res
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bfsbench.bench.point import KnobValue
@@ -185,8 +187,14 @@ class KernelVariant(Variant):
         """A kernel of this variant's ``.cu`` file, compiled with its compile-time knobs."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
         defines["WIDE_OFFSETS"] = int(self.num_edges.itemsize == 8)
-        module = self.device.module(CUDA_SRC / f"{self.name}.cu", defines, child_kernels=self.child_kernels)
+        module = self.device.module(self.source_file(), defines, child_kernels=self.child_kernels)
         return module.kernel(name)
+
+    @classmethod
+    def source_file(cls) -> Path:
+        """The ``.cu`` file: beside the module that declares the variant, or in ``cuda_src``."""
+        beside = Path(sys.modules[cls.__module__].__file__ or "").with_name(f"{cls.name}.cu")
+        return beside if beside.exists() else CUDA_SRC / f"{cls.name}.cu"
 
     def reset(self, source: int) -> None:
         self.level_array.fill(-1)

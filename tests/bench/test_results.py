@@ -1,0 +1,119 @@
+"""The result file: what a killed writer leaves, what resuming accepts, what readers refuse."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfsbench.bench.results import COLUMNS, ResultWriter, read_results, read_rows
+from bfsbench.errors import InputError, UsageError
+
+
+def make_row(**values: str) -> dict[str, str]:
+    return dict.fromkeys(COLUMNS, "") | {"graph": "g:directed", "status": "ok", "search_ms": "1.5"} | values
+
+
+def write(path: Path, *rows: dict[str, str], resume: bool = False) -> None:
+    writer = ResultWriter(path, resume=resume)
+    for row in rows:
+        writer.append(row)
+    writer.close()
+
+
+def test_rows_come_back_as_written(tmp_path: Path) -> None:
+    row = make_row(reason='a "quoted", comma\tand umlaut ü')
+    write(tmp_path / "new" / "r.csv", row)
+    assert read_rows(tmp_path / "new" / "r.csv") == [row]
+
+
+def test_an_existing_file_needs_resume(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    write(path, make_row())
+    with pytest.raises(UsageError, match="add --resume"):
+        ResultWriter(path, resume=False)
+    write(path, make_row(graph="second"), resume=True)
+    assert [row["graph"] for row in read_rows(path)] == ["g:directed", "second"]
+
+
+def test_a_file_without_rows_is_as_good_as_none(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    write(path)
+    write(path, make_row())
+    assert len(read_rows(path)) == 1
+
+
+@given(cut=st.integers(min_value=1, max_value=400))
+def test_resuming_after_a_kill_at_any_byte_keeps_only_whole_rows(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
+    path = tmp_path_factory.mktemp("cut") / "r.csv"
+    rows = [make_row(source=str(i), reason="x" * 50) for i in range(4)]
+    write(path, *rows)
+    data = path.read_bytes()
+    path.write_bytes(data[: max(0, len(data) - cut)])
+    write(path, make_row(source="new"), resume=True)
+    kept = read_rows(path)
+    assert kept[-1]["source"] == "new"
+    assert kept[:-1] == rows[: len(kept) - 1]
+    assert len(kept) - 1 == data[: len(data) - cut].count(b"\n") - 1
+
+
+def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
+    writer = ResultWriter(tmp_path / "r.csv", resume=False)
+    with pytest.raises(UsageError, match="another run"):
+        ResultWriter(tmp_path / "r.csv", resume=True)
+    writer.close()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, resume: bool) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("a,b\n1,2\nno newline at the end")
+    with pytest.raises(InputError, match="not a result file"):
+        ResultWriter(path, resume=resume)
+    assert path.read_text() == "a,b\n1,2\nno newline at the end"
+
+
+def test_unwritable_places_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot write"):
+        ResultWriter(tmp_path / "file" / "r.csv", resume=False)
+    with pytest.raises(UsageError, match="cannot write"):
+        ResultWriter(tmp_path, resume=False)
+
+
+def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.csv"
+    writer = ResultWriter(path, resume=False)
+    writer.append(make_row())
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: real(file, data[:10]))
+    with pytest.raises(UsageError, match=r"cannot write.*No space left"):
+        writer.append(make_row(source="lost"))
+    monkeypatch.undo()
+    writer.close()
+    assert read_rows(path) == [make_row()]
+
+
+def test_reading_checks_columns_and_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    write(path, make_row(search_ms="fast"))
+    with pytest.raises(InputError, match="search_ms is not numeric"):
+        read_results([path])
+    path.write_text(",".join(COLUMNS) + "\n1,2\n")
+    with pytest.raises(InputError, match=r"r\.csv:2: expected"):
+        read_rows(path)
+    with pytest.raises(InputError, match="cannot read"):
+        read_rows(tmp_path / "none.csv")
+
+
+def test_numbers_are_numbers_and_gaps_are_nan(tmp_path: Path) -> None:
+    write(tmp_path / "r.csv", make_row(), make_row(status="timeout", search_ms=""))
+    frame = read_results([tmp_path / "r.csv"])
+    assert frame["search_ms"].tolist()[0] == 1.5
+    assert frame["search_ms"].isna().tolist() == [False, True]
+    assert frame["status"].tolist() == ["ok", "timeout"]
