@@ -1,0 +1,204 @@
+"""``bfsbench run`` driven as a user drives it: a process, a terminal's words, files and exit codes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bfsbench.bench.results import AXES, axes_of, read_rows
+
+FAULTY = Path(__file__).parent.parent / "faulty"
+SMALL = "kronecker(scale=6,edge_factor=4,seed=1)"
+LATTICE = "lattice(rows=9,columns=7)"
+
+
+def bfsbench(
+    *words: str, cwd: Path, faulty: bool = False, check: int | None = 0
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own and check its exit code."""
+    environment = os.environ | ({"BFSBENCH_VARIANTS": str(FAULTY)} if faulty else {})
+    done = subprocess.run(
+        [sys.executable, "-m", "bfsbench", *words], cwd=cwd, env=environment, capture_output=True, text=True
+    )
+    if check is not None:
+        assert done.returncode == check, done.stderr
+    assert "Traceback" not in done.stderr or faulty
+    return done
+
+
+def run(*words: str, cwd: Path, faulty: bool = False, check: int = 0) -> Completed:
+    return bfsbench("run", "--backend", "cpu", "--out", "r.csv", *words, cwd=cwd, faulty=faulty, check=check)
+
+
+def test_a_sweep_makes_a_verified_row_for_every_combination(tmp_path: Path) -> None:
+    words = "--variant push,virtual_warp,cpu_queue --grid auto,2 --block 32:64:x2 --w-sz 4,32 --sources 2"
+    run("--dataset", f"{SMALL},{LATTICE}", *words.split(), "--repeats", "3", cwd=tmp_path)
+    rows = read_rows(tmp_path / "r.csv")
+    # Per graph and source: push 4, virtual_warp 4 x 2, and the host program once.
+    assert len(rows) == 2 * 2 * (4 + 8 + 1)
+    assert len({axes_of(row) for row in rows}) == len(rows)
+    assert {row["status"] for row in rows} == {"ok"}
+    for row in rows:
+        samples = [float(value) for value in row["search_ms_samples"].split(";")]
+        assert len(samples) == 3
+        assert float(row["search_ms"]) == min(samples) > 0
+        assert float(row["wall_ms"]) >= float(row["search_ms"]) * 0.5
+        assert row["backend"] == ("host" if row["variant"] == "cpu_queue" else "cpu")
+        assert (
+            row["commit"] is not None
+            and row["version"]
+            and row["host_cpu"]
+            and len(row["graph_checksum"]) == 64
+        )
+        assert (row["gpu"] == "") == (row["backend"] == "host")
+        assert 0 < int(row["reached"]) <= int(row["num_vertices"])
+
+
+def test_resuming_completes_a_sweep_and_repeats_nothing(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push,pull", "--block")
+    run(*words, "32", cwd=tmp_path)
+    first = read_rows(tmp_path / "r.csv")
+    run(*words, "32,64", "--resume", cwd=tmp_path)
+    rows = read_rows(tmp_path / "r.csv")
+    assert rows[: len(first)] == first
+    assert [row["block"] for row in rows] == ["32", "32", "64", "64"]
+    done = run(*words, "32,64", "--resume", cwd=tmp_path)
+    assert "nothing left to do" in done.stderr
+    assert read_rows(tmp_path / "r.csv") == rows
+
+
+def test_resuming_on_another_device_is_refused(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push")
+    run(*words, cwd=tmp_path)
+    path = tmp_path / "r.csv"
+    path.write_text(path.read_text().replace("emulated", "NVIDIA"))
+    done = run(*words, "--block", "64", "--resume", cwd=tmp_path, check=2)
+    assert "cannot resume: rows were taken with gpu 'NVIDIA" in done.stderr
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_killed_sweep_resumes_to_the_rows_of_an_uninterrupted_one(tmp_path: Path, seed: int) -> None:
+    words = [
+        "--dataset",
+        LATTICE,
+        "--variant",
+        "push,pull,edge,simple",
+        "--block",
+        "32:256:x2",
+        "--repeats",
+        "2",
+    ]
+    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    time.sleep(random.Random(seed).uniform(0.3, 3.5))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    run(*words, "--resume", cwd=tmp_path)
+    rows = read_rows(tmp_path / "r.csv")
+    assert len(rows) == 16
+    names = ("frontier_numbers", "pull", "edge_frontier_numbers", "simple")
+    expected = {(name, str(block)) for name in names for block in (32, 64, 128, 256)}
+    assert {(row["variant"], row["block"]) for row in rows} == expected
+    assert {row["status"] for row in rows} == {"ok"}
+
+
+def test_every_kind_of_failure_is_a_row_and_the_sweep_goes_on(tmp_path: Path) -> None:
+    names = "lies,dies,hangs,raises,starves,traps,misspelt,push"
+    done = run("--dataset", LATTICE, "--variant", names, "--timeout", "6", cwd=tmp_path, faulty=True, check=1)
+    outcome = {row["variant"]: (row["status"], row["reason"]) for row in read_rows(tmp_path / "r.csv")}
+    assert outcome["lies"][0] == "wrong"
+    assert "1 of 63 levels differ; vertex 62" in outcome["lies"][1]
+    assert outcome["dies"] == ("crash", "the worker process was killed by SIGKILL")
+    assert outcome["hangs"] == ("timeout", "not finished within 6 s")
+    assert outcome["raises"] == ("error", "ZeroDivisionError: a bug")
+    assert outcome["starves"][0] == "out of memory"
+    assert outcome["traps"][0] == "crash"
+    assert "traps" in outcome["traps"][1]
+    assert outcome["misspelt"][0] == "error"
+    assert "no_such_name" in outcome["misspelt"][1]
+    assert outcome["frontier_numbers"] == ("ok", "")
+    assert "8 points" in done.stderr
+
+
+def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:
+    run("--dataset", LATTICE, "--variant", "dies", "--block", "64", cwd=tmp_path, faulty=True, check=1)
+    (row,) = read_rows(tmp_path / "r.csv")
+    assert {name: row[name] for name in AXES} == {
+        "graph": row["graph"], "source": row["source"], "variant": "dies", "backend": "cpu", "grid": "auto",
+        "block": "64", "knobs": "",
+    }  # fmt: skip
+    assert row["gpu"].startswith("emulated") and row["num_vertices"] == "63" and row["search_ms"] == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--dataset", "soc-Epinion1"), "did you mean soc-epinions1"),
+        (("--dataset", LATTICE, "--variant", "frontier_nmbers"), "did you mean frontier_numbers"),
+        (("--dataset", LATTICE, "--variant", "virtual_warp", "--w-sz", "3"), "knob W_SZ: 3 is out of range"),
+        (
+            ("--dataset", LATTICE, "--variant", "virtual_warp", "--w-sz", "x"),
+            "knob W_SZ: 'x' is not of type int",
+        ),
+        (("--dataset", LATTICE, "--variant", "push", "--w-sz", "4"), "knob W_SZ belongs to none"),
+        (("--dataset", LATTICE, "--block", "2048"), "block 2048 is over the device's limit of 1024"),
+        (("--dataset", LATTICE, "--block", "0"), "--block: 0 is not positive"),
+        (("--dataset", LATTICE, "--grid", "many"), "--grid: 'many' is not a whole number"),
+        (("--dataset", LATTICE, "--source", "63"), "source 63 is out of range"),
+        (("--dataset", LATTICE, "--source", "-1"), "source -1 is out of range"),
+        (("--dataset", LATTICE, "--source", "a"), "'a' is not a list of vertices"),
+        (("--dataset", LATTICE, "--source", "1", "--sources", "2"), "exclude each other"),
+        (("--dataset", "nowhere/graph.mtx"), "nowhere/graph.mtx"),
+        (("--dataset", "lattice(rows=9"), "lattice(rows=9"),
+        (("--dataset", "lattice(rows=0)"), "rows"),
+        (("--dataset", "lattice(rowz=4)"), "rowz"),
+        (("--dataset", LATTICE + ":sideways"), "sideways"),
+        (("--dataset", LATTICE, "--out", "/dev/null/r.csv"), "cannot write /dev/null/r.csv"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    done = run(*words, cwd=tmp_path, check=2)
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "r.csv").exists() or read_rows(tmp_path / "r.csv") == []
+
+
+def test_a_malformed_graph_file_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("# a graph\n0 1\n1 two\n")
+    done = run("--dataset", "./g.txt", cwd=tmp_path, check=2)
+    assert "g.txt:3" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_graph_file_is_searched_both_ways_on_request(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("0 1\n1 2\n")
+    run("--dataset", "./g.txt,./g.txt:symmetrised", "--variant", "push", "--source", "2", cwd=tmp_path)
+    reached = {row["graph"].rpartition(":")[2]: row["reached"] for row in read_rows(tmp_path / "r.csv")}
+    assert reached == {"directed": "1", "symmetrised": "3"}
+
+
+def test_a_dry_run_counts_and_writes_nothing(tmp_path: Path) -> None:
+    done = run(
+        "--dataset", LATTICE, "--variant", "push,cpu_queue", "--block", "32,64", "--dry-run", cwd=tmp_path
+    )
+    assert "3 points" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_default_result_file_has_the_time_in_its_name(tmp_path: Path) -> None:
+    bfsbench("run", "--backend", "cpu", "--dataset", LATTICE, "--variant", "cpu_queue", cwd=tmp_path)
+    (file,) = (tmp_path / "results").iterdir()
+    assert file.name.startswith("run-") and len(read_rows(file)) == 1
+
+
+def test_help_names_every_knob_with_its_range(tmp_path: Path) -> None:
+    text = " ".join(bfsbench("run", "--help", cwd=tmp_path).stdout.split())
+    assert "Knob W_SZ" in text
+    assert "1, 2, 4, 8, 16, 32; default 16" in text

@@ -1,0 +1,61 @@
+"""What holds for the project as a whole: style, types, start-up time, the README's commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def lint(*command: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff_finds_nothing() -> None:
+    lint("ruff", "check", ".")
+
+
+def test_the_code_is_formatted() -> None:
+    lint("ruff", "format", "--check", ".")
+
+
+def test_types_hold() -> None:
+    lint("mypy")
+
+
+@pytest.mark.parametrize("folder", ["bfsbench", "cuda_src", "tests"])
+def test_no_file_has_outgrown_its_job(folder: str) -> None:
+    suffixes = {".py", ".cu", ".cuh", ".cpp", ".h"}
+    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in suffixes]
+    assert files
+    long = {str(path): n for path in files if (n := len(path.read_text().splitlines())) > 400}
+    assert not long
+
+
+def test_the_command_line_starts_quickly() -> None:
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "bfsbench", "--help"], check=True, capture_output=True, cwd=ROOT
+        )
+        times.append(time.perf_counter() - started)
+    assert min(times) < 0.3
+
+
+def test_heavy_packages_wait_until_they_are_needed() -> None:
+    code = "import sys, bfsbench.cli; print({'numpy', 'pandas', 'rich', 'requests'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == "set()"
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    command = (ROOT / ".ci" / "run").read_text().splitlines()[-1]
+    assert "pytest" in command
+    assert command in (ROOT / "README.md").read_text().splitlines()

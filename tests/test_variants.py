@@ -1,0 +1,192 @@
+"""Every variant against the sequential search, on every backend present, over shapes that break things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.bench.session import reference_levels
+from bfsbench.errors import UsageError
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.variants import all_variants, find
+from bfsbench.variants.base import DeviceGraph, HostVariant, KernelVariant
+from bfsbench.variants.frontier_queue import FrontierQueue
+from tests.shapes import SHAPES, SOURCES
+
+KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
+LAUNCHES = [(None, 64), (1, 32), (3, 96), (500, 256)]
+SCHEDULES = range(1, 9)
+
+
+def cuda_is_present() -> bool:
+    try:
+        open_device("cuda").close()
+    except UsageError:
+        return False
+    return True
+
+
+BACKENDS = ["cpu", *(["cuda"] if cuda_is_present() else [])]
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    device = open_device(request.param)
+    yield device
+    device.close()
+
+
+def shape(name: str) -> Graph:
+    return build_graph(SHAPES[name], name)
+
+
+def oracle(graph: Graph, source: int) -> list[int]:
+    """Levels by a set-based search that shares nothing with the code under test."""
+    levels = [-1] * graph.num_vertices
+    frontier, level = {source}, 0
+    while frontier:
+        for v in frontier:
+            levels[v] = level
+        reached = set()
+        for v in frontier:
+            reached.update(graph.column_indices[graph.row_offsets[v] : graph.row_offsets[v + 1]].tolist())
+        frontier, level = {u for u in reached if levels[u] < 0}, level + 1
+    return levels
+
+
+def levels_of(
+    variant: type[KernelVariant],
+    device: Device,
+    graph: Graph,
+    sources: list[int],
+    grid: int | None,
+    block: int,
+    **knobs: int,
+) -> list[list[int]]:
+    """Levels from each source, all by one prepared search, as a benchmark runs them."""
+    search = variant(device, DeviceGraph(device, graph), graph, grid, block, variant.knob_values(knobs))
+    search.prepare()
+    found = []
+    for source in sources:
+        search.reset(source)
+        search.traverse(source)
+        found.append(search.levels().tolist())
+    return found
+
+
+def knob_corners(variant: type[KernelVariant]) -> list[dict[str, int]]:
+    """The defaults, and each knob at each of its choices or at both ends of its range."""
+    corners: list[dict[str, int]] = [{}]
+    for knob in variant.knobs:
+        values = knob.choices or (knob.minimum, knob.maximum)
+        corners += [{knob.name: value} for value in values if value is not None and value != knob.default]
+    return corners
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_sequential_search_agrees_with_an_independent_one(name: str) -> None:
+    graph = shape(name)
+    for source in SOURCES[name]:
+        assert reference_levels(graph, source).tolist() == oracle(graph, source)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
+def test_levels_equal_the_reference(device: Device, variant: type[KernelVariant], name: str) -> None:
+    graph = shape(name)
+    sources = list(SOURCES[name])
+    expected = [reference_levels(graph, source).tolist() for source in sources]
+    for grid, block in LAUNCHES:
+        assert levels_of(variant, device, graph, sources, grid, block) == expected, (grid, block)
+
+
+@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
+def test_levels_do_not_depend_on_knobs(device: Device, variant: type[KernelVariant]) -> None:
+    for name in ("kronecker", "lattice", "pmpp"):
+        graph = shape(name)
+        sources = list(SOURCES[name])
+        expected = [reference_levels(graph, source).tolist() for source in sources]
+        for knobs in knob_corners(variant):
+            assert levels_of(variant, device, graph, sources, None, 64, **knobs) == expected, knobs
+
+
+@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
+def test_levels_do_not_depend_on_the_schedule(variant: type[KernelVariant]) -> None:
+    for seed in SCHEDULES:
+        device = open_device("cpu", seed)
+        for name in ("kronecker", "hub", "duplicate_edges", "pmpp"):
+            graph = shape(name)
+            sources = list(SOURCES[name])
+            expected = [reference_levels(graph, source).tolist() for source in sources]
+            assert levels_of(variant, device, graph, sources, 3, 64) == expected, (name, seed)
+        device.close()
+
+
+@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
+def test_wide_offsets_give_the_same_levels(device: Device, variant: type[KernelVariant]) -> None:
+    narrow = shape("kronecker")
+    wide = Graph(
+        narrow.name,
+        narrow.direction,
+        narrow.row_offsets.astype(np.int64),
+        narrow.column_indices,
+        narrow.column_offsets.astype(np.int64),
+        narrow.row_indices,
+        narrow.edge_sources,
+        narrow.checksum,
+    )
+    expected = [reference_levels(narrow, source).tolist() for source in SOURCES["kronecker"]]
+    assert levels_of(variant, device, wide, list(SOURCES["kronecker"]), None, 128) == expected
+    assert [reference_levels(wide, source).tolist() for source in SOURCES["kronecker"]] == expected
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=200),
+    source=st.integers(0, 40),
+    symmetrise=st.booleans(),
+    grid=st.sampled_from([None, 1, 2]),
+    block=st.sampled_from([1, 31, 32, 33, 64]),
+)
+def test_random_multigraphs(
+    device: Device, edges: list[tuple[int, int]], source: int, symmetrise: bool, grid: int | None, block: int
+) -> None:
+    pairs = np.array(edges, np.int32).reshape(-1, 2)
+    orientation = "each_once" if symmetrise else "directed"
+    graph = build_graph(EdgeList(pairs[:, 0].copy(), pairs[:, 1].copy(), 41, orientation), "random")
+    expected = oracle(graph, source)
+    for variant in KERNEL_VARIANTS:
+        assert levels_of(variant, device, graph, [source], grid, block) == [expected], variant.name
+
+
+@pytest.mark.parametrize("capacity", [1, 3, 40])
+def test_an_overflowing_global_queue_is_rebuilt(
+    device: Device, capacity: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FrontierQueue, "queue_capacity", capacity)
+    for name in ("kronecker", "lattice", "star_out"):
+        graph = shape(name)
+        sources = list(SOURCES[name])
+        expected = [reference_levels(graph, source).tolist() for source in sources]
+        assert levels_of(FrontierQueue, device, graph, sources, None, 64) == expected
+        assert levels_of(FrontierQueue, device, graph, sources, 2, 32, BLOCK_QUEUE_SIZE=5) == expected
+
+
+@pytest.mark.parametrize("variant", all_variants().values(), ids=lambda variant: variant.name)
+def test_declarations_say_what_a_reader_needs(variant: type[KernelVariant | HostVariant]) -> None:
+    assert variant.__doc__ and variant.summary and variant.frontier and variant.parallel_unit and variant.work
+    assert variant.origin and set(variant.layout) <= {"CSR", "CSC", "COO"} and variant.layout
+    for knob in variant.knobs:
+        assert knob.check(knob.default) == knob.default
+        assert knob.choices or (knob.minimum is not None and knob.maximum is not None)
+    if issubclass(variant, KernelVariant):
+        assert variant.source_file().read_text().startswith(f"// {variant.name}:")
+    assert find(variant.name) is variant
+    assert all(find(alias) is variant for alias in variant.aliases)
