@@ -27,6 +27,7 @@ class EdgeList:
 
     sources, targets: int32[E], ids 0 .. num_vertices-1.
     original_ids: int64[V], the publisher's id of every vertex, when ids were compacted or shifted.
+    format: that of the file they were read from; it decides what counts as an edge and what is cleaned.
     """
 
     sources: Ids
@@ -34,6 +35,7 @@ class EdgeList:
     num_vertices: int
     orientation: Orientation = "directed"
     original_ids: npt.NDArray[np.int64] | None = None
+    format: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,139 @@
+"""Graph files as streams of bytes, whatever they are packed in; packing is told by content, not by name."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+from bfsbench.errors import InputError
+
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile)
+_PACKING_SUFFIXES = (".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".tbz2", ".txz")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The unpacked bytes of a file, and how far into the packed ones they have come."""
+
+    stream: IO[bytes]
+    label: str
+    """Path for messages; the member of an archive follows the archive's path after a colon."""
+    name: str
+    """File name without the suffixes of packing: its own suffix tells the format."""
+    size: int
+    """Bytes of the file on disk."""
+    raw: IO[bytes]
+
+    def position(self) -> int:
+        """Bytes of the file on disk that have been read."""
+        return min(self.raw.tell(), self.size)
+
+
+@contextmanager
+def open_source(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
+    """Open a plain, gz, bz2, xz, zip or tar (of any compression) file for reading.
+
+    ``suffixes`` are those of graph files, by which the member of an archive is chosen. Raises InputError for
+    a missing, damaged or truncated file, while the caller reads too, and for members that leave a choice.
+    """
+    try:
+        with ExitStack() as stack:
+            raw = stack.enter_context(path.open("rb"))
+            yield _unpack(path, raw, suffixes, stack)
+    except NotImplementedError as error:
+        raise InputError(f"{path}: {error}; unpack it first") from error
+    except _DAMAGE as error:
+        raise InputError(f"{path}: damaged or truncated archive ({error}); fetch it again") from error
+    except OSError as error:
+        # bz2 reports damage as an OSError without an error number.
+        reason = error.strerror or f"damaged archive ({error})"
+        raise InputError(f"cannot read {path}: {reason}") from error
+
+
+def _unpack(path: Path, raw: IO[bytes], suffixes: Sequence[str], stack: ExitStack) -> Source:
+    size = path.stat().st_size
+    magic = raw.read(6)
+    raw.seek(0)
+    stem = _without_packing(path.name)
+    if magic.startswith(b"PK\x03\x04") or magic.startswith(b"PK\x05\x06"):
+        member, stream = _zip_member(path, stack.enter_context(zipfile.ZipFile(raw)), suffixes)
+        return Source(stack.enter_context(stream), f"{path}:{member}", PurePosixPath(member).name, size, raw)
+    stream = _decompressed(raw, magic, stack)
+    if not _holds_tar(stream):
+        return Source(stream, str(path), stem, size, raw)
+    archive = stack.enter_context(tarfile.TarFile(fileobj=stream))
+    member, stream = _tar_member(path, archive, suffixes)
+    return Source(stack.enter_context(stream), f"{path}:{member}", PurePosixPath(member).name, size, raw)
+
+
+def _decompressed(raw: IO[bytes], magic: bytes, stack: ExitStack) -> IO[bytes]:
+    if magic.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=raw)))
+    if magic.startswith(b"BZh"):
+        return stack.enter_context(bz2.BZ2File(raw))
+    if magic == b"\xfd7zXZ\x00":
+        return stack.enter_context(lzma.LZMAFile(raw))
+    return raw
+
+
+def _holds_tar(stream: IO[bytes]) -> bool:
+    head = stream.read(262)
+    stream.seek(0)
+    return head[257:] == b"ustar"
+
+
+def _zip_member(path: Path, archive: zipfile.ZipFile, suffixes: Sequence[str]) -> tuple[str, IO[bytes]]:
+    infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+    member = _choose(path, list(infos), suffixes)
+    if infos[member].flag_bits & 1:
+        raise InputError(f"{path}: member {member} is encrypted; unpack it first")
+    return member, archive.open(member)
+
+
+def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -> tuple[str, IO[bytes]]:
+    """The graph in a tar. One that fits by name is taken as it is met, which spares unpacking the rest."""
+    members = []
+    for info in archive:
+        if info.isfile():
+            members.append(info.name)
+            if _fits(path, info.name) and info.name.endswith(tuple(suffixes)):
+                break
+    member = _choose(path, members, suffixes)
+    stream = archive.extractfile(member)
+    if stream is None:
+        raise InputError(f"{path}: member {member} is not a file")
+    return member, stream
+
+
+def _choose(path: Path, members: list[str], suffixes: Sequence[str]) -> str:
+    """The only graph file named as archive or folder; else the only file so named, or graph, or file."""
+    fitting = [name for name in members if _fits(path, name)]
+    graphs = [name for name in members if name.endswith(tuple(suffixes))]
+    for candidates in ([name for name in fitting if name in graphs], fitting, graphs, members):
+        if len(candidates) == 1:
+            return candidates[0]
+    if not members:
+        raise InputError(f"{path}: the archive holds no file")
+    listed = ", ".join(members[:8]) + (", ..." if len(members) > 8 else "")
+    raise InputError(f"{path}: which member is the graph? Unpack one of {listed}")
+
+
+def _fits(path: Path, member: str) -> bool:
+    archive = PurePosixPath(_without_packing(path.name))
+    name = PurePosixPath(member)
+    return name.stem in {archive.name, archive.stem, name.parent.name}
+
+
+def _without_packing(name: str) -> str:
+    while name.lower().endswith(_PACKING_SUFFIXES):
+        name = name[: name.rindex(".")]
+    return name

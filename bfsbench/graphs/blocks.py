@@ -1,0 +1,243 @@
+"""Text in blocks of whole lines, parsed by native code on all cores while more is read and unpacked."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import InputError
+from bfsbench.graphs.graph import MAX_VERTICES
+from bfsbench.native import library
+
+BLOCK_BYTES = 4 << 20
+"""Small enough for the text and the ids of a block to stay in a core's cache."""
+
+IdArray = npt.NDArray[np.int32 | np.int64]
+NO_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the lines of a format hold after its header."""
+
+    first_id: int
+    last_id: int
+    shift: bool = False
+    """Store ids less ``first_id``."""
+    comment: str = "#"
+    """A line that starts with it is skipped."""
+    tag: str = ""
+    """The letter that starts every edge's line."""
+    min_values: int = 0
+    max_values: int = 0
+    """Numbers after the two ids of an edge's line."""
+    adjacency: bool = False
+    """Line i lists the neighbours of vertex i, instead of one edge a line."""
+    row_values: int = 0
+    """Numbers before the first neighbour."""
+    entry_values: int = 0
+    """Numbers after each neighbour."""
+    max_rows: int = NO_LIMIT
+    """Lines that may list a neighbour."""
+
+    @property
+    def dtype(self) -> type[np.int32] | type[np.int64]:
+        return np.int32 if self.last_id <= MAX_VERTICES else np.int64
+
+
+class _Layout(ctypes.Structure):
+    _fields_ = (
+        ("first_id", ctypes.c_int64),
+        ("last_id", ctypes.c_int64),
+        ("max_rows", ctypes.c_int64),
+        ("shift", ctypes.c_int32),
+        ("min_values", ctypes.c_int32),
+        ("max_values", ctypes.c_int32),
+        ("row_values", ctypes.c_int32),
+        ("entry_values", ctypes.c_int32),
+        ("comment", ctypes.c_char),
+        ("tag", ctypes.c_char),
+    )
+
+
+class _Outcome(ctypes.Structure):
+    _fields_ = (
+        ("edges", ctypes.c_int64),
+        ("lines", ctypes.c_int64),
+        ("rows", ctypes.c_int64),
+        ("last_row", ctypes.c_int64),
+        ("offset", ctypes.c_int64),
+        ("error", ctypes.c_int32),
+    )
+
+
+_ABOVE_LAST = 4
+_MESSAGES = (
+    "",
+    "'{word}' is not a vertex id",
+    "vertex id {word} is negative",
+    "vertex id {word} is below {first}, the smallest allowed",
+    "vertex id {word} is above {last}, the largest allowed",
+    "the line is incomplete",
+    "'{word}' is not a number",
+    "'{word}' is one value too many",
+    "the line starts with '{word}' instead of '{tag}'",
+    "the header announces {rows} vertices, this line is one more",
+)
+"""By error code of parse.cpp."""
+
+
+class IdTooLargeError(InputError):
+    """An id is above ``Layout.last_id``."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines, the last one ended by a line break too, and the share of the file read so far (0 to 1)."""
+
+    text: bytes
+    share: float
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Edges in file order (of one block, or of all), and how many lines stood for a vertex (adjacency)."""
+
+    sources: IdArray
+    targets: IdArray
+    rows: int
+
+
+@cache
+def _native() -> ctypes.CDLL:
+    native = library("parse")
+    for function, dtype in (
+        (native.parse_edges_int32, np.int32),
+        (native.parse_edges_int64, np.int64),
+        (native.parse_adjacency, np.int32),
+    ):
+        ids = np.ctypeslib.ndpointer(dtype, ndim=1, flags="C")
+        layout, outcome = ctypes.POINTER(_Layout), ctypes.POINTER(_Outcome)
+        function.argtypes = [ctypes.c_char_p, ctypes.c_int64, layout, ids, ids, outcome]
+        function.restype = None
+    return native
+
+
+def whole_lines(stream: IO[bytes], size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Runs of whole lines of about ``size`` bytes, or one longer line; each ends in a line break."""
+    parts: list[bytes] = []
+    while chunk := stream.read(size):
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            yield b"".join((*parts, memoryview(chunk)[:cut]))
+            parts = []
+        if cut < len(chunk):
+            parts.append(chunk[cut:])
+    if parts:
+        yield b"".join((*parts, b"\n"))
+
+
+def parse_blocks(blocks: Iterator[Block], layout: Layout, label: str, first_line: int) -> Parsed:
+    """Parse the blocks that follow a header; ``first_line`` is the number of their first line in the file.
+
+    The arrays are int32, or int64 where the layout allows ids that need it.
+    Raises InputError "label:line: what is wrong".
+    """
+    cores = len(os.sched_getaffinity(0))
+    merger = _Merger(layout, label, first_line)
+    waiting: deque[tuple[Block, Future[tuple[Parsed, _Outcome]]]] = deque()
+    with ThreadPoolExecutor(cores) as pool:
+        for block in blocks:
+            waiting.append((block, pool.submit(_parse, block.text, layout)))
+            if len(waiting) > cores + 1:
+                merger.add(*_result(waiting.popleft()))
+        while waiting:
+            merger.add(*_result(waiting.popleft()))
+    return merger.merged()
+
+
+def _result(entry: tuple[Block, Future[tuple[Parsed, _Outcome]]]) -> tuple[Block, Parsed, _Outcome]:
+    block, future = entry
+    return block, *future.result()
+
+
+def _parse(text: bytes, layout: Layout) -> tuple[Parsed, _Outcome]:
+    # The shortest line of an edge is "0 1\n", the shortest mention of a neighbour "1 ".
+    room = len(text) // (2 if layout.adjacency else 4) + 1
+    sources, targets = np.empty(room, layout.dtype), np.empty(room, layout.dtype)
+    native = _native()
+    if layout.adjacency:
+        function = native.parse_adjacency
+    else:
+        function = native.parse_edges_int32 if layout.dtype is np.int32 else native.parse_edges_int64
+    values = {name: getattr(layout, name) for name, _ in _Layout._fields_}
+    values |= {name: getattr(layout, name).encode() or b"\0" for name in ("comment", "tag")}
+    outcome = _Outcome()
+    function(text, len(text), ctypes.byref(_Layout(**values)), sources, targets, ctypes.byref(outcome))
+    return Parsed(sources[: outcome.edges], targets[: outcome.edges], outcome.rows), outcome
+
+
+class _Merger:
+    """Joins the results of blocks in file order.
+
+    Room for the whole file is estimated from the share that has been read (pages never touched cost no
+    memory), so that joining needs neither a second copy of the edges nor a first pass to count them.
+    """
+
+    def __init__(self, layout: Layout, label: str, first_line: int) -> None:
+        self.layout = layout
+        self.label = label
+        self.line = first_line
+        self.rows = 0
+        self.count = 0
+        self.sources: IdArray = np.empty(0, layout.dtype)
+        self.targets: IdArray = np.empty(0, layout.dtype)
+
+    def add(self, block: Block, parsed: Parsed, outcome: _Outcome) -> None:
+        if self.rows + outcome.last_row > self.layout.max_rows and not outcome.error:
+            # Parsed before its place was known: only now can the line be named.
+            limited = replace(self.layout, max_rows=self.layout.max_rows - self.rows)
+            _, outcome = _parse(block.text, limited)
+        if outcome.error:
+            raise self._error(block, outcome)
+        end = self.count + len(parsed.sources)
+        if end > len(self.sources):
+            estimate = 1.01 * end / max(block.share, 1 / 8)
+            room = max(int(estimate), end + len(self.sources) // 4)
+            self.sources = _grown(self.sources, self.count, room)
+            self.targets = _grown(self.targets, self.count, room)
+        np.add(parsed.sources, self.rows, out=self.sources[self.count : end])
+        self.targets[self.count : end] = parsed.targets
+        self.count = end
+        self.rows += parsed.rows
+        self.line += outcome.lines
+
+    def merged(self) -> Parsed:
+        return Parsed(self.sources[: self.count], self.targets[: self.count], self.rows)
+
+    def _error(self, block: Block, outcome: _Outcome) -> InputError:
+        words = block.text[outcome.offset : outcome.offset + 40].split(None, 1)
+        message = _MESSAGES[outcome.error].format(
+            word=words[0].decode("ascii", "backslashreplace") if words else "",
+            first=self.layout.first_id,
+            last=self.layout.last_id,
+            tag=self.layout.tag,
+            rows=self.layout.max_rows,
+        )
+        kind = IdTooLargeError if outcome.error == _ABOVE_LAST else InputError
+        return kind(f"{self.label}:{self.line + outcome.lines - 1}: {message}")
+
+
+def _grown(array: IdArray, used: int, room: int) -> IdArray:
+    larger: IdArray = np.empty(room, array.dtype)
+    larger[:used] = array[:used]
+    return larger

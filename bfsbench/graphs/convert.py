@@ -1,0 +1,163 @@
+"""Edge list to CSR, CSC and COO."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import InputError
+from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets
+from bfsbench.graphs.recipe import DEFAULT, Recipe
+from bfsbench.native import library
+
+INT32_MAX = 2**31 - 1
+
+_Wide = npt.NDArray[np.int64]
+
+
+@cache
+def _native() -> ctypes.CDLL:
+    native = library("convert")
+    int32, int64 = ctypes.c_int32, ctypes.c_int64
+    ids, offsets, packed = (
+        np.ctypeslib.ndpointer(dtype, ndim=1, flags="C") for dtype in (np.int32, np.int64, np.uint64)
+    )
+    native.count_loops.argtypes = [int64, ids, ids, int32]
+    native.count_loops.restype = int64
+    native.group_by_row.argtypes = [int64, ids, ids, int32, int32, int32, int64, packed, offsets, ids]
+    native.offsets_without_duplicates.argtypes = [int64, offsets, ids, offsets]
+    native.copy_without_duplicates.argtypes = [int64, offsets, ids, offsets, ids]
+    native.expand_rows.argtypes = [int64, offsets, ids]
+    return native
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a recipe means for an edge list at hand."""
+
+    mirror: bool
+    """Store each edge both ways."""
+    undirected: bool
+    drop_loops: bool
+    drop_duplicates: bool
+
+    @staticmethod
+    def of(edges: EdgeList, recipe: Recipe) -> _Plan:
+        symmetrise = recipe.symmetrise and edges.orientation == "directed"
+        mirror = symmetrise or edges.orientation == "each_once"
+        self_loops = recipe.self_loops or ("drop" if edges.format == "mtx" else "keep")
+        duplicates = recipe.duplicates or ("drop" if symmetrise else "keep")
+        undirected = mirror or edges.orientation == "both_ways"
+        return _Plan(mirror, undirected, self_loops == "drop", duplicates == "drop")
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Arcs grouped by row: int64 offsets[V+1], int32 columns[E]."""
+
+    offsets: _Wide
+    columns: Ids
+
+
+def build_graph(
+    edges: EdgeList, name: str, recipe: Recipe = DEFAULT, *, wide_above: int = INT32_MAX
+) -> Graph:
+    """Convert in memory; statistics are left empty.
+
+    Offsets are int64 for more than ``wide_above`` arcs. Beside edges and result it takes 8 bytes an arc; the
+    edges are given up half-way, and freed if the caller has kept no reference. Raises InputError for ids out
+    of range, and for an edge list said to hold both arcs of every edge that does not.
+    """
+    plan = _Plan.of(edges, recipe)
+    num_vertices, both_ways, original_ids = (
+        edges.num_vertices,
+        edges.orientation == "both_ways",
+        edges.original_ids,
+    )
+    rows = _group(edges.sources, edges.targets, num_vertices, name, plan)
+    del edges
+    if plan.drop_duplicates:
+        rows = _without_duplicates(rows)
+    edge_sources = np.empty(len(rows.columns), np.int32)
+    _native().expand_rows(num_vertices, rows.offsets, edge_sources)
+    transposed = rows
+    if not plan.mirror:
+        transposed = _group(rows.columns, edge_sources, num_vertices, name)
+    if both_ways:
+        _require_symmetry(rows, transposed, name, original_ids)
+        transposed = rows
+    row_offsets = _narrowed(rows.offsets, wide_above)
+    column_offsets = row_offsets if transposed is rows else _narrowed(transposed.offsets, wide_above)
+    for array in (row_offsets, rows.columns, column_offsets, transposed.columns, edge_sources):
+        array.flags.writeable = False
+    return Graph(
+        name=name,
+        direction="symmetrised" if plan.undirected else "directed",
+        row_offsets=row_offsets,
+        column_indices=rows.columns,
+        column_offsets=column_offsets,
+        row_indices=transposed.columns,
+        edge_sources=edge_sources,
+        checksum=graph_checksum(row_offsets, rows.columns),
+        original_ids=original_ids,
+    )
+
+
+def graph_checksum(row_offsets: Offsets, column_indices: Ids) -> str:
+    """SHA-256 of the bytes of row_offsets followed by those of column_indices, both little-endian."""
+    digest = hashlib.sha256()
+    for array in (row_offsets, column_indices):
+        digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+    return digest.hexdigest()
+
+
+def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | None = None) -> _Rows:
+    """Arcs by row. With a plan, from an edge list: columns ascend in rows; without, they keep their order."""
+    native = _native()
+    rows, columns = (np.ascontiguousarray(ids, np.int32) for ids in (rows, columns))
+    loops = native.count_loops(len(rows), rows, columns, num_vertices)
+    if loops < 0:
+        raise InputError(f"{name}: an edge has a vertex outside 0 .. {num_vertices - 1}")
+    mirror, drop_loops = (plan.mirror, plan.drop_loops) if plan else (False, False)
+    arcs = (len(rows) - loops) * (2 if mirror else 1) + (0 if drop_loops else loops)
+    grouped = _Rows(np.empty(num_vertices + 1, np.int64), np.empty(arcs, np.int32))
+    native.group_by_row(
+        *(len(rows), rows, columns, mirror, drop_loops, plan is not None),
+        *(num_vertices, np.empty(arcs, np.uint64), grouped.offsets, grouped.columns),
+    )
+    return grouped
+
+
+def _without_duplicates(rows: _Rows) -> _Rows:
+    native, num_vertices = _native(), len(rows.offsets) - 1
+    offsets = np.empty_like(rows.offsets)
+    native.offsets_without_duplicates(num_vertices, rows.offsets, rows.columns, offsets)
+    columns = np.empty(int(offsets[-1]), np.int32)
+    native.copy_without_duplicates(num_vertices, rows.offsets, rows.columns, offsets, columns)
+    return _Rows(offsets, columns)
+
+
+def _require_symmetry(
+    rows: _Rows, transposed: _Rows, name: str, original_ids: npt.NDArray[np.int64] | None
+) -> None:
+    """Every arc has its reverse, as often, exactly when the transposed graph equals the graph."""
+    if np.array_equal(rows.offsets, transposed.offsets):
+        differing = np.flatnonzero(rows.columns != transposed.columns)[:1]
+        vertex = np.searchsorted(rows.offsets, differing, side="right") - 1
+    else:
+        vertex = np.flatnonzero(rows.offsets != transposed.offsets)[:1] - 1
+    if len(vertex):
+        shown = vertex[0] if original_ids is None else original_ids[vertex[0]]
+        raise InputError(
+            f"{name}: not every edge is listed both ways: vertex {shown} has an arc without its reverse; "
+            "read the file as directed, and symmetrise it if it is to be undirected"
+        )
+
+
+def _narrowed(offsets: _Wide, wide_above: int) -> Offsets:
+    return offsets if offsets[-1] > wide_above else offsets.astype(np.int32)

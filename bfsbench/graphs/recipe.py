@@ -1,0 +1,34 @@
+"""The choices by which a source becomes a searchable graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bfsbench.graphs.graph import Orientation
+
+IdPolicy = Literal["compact", "keep"]
+Keep = Literal["keep", "drop"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to read and convert a graph; part of its key in the cache. None leaves a choice to the source."""
+
+    symmetrise: bool = False
+    """Add the reverse of every arc of a directed graph; undirected ones have it already."""
+    ids: IdPolicy | None = None
+    """``compact``: vertices are the ids that occur, renumbered in ascending order. ``keep``: every id up to
+    the largest, or to the count in the header, is a vertex. None: compact for SNAP, keep for the others."""
+    self_loops: Keep | None = None
+    """None: drop those of a matrix (its diagonal), keep others."""
+    duplicates: Keep | None = None
+    """Parallel arcs. None: keep, but drop when ``symmetrise`` has made them."""
+    orientation: Orientation | None = None
+    """How to read the edges of a file. None: as its format says; directed where it says nothing."""
+    format: str | None = None
+    """A key of :data:`bfsbench.graphs.formats.FORMATS`. None: from the file's name and content."""
+
+
+DEFAULT = Recipe()
+"""Everything as the source says."""

@@ -1,0 +1,47 @@
+// Loops shared out over the cores of the machine.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace bfsbench {
+
+// Workers worth starting for `items` units of a few nanoseconds each.
+inline int worker_count(int64_t items) {
+    const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+    return static_cast<int>(std::clamp<int64_t>(items / (1 << 15), 1, cores));
+}
+
+template <class Body>
+void run_workers(int workers, Body body) {
+    std::vector<std::thread> threads;
+    for (int worker = 1; worker < workers; ++worker) threads.emplace_back(body, worker);
+    body(0);
+    for (auto& thread : threads) thread.join();
+}
+
+// body(worker, begin, end) on one contiguous slice per worker, in order: slices of worker w precede those of w + 1.
+template <class Body>
+void parallel_slices(int64_t items, int workers, Body body) {
+    run_workers(workers, [=](int worker) {
+        body(worker, items * worker / workers, items * (worker + 1) / workers);
+    });
+}
+
+// body(begin, end) on blocks of `grain` items, handed out as workers become free.
+template <class Body>
+void parallel_blocks(int64_t items, int64_t grain, int workers, Body body) {
+    std::atomic<int64_t> next{0};
+    run_workers(workers, [&](int) {
+        for (;;) {
+            const int64_t begin = next.fetch_add(grain);
+            if (begin >= items) return;
+            body(begin, std::min(begin + grain, items));
+        }
+    });
+}
+
+}  // namespace bfsbench
