@@ -1,0 +1,89 @@
+"""``bfsbench report``: tables from result files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.errors import InputError, UsageError
+from bfsbench.report import TABLES, select, tables, warnings
+from bfsbench.report.formats import FORMATS, render
+from bfsbench.report.output import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _split(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> list[str]:
+    """Options that may be repeated, or given once with commas."""
+    return [name for value in values for name in value.split(",") if name]
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--table",
+    "names",
+    multiple=True,
+    callback=_split,
+    metavar="NAMES",
+    help=f"Which tables: {', '.join(TABLES)}. Default: all.",
+)
+@click.option("--graph", "graphs", multiple=True, callback=_split, metavar="NAMES", help="Only these graphs.")
+@click.option(
+    "--variant", "variants", multiple=True, callback=_split, metavar="NAMES", help="Only these variants."
+)
+@click.option(
+    "--backend", "backends", multiple=True, callback=_split, metavar="NAMES", help="Only cuda, host or cpu."
+)
+@click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of the terminal.")
+def command(
+    files: tuple[Path, ...],
+    names: list[str],
+    graphs: list[str],
+    variants: list[str],
+    backends: list[str],
+    style: str,
+    out: Path | None,
+) -> None:
+    """Make tables from result FILES; by default from the newest in results/.
+
+    Options that take NAMES may be repeated or given a list with commas. Times of emulated kernels (backend
+    cpu) stand in tables of their own.
+    """
+    for name in names:
+        if name not in TABLES:
+            raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
+    if style == "csv" and len(names) != 1:
+        raise UsageError(f"--format csv writes one table: choose it with --table ({', '.join(TABLES)})")
+    with replacing(out) if out else nullcontext(sys.stdout) as file:
+        rows = select(_read(files or (_newest(),)), graphs, variants, backends)
+        made = tables(rows, names or TABLES)
+        colour = file.isatty() and "NO_COLOR" not in os.environ
+        file.write(render(made, style, colour=colour, narrow="--backend"))
+    if names and "provenance" not in names:
+        for text in warnings(rows):
+            click.echo(f"bfsbench: warning: {text}", err=True)
+
+
+def _newest() -> Path:
+    found = list(Path("results").glob("*.csv"))
+    if not found:
+        raise UsageError("no result file in results/: name one, or make one with 'bfsbench run'")
+    return max(found, key=lambda path: path.stat().st_mtime_ns)
+
+
+def _read(files: Sequence[Path]) -> pd.DataFrame:
+    from bfsbench.bench.results import read_results
+
+    rows = read_results(files)
+    if rows.empty:
+        raise InputError(f"no rows in {', '.join(map(str, files))}: nothing to report")
+    return rows

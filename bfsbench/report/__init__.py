@@ -1,0 +1,44 @@
+"""Result files as tables, on the command line and in a notebook::
+
+    from bfsbench.bench.results import read_results
+    from bfsbench.report import select, tables
+
+    rows = select(read_results(["results/a.csv"]), graphs=["soc-Epinions1"], backends=["cuda", "host"])
+    for table in tables(rows, ["best"]):
+        display(table.title, table.frame())
+
+Each table is a function of this package from rows (as ``read_results`` gives them) to a list of ``Table``;
+:mod:`bfsbench.report.formats` makes text of them. Times of emulated kernels get tables of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from bfsbench.report.best import best_times
+from bfsbench.report.datasets import graph_counts
+from bfsbench.report.failures import failed_points
+from bfsbench.report.heatmap import heat_maps
+from bfsbench.report.provenance import origins, warnings
+from bfsbench.report.rows import select
+from bfsbench.report.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TABLES", "Table", "select", "tables", "warnings"]
+
+TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
+    "datasets": graph_counts,
+    "best": best_times,
+    "heatmap": heat_maps,
+    "failures": failed_points,
+    "provenance": origins,
+}
+"""All tables by name, in the order they are shown."""
+
+
+def tables(rows: pd.DataFrame, names: Iterable[str] = tuple(TABLES)) -> list[Table]:
+    """The tables of these names made from rows of result files."""
+    return [table for name in names for table in TABLES[name](rows)]

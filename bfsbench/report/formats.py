@@ -1,0 +1,186 @@
+"""Tables as text, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+
+import click
+
+from bfsbench.errors import UsageError
+from bfsbench.report.table import Cell, Table
+
+FORMATS = ("text", "markdown", "csv", "json")
+WIDTH = 100
+"""Columns that a text table may take before its longest cells are wrapped."""
+
+_HEADERS = {
+    "gpu": "GPU",
+    "cuda": "CUDA",
+    "host_cpu": "host CPU",
+    "sm_clock_min_mhz": "SM clock min MHz",
+    "sm_clock_max_mhz": "SM clock max MHz",
+    "memory_clock_min_mhz": "memory clock min MHz",
+    "memory_clock_max_mhz": "memory clock max MHz",
+    "num_vertices": "V",
+    "num_edges": "arcs",
+    "mteps": "MTEPS",
+    "mteps_q1": "MTEPS Q1",
+    "mteps_q3": "MTEPS Q3",
+    "speedup": "x cpu_queue",
+}
+"""Headers that are not the column's name with spaces."""
+
+_SHADES = ((1.0, "*", "green"), (1.25, "·", "green"), (2.0, "░", "cyan"), (4.0, "▒", "yellow"))
+_DARKEST = ("▓", "red")
+HEAT_LEGEND = "Marks: * best, · up to 1.25, ░ up to 2, ▒ up to 4, ▓ more than 4 times the best."
+
+
+def render(tables: Sequence[Table], style: str, *, colour: bool = False, narrow: str = "") -> str:
+    """All tables in one of FORMATS, ending with a newline.
+
+    ``colour`` colours heat maps with terminal escapes (text only). CSV has no way to hold two tables: raises
+    UsageError, with ``narrow`` naming the option that leaves one.
+    """
+    if style == "csv":
+        if len(tables) != 1:
+            names = ", ".join(table.name for table in tables)
+            raise UsageError(f"csv holds one table, not {len(tables)} ({names}): add {narrow}, or use json")
+        return _csv(tables[0])
+    if style == "json":
+        return json.dumps({table.name: _json(table) for table in tables}, indent=2, allow_nan=False) + "\n"
+    if style == "markdown":
+        return "\n".join(_markdown(table) for table in tables)
+    return "\n".join(_text(table, colour) for table in tables)
+
+
+def header(column: str) -> str:
+    """A column's name as people read it, the unit last."""
+    return _HEADERS.get(column, column.replace("_", " "))
+
+
+def _csv(table: Table) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return text.getvalue()
+
+
+def _json(table: Table) -> dict[str, object]:
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    return {"title": table.title, "notes": list(table.notes), "rows": rows}
+
+
+def _markdown(table: Table, depth: int = 2) -> str:
+    from tabulate import tabulate
+
+    title = [f"{'#' * depth} {table.title}\n"] if table.title else []
+    parts = title + [f"{_escaped(note)}\n" for note in table.notes]
+    if table.drawings:
+        parts += [_markdown(drawing, depth + 1) for drawing in table.drawings]
+    elif table.rows:
+        cells = [[_escaped(cell) for cell in line] for line in _cells(table)]
+        headers = [_escaped(header(column)) for column in table.columns]
+        grid = tabulate(cells, headers, tablefmt="pipe", disable_numparse=True, colalign=_alignment(table))
+        parts.append(grid + "\n")
+    return "\n".join(parts)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _text(table: Table, colour: bool) -> str:
+    parts = [f"{table.title}\n{'=' * len(table.title)}\n"]
+    parts += [f"{_filled(note)}\n" for note in table.notes]
+    for drawn in table.drawings or ((table,) if table.rows else ()):
+        title = f"{drawn.title}\n" if drawn is not table and drawn.title else ""
+        parts.append(f"\n{title}{_columns(drawn, colour)}\n")
+    return "".join(parts)
+
+
+def _columns(table: Table, colour: bool) -> str:
+    """Cells in columns two spaces apart under a ruled head, the longest wrapped at spaces to fit WIDTH."""
+    from tabulate import tabulate
+
+    lines = [[header(column) for column in table.columns], *_cells(table, colour)]
+    widths = _widths(lines)
+    if not table.heat:
+        widths = _fitted(widths, lines)
+        lines = [[_filled(cell, width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+    lines.insert(1, ["-" * width for width in widths])
+    return tabulate(lines, tablefmt="plain", disable_numparse=True, colalign=_alignment(table))
+
+
+def _filled(text: str, width: int = WIDTH) -> str:
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _widths(lines: Iterable[Iterable[str]]) -> list[int]:
+    return [max(len(click.unstyle(cell)) for cell in column) for column in zip(*lines, strict=True)]
+
+
+def _fitted(widths: Sequence[int], lines: Sequence[Sequence[str]]) -> list[int]:
+    """The widths, the largest reduced until all fit; none gets narrower than its longest word."""
+    words = [[max(cell.split(), key=len, default="") for cell in line] for line in lines]
+    fitted, least = list(widths), _widths(words)
+    while sum(fitted) + 2 * (len(fitted) - 1) > WIDTH:
+        pliable = [i for i, width in enumerate(fitted) if width > least[i]]
+        if not pliable:
+            break
+        fitted[max(pliable, key=lambda i: fitted[i])] -= 1
+    return fitted
+
+
+def _alignment(table: Table) -> list[str]:
+    columns = zip(*table.rows, strict=True)
+    sides = [
+        "right" if any(isinstance(cell, int | float) for cell in column) else "left" for column in columns
+    ]
+    return [sides[0], *("right" for _ in sides[1:])] if table.heat else sides
+
+
+def _cells(table: Table, colour: bool = False) -> list[list[str]]:
+    """Every cell as text; the fractions of a column, or of a heat map, have the same number of digits."""
+    if not table.heat:
+        columns = [_column(column, _digits(column)) for column in zip(*table.rows, strict=True)]
+        return [list(line) for line in zip(*columns, strict=True)]
+    times = [cell for row in table.rows for cell in row[1:]]
+    digits = _digits(times)
+    best = min((cell for cell in times if isinstance(cell, float)), default=0.0)
+    return [
+        [_cell(row[0], 0), *(_shaded(cell, digits, best, colour) for cell in row[1:])] for row in table.rows
+    ]
+
+
+def _column(column: Sequence[Cell], digits: int) -> list[str]:
+    return [_cell(cell, digits) for cell in column]
+
+
+def _digits(cells: Iterable[Cell]) -> int:
+    """Digits after the point that show three significant ones of the smallest number."""
+    least = min((abs(cell) for cell in cells if isinstance(cell, float) and cell), default=1.0)
+    return min(max(2 - math.floor(math.log10(least)), 1), 6)
+
+
+def _cell(cell: Cell, digits: int) -> str:
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    if isinstance(cell, float):
+        return f"{cell:,.{digits}f}"
+    return f"{cell:,}" if cell >= 10_000 else str(cell)
+
+
+def _shaded(cell: Cell, digits: int, best: float, colour: bool) -> str:
+    """A time followed by a mark that darkens with its ratio to the best."""
+    text = _cell(cell, digits)
+    if not isinstance(cell, float):
+        return text
+    found = ((mark, shade) for ratio, mark, shade in _SHADES if cell <= ratio * best)
+    mark, shade = next(found, _DARKEST)
+    return click.style(f"{text} {mark}", fg=shade) if colour else f"{text} {mark}"

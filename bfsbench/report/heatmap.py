@@ -1,0 +1,74 @@
+"""Time over grid size x block size for every variant and graph, as in Springer's Fig. 8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bfsbench.report.formats import HEAT_LEGEND
+from bfsbench.report.rows import SETTING, configurations, fastest, kinds, sources_of
+from bfsbench.report.table import Cell, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LAUNCH = ("grid", "block")
+_COLUMNS = ("knobs", "sources", "search_ms", "times_best", "mteps")
+_NOTES = (
+    "Search ms by grid (down) and block (across), each with its best knobs; the median over sources.",
+    "Maps of a single cell are not drawn.",
+    HEAT_LEGEND,
+)
+
+
+def heat_maps(rows: pd.DataFrame) -> list[Table]:
+    """One table of measured times and one of emulated ones, a row per cell; drawn as matrices."""
+    tables = []
+    for kind in kinds(rows):
+        frame = configurations(kind.rows)
+        cells = fastest(frame[frame["backend"] != "host"], [*SETTING, *_LAUNCH])
+        least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
+        cells = cells.assign(times_best=cells["search_ms"] / least)
+        cells = cells.assign(order=_grid_order(cells["grid"])).sort_values([*SETTING, "order", "block"])
+        title = f"Grid x block{kind.heading}"
+        tables.append(
+            Table.of(
+                f"heatmap{kind.suffix}",
+                title,
+                cells[[*SETTING, *_LAUNCH, *_COLUMNS]],
+                _NOTES if len(cells) else ("No point has a time.",),
+                _drawings(cells, kind.rows),
+            )
+        )
+    return tables
+
+
+def _grid_order(grid: pd.Series[str]) -> pd.Series[float]:
+    """Sorts ``auto`` before every number of blocks."""
+    import pandas as pd
+
+    return pd.to_numeric(grid.where(grid != "auto", "0"))
+
+
+def _drawings(cells: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
+    for (graph, checksum, variant, backend, device, host), group in cells.groupby(list(SETTING), sort=False):
+        if len(group) == 1:
+            continue
+        failed = rows[(rows["graph"] == graph) & (rows["variant"] == variant) & (rows["backend"] == backend)]
+        failed = failed[failed["status"] != "ok"]
+        where = ", ".join(str(name) for name in (device, host) if name)
+        title = f"{variant} on {graph}, {sources_of(rows, graph, checksum)}; {where}"
+        yield _matrix(title, group, failed)
+
+
+def _matrix(title: str, group: pd.DataFrame, failed: pd.DataFrame) -> Table:
+    """Grids down, blocks across; ``fail`` where nothing ran, blank where nothing was tried."""
+    cells: dict[tuple[str, float], Cell] = dict.fromkeys(
+        zip(failed["grid"], failed["block"], strict=True), "fail"
+    )
+    cells.update(zip(zip(group["grid"], group["block"], strict=True), group["search_ms"], strict=True))
+    grids = sorted({grid for grid, _ in cells}, key=lambda grid: 0 if grid == "auto" else int(grid))
+    blocks = sorted({block for _, block in cells})
+    columns = ("grid \\ block", *(f"{block:g}" for block in blocks))
+    lines = [(grid, *(cells.get((grid, block)) for block in blocks)) for grid in grids]
+    return Table("", title, columns, lines, heat=True)

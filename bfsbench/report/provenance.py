@@ -1,0 +1,80 @@
+"""Where and when the rows were taken, and what speaks against comparing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from bfsbench.report.formats import header
+from bfsbench.report.table import Cell, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ORIGIN = (
+    *("backend", "gpu", "compute_capability", "driver", "cuda", "host", "host_cpu"),
+    *("python", "version", "commit", "schema"),
+)
+_NOT_THROTTLED = ("", "none")
+
+
+def origins(rows: pd.DataFrame) -> list[Table]:
+    """One row per origin: devices, versions, number of rows, their clocks and the time they were taken."""
+    rows = rows.assign(throttled=_throttled(rows))
+    frame = rows.groupby(list(_ORIGIN), as_index=False, sort=False).agg(
+        rows=("status", "size"),
+        throttled_rows=("throttled", "sum"),
+        sm_clock_min_mhz=("sm_clock_mhz", "min"),
+        sm_clock_max_mhz=("sm_clock_mhz", "max"),
+        memory_clock_min_mhz=("memory_clock_mhz", "min"),
+        memory_clock_max_mhz=("memory_clock_mhz", "max"),
+        first_taken=("taken_at", "min"),
+        last_taken=("taken_at", "max"),
+    )
+    table = Table.of("provenance", "Provenance", frame, [f"Warning: {text}." for text in warnings(rows)])
+    return [Table(table.name, table.title, table.columns, table.rows, table.notes, (_upright(table),))]
+
+
+def _upright(table: Table) -> Table:
+    """Facts down, origins across: few origins, many facts. A fact that no origin has is left out."""
+    facts: list[tuple[Cell, ...]] = []
+    for column, values in zip(table.columns, zip(*table.rows, strict=True), strict=True):
+        if any(value not in (None, "") for value in values):
+            facts.append((header(column), *(_plain(value) for value in values)))
+    return Table("", "", ("", *(f"origin {i}" for i in range(1, len(table.rows) + 1))), facts)
+
+
+def _plain(value: Cell) -> Cell:
+    return f"{value:.0f}" if isinstance(value, int | float) else value
+
+
+def _throttled(rows: pd.DataFrame) -> pd.Series[bool]:
+    return ~rows["throttle"].str.lower().isin(_NOT_THROTTLED)
+
+
+def warnings(rows: pd.DataFrame) -> list[str]:
+    """What a reader must know before comparing times among these rows; emulated rows are left out of it."""
+    rows = rows[rows["backend"] != "cpu"]
+    found = []
+    devices = rows[["gpu", "host"]][rows["backend"] == "cuda"].drop_duplicates()
+    if len(devices) > 1:
+        found.append(
+            f"GPU times come from different devices: {_listed(map(' on '.join, devices.to_numpy()))}"
+        )
+    hosts = rows[["host_cpu", "host"]][rows["backend"] == "host"].drop_duplicates()
+    if len(hosts) > 1:
+        found.append(f"CPU times come from different machines: {_listed(map(' on '.join, hosts.to_numpy()))}")
+    versions = set(rows["commit"].str.removesuffix("+dirty")) - {""}
+    if len(versions) > 1:
+        found.append(f"rows come from different commits: {_listed(text[:12] for text in versions)}")
+    dirty = int(rows["commit"].str.endswith("+dirty").sum())
+    if dirty:
+        found.append(f"{dirty} of {len(rows)} rows were taken with uncommitted changes")
+    throttled = rows["throttle"][_throttled(rows)]
+    if len(throttled):
+        found.append(f"{len(throttled)} of {len(rows)} rows had throttled clocks ({_listed(set(throttled))})")
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,146 @@
+"""Rows of result files made comparable: filtered, told apart by what was timed, put together over sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bfsbench.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BASELINE = "cpu_queue"
+"""The variant speed-ups refer to."""
+
+SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host")
+"""What must agree before two times are compared to choose a configuration."""
+
+SHAPE = ("grid", "block", "knobs")
+"""What is chosen."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Rows whose times may stand in one table."""
+
+    suffix: str
+    heading: str
+    rows: pd.DataFrame
+
+
+def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
+    """Measured rows (``cuda`` and ``host``), then, if there are any, rows of emulated kernels (``cpu``)."""
+    emulated = rows["backend"] == "cpu"
+    if not emulated.all():
+        yield Kind("", "", rows[~emulated])
+    if emulated.any():
+        heading = "emulated on the CPU: shows that it works, never how fast it is"
+        yield Kind("_emulated", f" ({heading})", rows[emulated])
+
+
+def select(
+    rows: pd.DataFrame,
+    graphs: Iterable[str] = (),
+    variants: Iterable[str] = (),
+    backends: Iterable[str] = (),
+) -> pd.DataFrame:
+    """The rows of these graphs, variants and backends; an empty list means all.
+
+    A graph's name without its direction stands for both directions, and a variant may go by an alias. Raises
+    UsageError for a name that no row has.
+    """
+    have = set(rows["graph"])
+    wanted = [_graphs_called(name, have) for name in graphs]
+    if wanted:
+        rows = rows[rows["graph"].isin(set().union(*wanted))]
+    for column, names in (("variant", variants), ("backend", backends)):
+        known = set(rows[column])
+        chosen = {_called(column, name, known) for name in names}
+        if chosen:
+            rows = rows[rows[column].isin(chosen)]
+    return rows
+
+
+def _graphs_called(name: str, known: set[str]) -> set[str]:
+    found = {graph for graph in known if name in (graph, graph.rpartition(":")[0])}
+    if not found:
+        raise UsageError(f"no rows of graph '{name}': there are {_listed(known)}")
+    return found
+
+
+def _called(column: str, name: str, known: set[str]) -> str:
+    if name not in known and column == "variant":
+        from bfsbench.variants import find
+
+        name = find(name).name
+    if name not in known:
+        raise UsageError(f"no rows of {column} '{name}': there are {_listed(known)}")
+    return name
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows that have a time, ``block`` as integers, with ``device``: the GPU, or the CPU of host programs."""
+    rows = rows[(rows["status"] == "ok") & rows["search_ms"].notna()]
+    device = rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"])
+    return rows.assign(device=device, block=rows["block"].astype("Int64"))
+
+
+def configurations(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per SETTING and SHAPE: the times of one configuration put together over all its sources.
+
+    Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
+    samples), ``median_ms`` (median over sources of the medians), ``spread`` (median over sources of slowest
+    / fastest sample), ``mteps`` (harmonic mean), ``mteps_q1`` and ``mteps_q3`` (quartiles) and ``speedup``
+    (median over sources of the baseline's time / this time; NaN unless both were taken on one machine).
+    A point that was measured more than once counts with its fastest row.
+    """
+    rows = succeeded(rows)
+    key = [*SETTING, *SHAPE]
+    rows = rows.sort_values("search_ms", kind="stable").drop_duplicates([*key, "source"])
+    rows = rows.merge(_baseline(rows), how="left")
+    rows = rows.assign(
+        spread=rows["search_ms_max"] / rows["search_ms"],
+        slowness=1 / rows["mteps"],
+        speedup=rows["baseline_ms"] / rows["search_ms"],
+    )
+    grouped = rows.groupby(key, sort=False, dropna=False)
+    frame = grouped.agg(
+        sources=("source", "size"),
+        search_ms=("search_ms", "median"),
+        median_ms=("search_ms_median", "median"),
+        spread=("spread", "median"),
+        slowness=("slowness", "mean"),
+        mteps_q1=("mteps", lambda values: values.quantile(0.25)),
+        mteps_q3=("mteps", lambda values: values.quantile(0.75)),
+        speedup=("speedup", "median"),
+    )
+    return frame.assign(mteps=1 / frame["slowness"]).drop(columns="slowness").reset_index()
+
+
+def _baseline(rows: pd.DataFrame) -> pd.DataFrame:
+    """``baseline_ms`` by graph, machine and source: the best time of the sequential CPU program there."""
+    known = (rows["variant"] == BASELINE) & (rows["backend"] == "host") & (rows["host"] != "")
+    same = ["graph", "graph_checksum", "host", "host_cpu", "source"]
+    return rows[known].groupby(same, as_index=False).agg(baseline_ms=("search_ms", "min"))
+
+
+def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The best of the configurations that agree in the columns ``by``.
+
+    Only those with the most sources compete: one that failed from some sources must not win by the rest.
+    """
+    ranked = frame.sort_values(["sources", "search_ms"], ascending=[False, True], kind="stable")
+    return ranked.drop_duplicates(list(by))
+
+
+def sources_of(rows: pd.DataFrame, graph: object, checksum: object) -> str:
+    """From where a graph was searched, in words."""
+    same = (rows["graph"] == graph) & (rows["graph_checksum"] == checksum)
+    sources = rows["source"][same].unique()
+    return f"source {sources[0]:.0f}" if len(sources) == 1 else f"{len(sources)} sources"

@@ -1,0 +1,55 @@
+"""What a command shows: facts with names for machines, and how to lay them out for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Cell = str | int | float | None
+"""None is a missing value: an empty cell, a JSON null."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table; :mod:`bfsbench.report.formats` turns it into text.
+
+    ``rows`` hold one cell per column. Where one long table is right for programs and hard on the eye,
+    ``drawings`` present the same facts in tables that people read instead.
+    """
+
+    name: str
+    """Key of the table in JSON."""
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+    notes: tuple[str, ...] = ()
+    drawings: tuple[Table, ...] = ()
+    heat: bool = False
+    """The numbers right of the first column are times to be shaded by their ratio to the smallest."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        title: str,
+        frame: pd.DataFrame,
+        notes: Iterable[str] = (),
+        drawings: Iterable[Table] = (),
+        heat: bool = False,
+    ) -> Table:
+        """A table with the columns and rows of a frame; NaN and infinity become None."""
+        finite = frame.replace([math.inf, -math.inf], math.nan).astype(object)
+        cells = finite.where(finite.notna(), None)
+        rows = list(cells.itertuples(index=False, name=None))
+        return cls(name, title, tuple(map(str, frame.columns)), rows, tuple(notes), tuple(drawings), heat)
+
+    def frame(self) -> pd.DataFrame:
+        """The same as a pandas table, for a notebook."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=list(self.columns))
