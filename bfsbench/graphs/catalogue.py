@@ -1,0 +1,220 @@
+"""The catalogue of named graphs: ``datasets.toml`` as shipped, with the user's own entries laid over it."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from bfsbench import paths
+from bfsbench.errors import InputError, UsageError, unknown_name
+from bfsbench.graphs.graph import Orientation
+from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Parameter = int | float | str | bool | list[int]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
+
+
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One place a graph's file comes from. Exactly one of ``url``, ``bundled`` and ``file`` is given.
+
+    A mirror may hold the graph in another format, or with other counts, than the publisher's own file.
+    """
+
+    url: str | None = None
+    bundled: str | None = None
+    """Name of a file that travels with the package."""
+    file: str | None = None
+    """Name of a file that no server offers; ``bfsbench fetch --from`` finds it in a folder."""
+    format: Literal["snap", "dimacs9", "metis", "mtx"]
+    orientation: Orientation | None = None
+    """How its lines are to be read, where the format leaves it open."""
+    ids: IdPolicy | None = None
+    """Given where the source keeps ids without edges that the publisher's own file does not have."""
+    size: Count | None = None
+    """Bytes of the file as it is offered."""
+    sha256: Sha256 | None = None
+    """Of the file as it is offered."""
+    content_sha256: Sha256 | None = None
+    """Of the graph file inside, unpacked: tells the same graph in any packing."""
+    num_vertices: Count | None = None
+    num_edges: Count | None = None
+    """Counts of this source where they differ from the dataset's."""
+
+    @property
+    def filename(self) -> str:
+        """The file's name as offered."""
+        return self.bundled or self.file or PurePosixPath(urlsplit(self.url or "").path).name
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, for messages and records."""
+        return self.url or self.filename
+
+
+class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A named graph: files to read (``sources``, the best first) or a generator and its parameters."""
+
+    name: str
+    family: str
+    description: str
+    directed: bool
+    """Whether its arcs have a direction; the search of an undirected graph is always ``:symmetrised``."""
+    aliases: list[str] = []
+    sources: list[Source] = []
+    generator: str | None = None
+    parameters: dict[str, Parameter] = {}
+    duplicates: Keep | None = None
+    self_loops: Keep | None = None
+    num_vertices: Count | None = None
+    num_edges: Count | None = None
+    """Edges as the publisher's file lists them; for a generated graph, edges drawn, where that is fixed."""
+    terms: str | None = None
+    """Licence, or the page that states it."""
+    papers: list[str] = []
+    """Tables and figures the graph appears in."""
+    note: str | None = None
+
+    @property
+    def generated(self) -> bool:
+        return self.generator is not None
+
+    def recipe(self, source: Source | None) -> Recipe:
+        """How this graph is read from ``source`` (None when generated), before the user's overrides."""
+        return Recipe(
+            ids=source.ids if source else None,
+            self_loops=self.self_loops,
+            duplicates=self.duplicates,
+            orientation=source.orientation if source else None,
+            format=source.format if source else None,
+        )
+
+    def counts(self, source: Source | None) -> tuple[int | None, int | None]:
+        """Published (vertices, edges as listed) of the file at ``source``; None where not published."""
+        if source is None:
+            return self.num_vertices, self.num_edges
+        vertices = self.num_vertices if source.num_vertices is None else source.num_vertices
+        edges = self.num_edges if source.num_edges is None else source.num_edges
+        return vertices, edges
+
+
+class Catalogue:
+    """All named graphs. Names and aliases are found whatever their case."""
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        """A later dataset replaces an earlier one of the same name; a name is stronger than an alias."""
+        self._datasets = {dataset.name.lower(): dataset for dataset in datasets}
+        self._aliases = {
+            alias.lower(): dataset for dataset in self._datasets.values() for alias in dataset.aliases
+        }
+
+    @classmethod
+    def load(cls) -> Catalogue:
+        """The shipped catalogue and the user's, if there is one. Raises UsageError naming file and key."""
+        user = user_catalogue()
+        return cls([*read_catalogue(paths.CATALOGUE), *(read_catalogue(user) if user.exists() else ())])
+
+    def __iter__(self) -> Iterator[Dataset]:
+        return iter(self._datasets.values())
+
+    def get(self, name: str) -> Dataset:
+        """The dataset called ``name``. Raises UsageError with near misses when there is none."""
+        key = name.lower()
+        found = self._datasets.get(key) or self._aliases.get(key)
+        if found is None:
+            raise self.unknown(name)
+        return found
+
+    def unknown(self, name: str) -> UsageError:
+        """The error for a name that is not here, with near misses."""
+        return unknown_name("dataset", name, [*self._datasets, *self._aliases])
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self._datasets or name.lower() in self._aliases
+
+    def names(self) -> list[str]:
+        """Every dataset's name, in catalogue order."""
+        return [dataset.name for dataset in self]
+
+    def families(self) -> list[str]:
+        """Every family's name, in catalogue order."""
+        return list(dict.fromkeys(dataset.family for dataset in self))
+
+    def family(self, name: str) -> list[Dataset]:
+        """The datasets of one family. Raises UsageError when there is no such family."""
+        members = [dataset for dataset in self if dataset.family == name.lower()]
+        if not members:
+            raise UsageError(f"unknown family '{name}': choose one of {', '.join(self.families())}")
+        return members
+
+
+def user_catalogue() -> Path:
+    """The file of the user's own entries: ``BFSBENCH_DATASETS``, or one in the configuration folder."""
+    override = os.environ.get("BFSBENCH_DATASETS")
+    if override:
+        path = Path(override).expanduser()
+        if not path.exists():
+            raise UsageError(f"BFSBENCH_DATASETS names {path}, which does not exist")
+        return path
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("bfsbench")) / "datasets.toml"
+
+
+def read_catalogue(path: Path) -> list[Dataset]:
+    """The entries of one catalogue file. Raises UsageError naming the file and the key at fault."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    datasets = [_dataset(path, name, table) for name, table in tables.items()]
+    owners: dict[str, str] = {}
+    for dataset in datasets:
+        for name in (dataset.name, *dataset.aliases):
+            owner = owners.setdefault(name.lower(), dataset.name)
+            if owner != dataset.name:
+                raise InputError(f"{path}: [{dataset.name}]: the name '{name}' already belongs to [{owner}]")
+    return datasets
+
+
+def _dataset(path: Path, name: str, table: Any) -> Dataset:
+    where = f"{path}: [{name}]"
+    if not isinstance(table, dict):
+        raise InputError(f"{path}: key '{name}' stands outside any [dataset]")
+    try:
+        dataset = msgspec.convert({**table, "name": name}, Dataset)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{where}: {str(error).replace('`$.', '`')}") from error
+    for text in (name, *dataset.aliases):
+        if not _NAME.match(text):
+            raise InputError(f"{where}: name '{text}' may hold only letters, digits, and any of _ . + -")
+    if dataset.generated == bool(dataset.sources):
+        raise InputError(f"{where}: give either 'sources' or 'generator'")
+    for source in dataset.sources:
+        _check_source(where, dataset, source)
+    return dataset
+
+
+def _check_source(where: str, dataset: Dataset, source: Source) -> None:
+    if [source.url, source.bundled, source.file].count(None) != 2:
+        raise InputError(f"{where}: give each of 'sources' one of 'url', 'bundled' and 'file'")
+    if source.url is not None and not source.url.startswith(("http://", "https://")):
+        raise InputError(f"{where}: 'url' must begin with http:// or https://, got '{source.url}'")
+    if not _NAME.match(source.filename):
+        raise InputError(f"{where}: '{source.origin}' does not end in a file name")
+    if not dataset.directed and source.format == "snap" and source.orientation is None:
+        raise InputError(
+            f"{where}: an undirected edge list needs 'orientation': 'each_once' if every edge has one line, "
+            f"'both_ways' if it has two"
+        )
