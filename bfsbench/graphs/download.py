@@ -1,0 +1,266 @@
+"""Download of one file over HTTP: retried, resumed, checked, and never half-written under its final name.
+
+Bytes gather in ``NAME.part``. Beside it ``NAME.part.json`` says which version of which file they begin (address,
+and the server's ETag or date), so that the next attempt, in this process or a later one, asks only for the rest,
+and the server can answer with the whole file if it has changed.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import random
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import IO
+
+import msgspec
+import requests
+import urllib3.exceptions
+
+from bfsbench.errors import FetchError, UsageError
+
+Progress = Callable[[int, int | None], None]
+"""Called with bytes held so far and bytes in all (None where the server does not say)."""
+
+_BLOCK = 1 << 16
+_TRANSIENT_STATUS = {408, 425, 429, 500, 502, 503, 504}
+
+
+class UnavailableError(FetchError):
+    """This address does not give the right file; another may."""
+
+
+class StoppedError(FetchError):
+    """The user has interrupted the download; what has arrived is kept."""
+
+
+class _InterruptedError(Exception):
+    """The transfer broke off in a way that another attempt may overcome."""
+
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a download bears with a bad connection. Seconds, except ``attempts``."""
+
+    connect_timeout: float = 15.0
+    read_timeout: float = 60.0
+    """Longest silence in the middle of a transfer."""
+    attempts: int = 6
+    """Failures in a row without a new byte after which an address is given up."""
+    first_pause: float = 1.0
+    """Doubled after each failure, and varied by up to half so that clients do not return all at once."""
+    longest_pause: float = 60.0
+
+    def pause(self, failures: int) -> float:
+        """Seconds to wait after the given number of failures in a row."""
+        return min(self.longest_pause, self.first_pause * 2.0 ** (failures - 1)) * random.uniform(0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What all downloads of one command share."""
+
+    patience: Patience = field(default_factory=Patience)
+    stop: Event = field(default_factory=Event)
+    """Set to end every download soon, keeping what has arrived."""
+
+    def download(
+        self, url: str, target: Path, size: int | None, sha256: str | None, progress: Progress
+    ) -> str:
+        """Bring the file at ``url`` to ``target`` and return its SHA-256.
+
+        ``size`` (bytes) and ``sha256`` are what it must have, where known. Raises UnavailableError when the
+        address fails for good or gives something else, StoppedError when ``stop`` is set, FetchError when the
+        disk is full, UsageError when the folder cannot be written.
+        """
+        part = Part(target, url)
+        failures, furthest = 0, part.size()
+        while True:
+            try:
+                with storage_errors(target.parent):
+                    self._attempt(url, part, size, progress)
+                break
+            except _InterruptedError as interruption:
+                grown = part.size() > furthest
+                furthest = max(furthest, part.size())
+                failures = 1 if grown else failures + 1
+                if failures >= self.patience.attempts:
+                    raise UnavailableError(f"{url}: {interruption}; gave up after {failures} tries") from None
+                pause = min(interruption.wait, self.patience.longest_pause) or self.patience.pause(failures)
+                if self.stop.wait(pause):
+                    raise StoppedError("interrupted; run the command again to resume") from None
+        with storage_errors(target.parent):
+            return part.finish(size, sha256)
+
+    def _attempt(self, url: str, part: Part, size: int | None, progress: Progress) -> None:
+        """One request. Returns when all of the file is in ``part``."""
+        held, validator, total = part.resumable()
+        if held and held == total:
+            return
+        headers = {"User-Agent": "bfsbench", "Accept-Encoding": "identity"}
+        if held:
+            headers |= {"Range": f"bytes={held}-", "If-Range": validator}
+        timeout = (self.patience.connect_timeout, self.patience.read_timeout)
+        try:
+            with requests.get(url, headers=headers, stream=True, timeout=timeout) as response:
+                start, total = _answer(url, response, held, part)
+                if size is not None and total is not None and size != total:
+                    raise UnavailableError(f"{url}: holds {total:,} bytes where the catalogue says {size:,}")
+                self._receive(response, part, start, total, progress)
+        except requests.exceptions.SSLError as error:
+            raise UnavailableError(f"{url}: {_reason(error)}") from error
+        except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError) as error:
+            raise _InterruptedError(_reason(error)) from error
+        except requests.RequestException as error:
+            raise UnavailableError(f"{url}: {_reason(error)}") from error
+
+    def _receive(
+        self, response: requests.Response, part: Part, start: int, total: int | None, progress: Progress
+    ) -> None:
+        with part.open(start, total, _validator(response)) as stream:
+            have = start
+            # Undecoded: some servers label a .gz file as compressed in transit; its checksum is of the file.
+            for block in response.raw.stream(_BLOCK, decode_content=False):
+                stream.write(block)
+                have += len(block)
+                progress(have, total)
+                if self.stop.is_set():
+                    raise StoppedError("interrupted; run the command again to resume")
+        if total is not None and have != total:
+            if have > total:
+                part.discard()
+            raise _InterruptedError(f"{have:,} of {total:,} bytes arrived")
+
+
+class _About(msgspec.Struct, frozen=True):
+    """What a ``.part`` file is the beginning of."""
+
+    url: str
+    validator: str
+    total: int | None
+
+
+class Part:
+    """The bytes of ``target`` that have arrived so far from ``url``."""
+
+    def __init__(self, target: Path, url: str) -> None:
+        self._target = target
+        self._url = url
+        self._path = target.with_name(target.name + ".part")
+        self._about = target.with_name(target.name + ".part.json")
+
+    def size(self) -> int:
+        """Bytes held."""
+        return self._path.stat().st_size if self._path.exists() else 0
+
+    def resumable(self) -> tuple[int, str, int | None]:
+        """Bytes to build on, the version they are of, and bytes in all; (0, "", None) to begin anew."""
+        try:
+            about = msgspec.json.decode(self._about.read_bytes(), type=_About)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return 0, "", None
+        if about.url != self._url or not about.validator:
+            return 0, "", None
+        return self.size(), about.validator, about.total
+
+    @contextmanager
+    def open(self, start: int, total: int | None, validator: str) -> Iterator[IO[bytes]]:
+        """A stream that appends from byte ``start`` on, after what it belongs to has been written down."""
+        self._target.parent.mkdir(parents=True, exist_ok=True)
+        if start == 0:
+            # Bytes of an older version must be gone before the new version is written down.
+            self._path.unlink(missing_ok=True)
+            self._about.write_bytes(msgspec.json.encode(_About(self._url, validator, total)))
+        with self._path.open("ab") as stream:
+            yield stream
+
+    def finish(self, size: int | None, sha256: str | None) -> str:
+        """Check the whole file, move it to its final name, and return its SHA-256."""
+        found = sha256_of(self._path)
+        if size is not None and self.size() != size:
+            self.discard()
+            raise UnavailableError(f"{self._url}: has not the {size:,} bytes the catalogue says; deleted")
+        if sha256 is not None and found != sha256:
+            self.discard()
+            raise UnavailableError(f"{self._url}: SHA-256 is {found}, the catalogue says {sha256}; deleted")
+        with self._path.open("rb") as stream:
+            os.fsync(stream.fileno())
+        self._path.replace(self._target)
+        self._about.unlink(missing_ok=True)
+        return found
+
+    def discard(self) -> None:
+        """Forget everything that has arrived."""
+        self._path.unlink(missing_ok=True)
+        self._about.unlink(missing_ok=True)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Turn failures of the disk into one line that names the folder and the way out."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise FetchError(f"no space left in {folder}: free some or move BFSBENCH_CACHE") from error
+        raise UsageError(
+            f"cannot write in {folder}: {error.strerror or error}; set BFSBENCH_CACHE to a folder of yours"
+        ) from error
+
+
+def _answer(url: str, response: requests.Response, held: int, part: Part) -> tuple[int, int | None]:
+    """The position the body begins at and the size of the whole file."""
+    status = response.status_code
+    length = response.headers.get("Content-Length", "")
+    if status == 200:
+        return 0, int(length) if length.isdigit() else None
+    if status == 206:
+        span = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
+        if span and int(span[1]) == held:
+            return held, int(span[2]) if span[2] != "*" else None
+    if status in (206, 416):
+        part.discard()
+        raise _InterruptedError("the server cannot resume; beginning anew")
+    if status in _TRANSIENT_STATUS:
+        wait = response.headers.get("Retry-After", "")
+        raise _InterruptedError(f"{status} {response.reason}", float(wait) if wait.isdigit() else 0.0)
+    raise UnavailableError(f"{url}: {status} {response.reason}")
+
+
+def _validator(response: requests.Response) -> str:
+    """What tells this version of the file from a later one; weak ETags do not vouch for single bytes."""
+    etag = response.headers.get("ETag", "")
+    return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
+
+
+def _reason(error: Exception) -> str:
+    """A short account of a connection's failure; the libraries' own text lists nested objects."""
+    text = str(error)
+    for sign, reason in (
+        ("NameResolution", "the server's name is unknown (is there a network?)"),
+        ("Connection refused", "connection refused"),
+        ("CERTIFICATE", "the server's certificate is not valid"),
+        ("timed out", "no answer for too long"),
+        ("IncompleteRead", "the connection broke off"),
+        ("Connection aborted", "the connection broke off"),
+        ("reset by peer", "the connection broke off"),
+    ):
+        if sign in text:
+            return reason
+    return text.partition("\n")[0]
