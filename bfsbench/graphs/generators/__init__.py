@@ -1,0 +1,87 @@
+"""Generated graphs: every one follows from its specification alone, on any machine and any number of cores.
+
+A family of graphs is one function and one :class:`Generator` in a module of this package, and one line below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from bfsbench.errors import unknown_name
+from bfsbench.graphs.generators import shapes
+from bfsbench.graphs.generators.declaration import Generator, Parameter, Parameters, Value
+from bfsbench.graphs.generators.dense import DENSE
+from bfsbench.graphs.generators.forest_fire import FOREST_FIRE
+from bfsbench.graphs.generators.kronecker import KRONECKER, RMAT
+from bfsbench.graphs.generators.lattice import LATTICE, MAZE
+from bfsbench.graphs.generators.luo import LUO_GRID, LUO_SCALE_FREE
+from bfsbench.graphs.generators.small_world import SMALL_WORLD
+from bfsbench.graphs.generators.spec import format_spec, parse_spec
+from bfsbench.graphs.generators.uniform import UNIFORM
+from bfsbench.graphs.graph import EdgeList
+
+__all__ = [
+    "GENERATORS",
+    "Generator",
+    "Parameter",
+    "Parameters",
+    "Value",
+    "canonical_spec",
+    "generate",
+    "parse_spec",
+    "recommended_source",
+]
+
+GENERATORS: Mapping[str, Generator] = MappingProxyType(
+    {
+        generator.name: generator
+        for generator in (
+            KRONECKER,
+            RMAT,
+            UNIFORM,
+            SMALL_WORLD,
+            FOREST_FIRE,
+            LATTICE,
+            MAZE,
+            LUO_GRID,
+            LUO_SCALE_FREE,
+            DENSE,
+            shapes.STAR,
+            shapes.PATH,
+            shapes.CYCLE,
+            shapes.COMPLETE,
+            shapes.BINARY_TREE,
+            shapes.PMPP,
+        )
+    }
+)
+"""All generators by name."""
+
+
+def generate(generator: str, **parameters: Value) -> EdgeList:
+    """Draw a graph. Raises UsageError for an unknown generator or parameter or a value that does not fit."""
+    declared = _declared(generator)
+    return declared.build(**declared.complete(parameters))
+
+
+def canonical_spec(generator: str, parameters: Parameters) -> str:
+    """The one text for these parameters, which :func:`parse_spec` reads back; it names the graph in results.
+
+    It lists, in order of declaration, the parameters without a default, those that differ from their default,
+    and the seed. Raises UsageError as :func:`generate` does.
+    """
+    return format_spec(_declared(generator), parameters)
+
+
+def recommended_source(generator: str, parameters: Parameters) -> int | None:
+    """The vertex that the graph's paper searches from, if it names one. Raises UsageError as above."""
+    declared = _declared(generator)
+    values = declared.complete(parameters)
+    return None if declared.start is None else declared.start(**values)
+
+
+def _declared(name: str) -> Generator:
+    if name not in GENERATORS:
+        raise unknown_name("generator", name, GENERATORS)
+    return GENERATORS[name]

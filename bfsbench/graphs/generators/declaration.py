@@ -1,0 +1,120 @@
+"""What a generator says of itself, and the check of parameters against it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bfsbench.errors import UsageError
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Orientation
+
+Value = int | float | str
+"""A parameter's value."""
+
+Parameters = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter. ``minimum`` and ``maximum`` are inclusive; a ``str`` takes one of ``choices``."""
+
+    name: str
+    type: type[int] | type[float] | type[str]
+    meaning: str
+    default: Value | None = None
+    """None: it must be given."""
+    minimum: int | float = 0
+    maximum: int | float = 1
+    choices: tuple[str, ...] = ()
+
+    def check(self, generator: str, value: object) -> Value:
+        """The value as this parameter's type, an integral number converted. Raises UsageError."""
+        checked = self._convert(value)
+        if checked is None:
+            raise UsageError(f"{generator}: {self.name} must be {self.expectation}, not {value!r}")
+        return checked
+
+    @property
+    def expectation(self) -> str:
+        """The values it takes, in words: ``an integer from 1 to 30``."""
+        if self.type is str:
+            return " or ".join(self.choices)
+        kind = "an integer" if self.type is int else "a number"
+        return f"{kind} from {self.minimum:,} to {self.maximum:,}"
+
+    def _convert(self, value: object) -> Value | None:
+        if self.type is str:
+            return value if isinstance(value, str) and value in self.choices else None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return None
+        if not self.minimum <= value <= self.maximum:
+            return None
+        if self.type is int:
+            return int(value) if value == int(value) else None
+        return float(value) + 0.0  # turns -0.0 into 0.0: equal values must look equal in a specification
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A family of graphs."""
+
+    name: str
+    description: str
+    source: str
+    """The paper's table, or the program or publication that defines the family."""
+    orientation: Orientation
+    """Of the edge list, unless a parameter makes it directed: see :meth:`draws_arcs`."""
+    parameters: tuple[Parameter, ...]
+    build: Callable[..., EdgeList]
+    """Takes every declared parameter by name, already checked."""
+    start: Callable[..., int] | None = None
+    """The vertex that the source paper searches from, for the same parameters; None: it names none."""
+
+    def complete(self, given: Parameters) -> dict[str, Value]:
+        """All parameters in order of declaration, defaults filled in. Raises UsageError for bad ones."""
+        for name in given:
+            if all(name != parameter.name for parameter in self.parameters):
+                known = ", ".join(parameter.name for parameter in self.parameters) or "none"
+                raise UsageError(f"{self.name}: unknown parameter '{name}'; it takes {known}")
+        values: dict[str, Value] = {}
+        for parameter in self.parameters:
+            value = given.get(parameter.name, parameter.default)
+            if value is None:
+                raise UsageError(f"{self.name}: {parameter.name} is missing: {parameter.meaning}")
+            values[parameter.name] = parameter.check(self.name, value)
+        return values
+
+    def draws_arcs(self, given: Parameters) -> bool:
+        """Whether the edge list is directed for these parameters. Raises UsageError for bad ones."""
+        values = self.complete(given)
+        chosen = values.get("directed", 0) == 1 or values.get("arcs", "both") != "both"
+        return chosen or self.orientation == "directed"
+
+
+SEED = Parameter("seed", int, "what the random numbers follow from", default=1, minimum=0, maximum=2**63 - 1)
+
+
+def vertices(name: str = "n", minimum: int = 1, maximum: int = MAX_VERTICES) -> Parameter:
+    """A parameter that counts vertices."""
+    return Parameter(name, int, "number of vertices", minimum=minimum, maximum=maximum)
+
+
+def edges() -> Parameter:
+    """A parameter that counts the edges drawn."""
+    return Parameter("m", int, "number of edges drawn", minimum=0, maximum=2**40)
+
+
+def share(name: str, meaning: str, default: float, minimum: float = 0.0, maximum: float = 1.0) -> Parameter:
+    """A parameter that is a probability or a share of a whole."""
+    return Parameter(name, float, meaning, default=default, minimum=minimum, maximum=maximum)
+
+
+def switch(name: str, meaning: str, default: int = 0) -> Parameter:
+    """A parameter that is on (1) or off (0)."""
+    return Parameter(name, int, meaning, default=default, minimum=0, maximum=1)
+
+
+def orientation_of(directed: int) -> Orientation:
+    """How edges drawn as pairs are to be read, given a ``directed`` switch."""
+    return "directed" if directed else "each_once"

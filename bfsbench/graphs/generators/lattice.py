@@ -1,0 +1,81 @@
+"""Road-like lattices and routing mazes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import UsageError
+from bfsbench.graphs.generators.declaration import SEED, Generator, Parameter, share
+from bfsbench.graphs.generators.native import chance, draw_cells, draw_edges
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList
+
+
+def lattice(rows: int, columns: int, depth: int, keep: float, seed: int) -> EdgeList:
+    """Neighbouring cells of a box are joined, each edge with probability ``keep``.
+
+    The vertex of a cell is (layer * rows + row) * columns + column.
+    """
+    cells = _count("lattice", rows * columns * depth)
+    sources, targets = draw_edges("box", columns, rows, cells, 0, chance(keep), seed=seed)
+    return EdgeList(sources, targets, cells, "each_once")
+
+
+def maze(rows: int, columns: int, blocked: float, seed: int) -> EdgeList:
+    """Neighbouring open cells of a grid are joined; blocked cells are isolated vertices.
+
+    The vertex of a cell is row * columns + column. The terminals of the net to route are the first and the
+    last cell, which are never blocked; whether a path joins them is left to chance.
+    """
+    cells = np.arange(_count("maze", rows * columns), dtype=np.int32).reshape(rows, columns)
+    is_open = open_cells(rows, columns, blocked, seed)
+    across = is_open[:, :-1] & is_open[:, 1:]
+    down = is_open[:-1] & is_open[1:]
+    sources = np.concatenate((cells[:, :-1][across], cells[:-1][down]))
+    targets = np.concatenate((cells[:, 1:][across], cells[1:][down]))
+    return EdgeList(sources, targets, rows * columns, "each_once")
+
+
+def open_cells(rows: int, columns: int, blocked: float, seed: int) -> npt.NDArray[np.bool_]:
+    """bool[rows, columns]: the cells of :func:`maze` that are not blocked."""
+    cells = draw_cells(rows * columns, blocked, seed=seed)
+    cells[[0, -1]] = True
+    return cells.reshape(rows, columns)
+
+
+def _count(name: str, cells: int) -> int:
+    if cells > MAX_VERTICES:
+        raise UsageError(
+            f"{name}: {cells:,} cells are more than the {MAX_VERTICES:,} vertices a graph may have"
+        )
+    return cells
+
+
+def _side(name: str, default: int | None = None) -> Parameter:
+    return Parameter(name, int, f"{name} of cells", default=default, minimum=1, maximum=MAX_VERTICES)
+
+
+LATTICE = Generator(
+    name="lattice",
+    description="2-D or 3-D lattice of which a share of the edges is kept; 0.7 gives degree 2.8, like roads",
+    source="road-like graph of large diameter",
+    orientation="each_once",
+    parameters=(
+        _side("rows"),
+        _side("columns"),
+        Parameter("depth", int, "layers of cells", default=1, minimum=1, maximum=MAX_VERTICES),
+        share("keep", "probability that an edge is kept", 0.7),
+        SEED,
+    ),
+    build=lattice,
+)
+
+MAZE = Generator(
+    name="maze",
+    description="grid with blocked cells, to be routed from the first cell to the last",
+    source="PMPP Fig. 15.5",
+    orientation="each_once",
+    parameters=(_side("rows"), _side("columns"), share("blocked", "share of blocked cells", 0.25), SEED),
+    build=maze,
+    start=lambda **_: 0,
+)

@@ -1,0 +1,75 @@
+"""The graphs of Luo, Wong and Hwu, "An effective GPU implementation of breadth-first search" (DAC 2010)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from bfsbench.graphs.generators.declaration import SEED, Generator, Parameter, vertices
+from bfsbench.graphs.generators.native import chance, draw_edges
+from bfsbench.graphs.graph import EdgeList
+
+HUB_SPACING = 1000
+"""One hub in so many vertices: the paper's 0.1 %."""
+HUB_DEGREE = 1000
+
+
+def luo_grid(n: int, form: str) -> EdgeList:
+    """A grid of exactly n vertices, as near to a cube or square as n allows; inner vertices have degree 6.
+
+    ``grid3d`` joins the neighbours along three axes, ``triangular2d`` those along two axes and one diagonal.
+    """
+    columns, rows, diagonal = _box(n, form)
+    sources, targets = draw_edges("box", columns, rows, n, diagonal, chance(1.0), seed=0)
+    return EdgeList(sources, targets, n, "each_once")
+
+
+def centre(n: int, form: str) -> int:
+    """The vertex in the middle of :func:`luo_grid`, from which the paper searches."""
+    columns, rows, _ = _box(n, form)
+    layer = columns * rows
+    layers = -(-n // layer)
+    lines = rows if layers > 1 else -(-n // columns)
+    return min(layers // 2 * layer + lines // 2 * columns + columns // 2, n - 1)
+
+
+def _box(n: int, form: str) -> tuple[int, int, int]:
+    """Cells along the first axis, along the second, and whether diagonals are joined."""
+    if form == "triangular2d":
+        columns = math.isqrt(n - 1) + 1
+        return columns, columns, 1
+    columns = next(side for side in itertools.count(1) if side**3 >= n)
+    return columns, columns, 0
+
+
+def luo_scale_free(n: int, seed: int) -> EdgeList:
+    """One vertex in a thousand has degree 1000, the others 5, 6 or 7 with equal probability.
+
+    Ends of edges are matched at random (configuration model), except that no vertex is joined to itself. The
+    few repeated edges stay and count. When the degrees have an odd sum, one vertex has an edge less.
+    """
+    sources, targets = draw_edges("scale_free", n, HUB_SPACING, HUB_DEGREE, seed=seed)
+    return EdgeList(sources, targets, n, "each_once")
+
+
+LUO_GRID = Generator(
+    name="luo_grid",
+    description="regular grid of degree 6, lower on the boundary, searched from the centre",
+    source="Luo Table 1; the paper does not say which grid",
+    orientation="each_once",
+    parameters=(
+        vertices(),
+        Parameter("form", str, "which grid", default="grid3d", choices=("grid3d", "triangular2d")),
+    ),
+    build=luo_grid,
+    start=centre,
+)
+
+LUO_SCALE_FREE = Generator(
+    name="luo_scale_free",
+    description="0.1 % of the vertices have degree 1000, the rest 6 on average and at most 7",
+    source="Luo Table 3",
+    orientation="each_once",
+    parameters=(vertices(minimum=2 * HUB_SPACING), SEED),
+    build=luo_scale_free,
+)

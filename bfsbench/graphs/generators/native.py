@@ -1,0 +1,68 @@
+"""The bridge to ``generate.cpp``."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import UsageError
+from bfsbench.graphs.graph import Ids
+from bfsbench.native import library
+
+OUT_OF_MEMORY = 1
+
+
+class _Edges(ctypes.Structure):
+    _fields_ = (("sources", ctypes.c_void_p), ("targets", ctypes.c_void_p))
+
+
+_ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.POINTER(_Edges))
+
+
+def threads() -> int:
+    """How many threads draw edges; the result does not depend on it."""
+    return os.cpu_count() or 1
+
+
+def chance(probability: float) -> ctypes.c_uint64:
+    """A probability as the integer that random draws are compared with, in units of 2**-63."""
+    return ctypes.c_uint64(int(probability * 2**63))
+
+
+def draw_edges(function: str, *arguments: Any, seed: int) -> tuple[Ids, Ids]:
+    """Call ``generate_<function>(*arguments, seed, ...)``: sources and targets, int32[E].
+
+    Python integers among the arguments are passed as int64. Raises UsageError when memory does not suffice.
+    """
+    arrays: list[Ids] = []
+    wanted = 0
+
+    def allocate(count: int, edges: Any) -> int:
+        nonlocal wanted
+        wanted = count
+        try:
+            arrays.extend(np.empty(count, dtype=np.int32) for _ in range(2))
+        except MemoryError:
+            return OUT_OF_MEMORY
+        edges.contents.sources, edges.contents.targets = (array.ctypes.data for array in arrays)
+        return 0
+
+    converted = [ctypes.c_int64(a) if isinstance(a, int) else a for a in arguments]
+    call = getattr(library("generate"), f"generate_{function}")
+    status = call(*converted, ctypes.c_uint64(seed), ctypes.c_int(threads()), _ALLOCATE(allocate))
+    if status == OUT_OF_MEMORY:
+        size = f" for {wanted:,} edges" if wanted else ""
+        raise UsageError(f"not enough memory{size}: ask for a smaller graph")
+    return arrays[0], arrays[1]
+
+
+def draw_cells(cells: int, blocked: float, *, seed: int) -> npt.NDArray[np.bool_]:
+    """bool[cells]: True where a cell is open, each blocked with the given probability."""
+    mask = np.empty(cells, dtype=np.uint8)
+    pointer = ctypes.c_void_p(mask.ctypes.data)
+    library("generate").generate_cells(ctypes.c_int64(cells), chance(blocked), ctypes.c_uint64(seed), pointer)
+    return mask.view(np.bool_)

@@ -1,0 +1,326 @@
+// Graph generators. Each function draws one family of graphs; bfsbench/graphs/generators declares their parameters,
+// checks them, and says which paper or program defines the family.
+//
+// Edges that can be drawn alone are drawn by number; those that depend on a row (a vertex, a row of a matrix) are
+// made twice, once to be counted and once to be written. Each function ends with the seed, the number of threads
+// (unnamed where one thread does it) and the provider of the arrays, and returns a Status.
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "edges.h"
+#include "parallel.h"
+#include "random.h"
+
+using namespace bfsbench;
+
+namespace {
+
+// What a stream of draws is for: no two purposes of a generator share numbers.
+enum Purpose : uint64_t { kEdges = 1, kLabels = 2, kDegrees = 3, kPairing = 4, kRepair = 5, kCells = 6 };
+
+// A uniformly random permutation of 0 .. size-1 (Fisher and Yates).
+std::vector<int32_t> permutation(int64_t size, Stream stream) {
+    std::vector<int32_t> labels(size);
+    for (int64_t i = 0; i < size; ++i) {
+        const int64_t j = stream.at(i).below(i + 1);
+        labels[i] = labels[j];
+        labels[j] = static_cast<int32_t>(i);
+    }
+    return labels;
+}
+
+// Fires of the forest fire model: vertices arrive one by one, and each links to every vertex its fire burned.
+class Forest {
+  public:
+    Forest(int64_t vertices, int64_t isolated, Chance forward, Chance backward)
+        : isolated_(isolated),
+          forward_(forward),
+          backward_(backward),
+          starts_(vertices + 1, 0),
+          in_(vertices),
+          burned_by_(vertices, -1) {}
+
+    void arrive(int32_t vertex, Random random) {
+        if (vertex >= isolated_) {
+            burn(static_cast<int32_t>(random.below(vertex)), vertex);
+            // What has burned is the queue of what burns next, and the newcomer's row of arcs.
+            for (size_t next = starts_[vertex]; next < out_.size(); ++next) {
+                const int32_t burning = out_[next];
+                spread(out_.data() + starts_[burning], starts_[burning + 1] - starts_[burning], forward_, vertex,
+                       random);
+                spread(in_[burning].data(), in_[burning].size(), backward_, vertex, random);
+            }
+            for (size_t arc = starts_[vertex]; arc < out_.size(); ++arc) in_[out_[arc]].push_back(vertex);
+        }
+        starts_[vertex + 1] = out_.size();
+    }
+
+    const std::vector<int32_t>& targets() const { return out_; }
+    size_t row_end(int32_t vertex) const { return starts_[vertex + 1]; }
+
+  private:
+    // Burns a geometric number of a vertex's unburned neighbours, chosen uniformly. The neighbours may lie in out_,
+    // which grows while they burn, so they are read before.
+    void spread(const int32_t* neighbours, size_t count, Chance chance, int32_t fire, Random& random) {
+        size_t wanted = 0;
+        while (wanted < count && random.happens(chance)) ++wanted;
+        if (wanted == 0) return;
+        unburned_.clear();
+        std::copy_if(neighbours, neighbours + count, std::back_inserter(unburned_),
+                     [&](int32_t v) { return burned_by_[v] != fire; });
+        wanted = std::min(wanted, unburned_.size());
+        for (size_t i = 0; i < wanted; ++i) {
+            std::swap(unburned_[i], unburned_[i + random.below(unburned_.size() - i)]);
+            burn(unburned_[i], fire);
+        }
+    }
+
+    void burn(int32_t vertex, int32_t fire) {
+        burned_by_[vertex] = fire;
+        out_.push_back(vertex);
+    }
+
+    int64_t isolated_;
+    Chance forward_, backward_;
+    std::vector<size_t> starts_;
+    std::vector<int32_t> out_;
+    std::vector<std::vector<int32_t>> in_;
+    std::vector<int32_t> burned_by_;
+    std::vector<int32_t> unburned_;
+};
+
+// Weights of the quadrants of a recursive matrix, in units of 2^-40 at the start.
+struct Quadrants {
+    int64_t upper_left, upper_right, lower_left, lower_right;
+
+    // Multiplies each weight by a factor between 1 - noise / 2 and 1 + noise / 2, noise in units of 2^-16.
+    void vary(int64_t noise, uint64_t draw) {
+        for (int64_t* weight : {&upper_left, &upper_right, &lower_left, &lower_right}) {
+            const int64_t factor = (1 << 16) - noise / 2 + ((static_cast<int64_t>(draw & 0xFFFF) * noise) >> 16);
+            *weight = (*weight * factor) >> 16;
+            draw >>= 16;
+        }
+    }
+};
+
+// Ring targets of `source`, each moved with chance `rewire` to a vertex that the row does not hold yet; -1 where a
+// ring target had been drawn before.
+void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance rewire, Random random, int32_t* row) {
+    for (int64_t slot = 0; slot < degree; ++slot) {
+        const auto drawn = [&](int64_t v) { return std::find(row, row + slot, v) != row + slot; };
+        int64_t target = (source + slot + 1) % vertices;
+        if (random.happens(rewire)) {
+            do target = random.below(vertices);
+            while (target == source || drawn(target));
+        }
+        row[slot] = drawn(target) ? -1 : static_cast<int32_t>(target);
+    }
+}
+
+// Degrees of the scale-free graph: one vertex at a random place in every `spacing` has `hub_degree`, the others have
+// 5, 6 or 7.
+class DegreesWithHubs {
+  public:
+    DegreesWithHubs(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed)
+        : groups_(vertices / spacing),
+          spacing_(spacing),
+          hub_degree_(hub_degree),
+          places_(seed, kLabels),
+          degrees_(seed, kDegrees) {}
+
+    int64_t of(int64_t vertex) const {
+        const int64_t group = vertex / spacing_;
+        const bool hub = group < groups_ && places_.at(group).below(spacing_) == vertex % spacing_;
+        return hub ? hub_degree_ : 5 + degrees_.at(vertex).below(3);
+    }
+
+  private:
+    int64_t groups_, spacing_, hub_degree_;
+    Stream places_, degrees_;
+};
+
+// Deals the ends of `count` edges to the vertices in random order (Fisher and Yates). If the degrees have an odd sum,
+// the one end too many is the last.
+void match_ends(const DegreesWithHubs& degrees, int64_t vertices, int64_t count, Stream stream, Edges edges) {
+    const auto end = [&](int64_t i) -> int32_t& { return i < count ? edges.sources[i] : edges.targets[i - count]; };
+    int64_t dealt = 0;
+    for (int64_t v = 0; v < vertices; ++v)
+        for (int64_t left = degrees.of(v); left > 0 && dealt < 2 * count; --left, ++dealt) {
+            const int64_t place = stream.at(dealt).below(dealt + 1);
+            end(dealt) = end(place);
+            end(place) = static_cast<int32_t>(v);
+        }
+}
+
+// An edge from a vertex to itself swaps its target with that of a random edge away from the vertex.
+void part_self_loops(int64_t count, Stream stream, Edges edges) {
+    for (int64_t i = 0; i < count; ++i) {
+        Random random = stream.at(i);
+        const int32_t vertex = edges.sources[i];
+        while (edges.targets[i] == vertex) {
+            const int64_t other = random.below(count);
+            if (edges.sources[other] != vertex && edges.targets[other] != vertex)
+                std::swap(edges.targets[i], edges.targets[other]);
+        }
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+// Edges of a recursive matrix over `vertices` rows and columns, halved rounding down as often as it can be; `weights`
+// are those of the quadrants, in reading order.
+int generate_rmat(int64_t vertices, int64_t count, const Quadrants* weights, int64_t noise, int64_t shuffle,
+                  uint64_t seed, int threads, Allocate allocate) {
+    return guarded([&] {
+        const Stream stream(seed, kEdges);
+        std::vector<int32_t> labels;
+        if (shuffle) labels = permutation(vertices, Stream(seed, kLabels));
+        return emit_edges(count, threads, allocate, [&](int64_t i) {
+            Random random = stream.at(i);
+            Quadrants now = *weights;
+            int64_t source = 0, target = 0;
+            for (int64_t step = vertices / 2; step > 0; step /= 2) {
+                // Bitwise and multiplied, because the processor cannot predict these branches.
+                const int64_t upper = now.upper_left + now.upper_right, first_three = upper + now.lower_left;
+                const int64_t draw = random.below(first_three + now.lower_right);
+                const int64_t lower = draw >= upper;
+                const int64_t right = (draw >= first_three) | ((draw >= now.upper_left) & (draw < upper));
+                source += lower * step;
+                target += right * step;
+                if (noise) now.vary(noise, random.next());
+            }
+            if (shuffle) return std::pair(labels[source], labels[target]);
+            return std::pair(static_cast<int32_t>(source), static_cast<int32_t>(target));
+        });
+    });
+}
+
+int generate_uniform(int64_t vertices, int64_t count, uint64_t seed, int threads, Allocate allocate) {
+    return guarded([&] {
+        const Stream stream(seed, kEdges);
+        return emit_edges(count, threads, allocate, [&](int64_t i) {
+            Random random = stream.at(i);
+            const auto source = static_cast<int32_t>(random.below(vertices));
+            return std::pair(source, static_cast<int32_t>(random.below(vertices)));
+        });
+    });
+}
+
+int generate_small_world(int64_t vertices, int64_t degree, Chance rewire, uint64_t seed, int threads,
+                         Allocate allocate) {
+    return guarded([&] {
+        const Stream stream(seed, kEdges);
+        std::vector<int32_t> rows(vertices * degree);
+        parallel_blocks(vertices, grain_of(vertices), threads, [&](int64_t first, int64_t last) {
+            for (int64_t v = first; v < last; ++v)
+                small_world_row(v, vertices, degree, rewire, stream.at(v), &rows[v * degree]);
+        });
+        const auto holds = [&](int64_t v, int64_t target) {
+            const int32_t* row = &rows[v * degree];
+            return std::find(row, row + degree, target) != row + degree;
+        };
+        return emit_rows(vertices, threads, allocate, [&](int64_t v, auto add) {
+            for (int64_t slot = 0; slot < degree; ++slot) {
+                const int32_t target = rows[v * degree + slot];
+                const bool again = target >= 0 && target < v && holds(target, v);
+                if (target >= 0 && !again) add(v, target);
+            }
+        });
+    });
+}
+
+int generate_forest_fire(int64_t vertices, int64_t isolated, Chance forward, Chance backward, uint64_t seed, int,
+                         Allocate allocate) {
+    return guarded([&] {
+        const Stream stream(seed, kEdges);
+        Forest forest(vertices, isolated, forward, backward);
+        for (int32_t v = 0; v < vertices; ++v) forest.arrive(v, stream.at(v));
+        Edges edges;
+        if (allocate(static_cast<int64_t>(forest.targets().size()), &edges)) return kOutOfMemory;
+        std::copy(forest.targets().begin(), forest.targets().end(), edges.targets);
+        size_t arc = 0;
+        for (int32_t v = 0; v < vertices; ++v)
+            for (; arc < forest.row_end(v); ++arc) edges.sources[arc] = v;
+        return kDone;
+    });
+}
+
+// The first `vertices` cells of a box of columns x rows x any depth, in reading order, with an edge to the next cell
+// of each axis and, with `diagonal`, to the one across; each edge is kept with chance `keep`.
+int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagonal, Chance keep, uint64_t seed,
+                 int threads, Allocate allocate) {
+    return guarded([&] {
+        const Stream stream(seed, kEdges);
+        return emit_rows(vertices, threads, allocate, [&](int64_t v, auto add) {
+            const bool right = v % columns + 1 < columns;
+            const bool down = v / columns % rows + 1 < rows;
+            Random random = stream.at(v);
+            const auto offer = [&](bool inside, int64_t target) {
+                if (inside && target < vertices && random.happens(keep)) add(v, target);
+            };
+            offer(right, v + 1);
+            offer(down, v + columns);
+            offer(diagonal && right && down, v + columns + 1);
+            offer(true, v + columns * rows);
+        });
+    });
+}
+
+// Every vertex has as many edge ends as DegreesWithHubs says, which are shuffled in place over both arrays and so
+// matched; an edge that got the same vertex twice trades ends with another one.
+int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed, int,
+                        Allocate allocate) {
+    return guarded([&] {
+        const DegreesWithHubs degrees(vertices, spacing, hub_degree, seed);
+        int64_t ends = 0;
+        for (int64_t v = 0; v < vertices; ++v) ends += degrees.of(v);
+        Edges edges;
+        if (allocate(ends / 2, &edges)) return kOutOfMemory;
+        match_ends(degrees, vertices, ends / 2, Stream(seed, kPairing), edges);
+        part_self_loops(ends / 2, Stream(seed, kRepair), edges);
+        return kDone;
+    });
+}
+
+// Row v of the adjacency matrix: v itself and v + 1 (round the ring) always, any other column with chance
+// `density`; where that makes more than `most` entries, a random choice of the others stays.
+int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed, int threads, Allocate allocate) {
+    return guarded([&] {
+        const Stream entries(seed, kEdges), culling(seed, kRepair);
+        return emit_rows(vertices, threads, allocate, [&](int64_t v, auto add) {
+            const int64_t next = (v + 1) % vertices;
+            const auto certain = [&](int64_t column) { return column == v || column == next; };
+            const bool cull = most < vertices;
+            int64_t coming = 0;
+            if (cull) {
+                Random counting = entries.at(v);
+                for (int64_t column = 0; column < vertices; ++column)
+                    coming += counting.happens(density) && !certain(column);
+            }
+            // Selection sampling: of the entries still coming, so many are wanted.
+            int64_t wanted = std::min(coming, most - (next == v ? 1 : 2));
+            Random writing = entries.at(v), choice = culling.at(v);
+            for (int64_t column = 0; column < vertices; ++column) {
+                bool stays = writing.happens(density);
+                if (stays && cull && !certain(column)) {
+                    stays = choice.below(coming--) < wanted;
+                    wanted -= stays;
+                }
+                if (stays || certain(column)) add(v, column);
+            }
+        });
+    });
+}
+
+// One byte a cell: 1 where it is open.
+void generate_cells(int64_t cells, Chance blocked, uint64_t seed, uint8_t* open) {
+    const Stream stream(seed, kCells);
+    for (int64_t cell = 0; cell < cells; ++cell) open[cell] = !stream.at(cell).happens(blocked);
+}
+
+}  // extern "C"
