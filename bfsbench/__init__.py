@@ -6,7 +6,7 @@ The words of the command line work in Python as well::
 
     graph = bfsbench.load("soc-Epinions1:symmetrised")
     graph = bfsbench.generate("kronecker", scale=12, seed=1)
-    list(bfsbench.variants())
+    list(bfsbench.list_variants())
     result = bfsbench.search(graph, "frontier_queue", source=0, block=128)
     rows = bfsbench.read_results("results/run.csv")
 """
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bfsbench.api import SearchResult as SearchResult
     from bfsbench.api import generate as generate
+    from bfsbench.api import list_variants as list_variants
     from bfsbench.api import load as load
     from bfsbench.api import read_results as read_results
     from bfsbench.api import search as search
-    from bfsbench.api import variants as variants
 
 __version__ = "0.1.0"
-__all__ = ["SearchResult", "generate", "load", "read_results", "search", "variants"]
+__all__ = ["SearchResult", "generate", "list_variants", "load", "read_results", "search"]
 
 
 def __getattr__(name: str) -> Any:

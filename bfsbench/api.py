@@ -27,7 +27,7 @@ from bfsbench.variants.base import Variant
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SearchResult", "generate", "load", "read_results", "search", "variants"]
+__all__ = ["SearchResult", "generate", "list_variants", "load", "read_results", "search"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def generate(generator: str, *, symmetrise: bool = False, **parameters: int | fl
     return build_graph(edges, canonical_spec(generator, parameters), Recipe(symmetrise=symmetrise))
 
 
-def variants() -> dict[str, type[Variant]]:
+def list_variants() -> dict[str, type[Variant]]:
     """All variants by name; their class attributes say what they are."""
     return all_variants()
 

@@ -6,8 +6,9 @@ spins when it waits, because a level of a search is shorter than a thread's slee
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,7 @@ class CudaDevice:
                 raise DeviceError("no CUDA device is visible")
             self._device = cuda.Device(0)
             self._context = self._device.make_context(cuda.ctx_flags.SCHED_SPIN)
+        atexit.register(self.close)  # PyCUDA aborts a process that ends with a context on its stack
         self.stream = cuda.Stream()
         self.limits = self._read_limits()
         self._modules: dict[tuple[Path, tuple[tuple[str, Define], ...]], CudaModule] = {}
@@ -281,9 +283,11 @@ class CudaDevice:
             self.stream.synchronize()
 
     def close(self) -> None:
+        atexit.unregister(self.close)
         self._modules.clear()
-        self._context.pop()
-        self._context.detach()
+        with suppress(cuda.Error):  # a context in which a kernel failed goes with the process
+            self._context.pop()
+            self._context.detach()
 
 
 def _compile(source: Path, options: list[str], child_kernels: bool) -> Any:

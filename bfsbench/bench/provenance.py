@@ -42,11 +42,11 @@ def commit() -> str:
     Empty for an installed package. ``BFSBENCH_COMMIT`` stands in where a source tree was copied to a machine
     without its history.
     """
-    top = _git("rev-parse", "--show-toplevel")
-    if top is None or Path(top) != PACKAGE.parent:
+    top, head = _git("rev-parse", "--show-toplevel"), _git("rev-parse", "--short=12", "HEAD")
+    if top is None or head is None or Path(top) != PACKAGE.parent:
         return os.environ.get("BFSBENCH_COMMIT", "")
     changed = _git("-C", top, "status", "--porcelain", "--untracked-files=no", "--", "bfsbench", "cuda_src")
-    return (_git("rev-parse", "--short=12", "HEAD") or "") + ("+dirty" if changed else "")
+    return head + ("+dirty" if changed else "")
 
 
 @cache

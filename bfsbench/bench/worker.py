@@ -14,10 +14,14 @@ import sys
 import traceback
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
 from bfsbench.backends.base import Limits
 from bfsbench.bench.point import Point
 from bfsbench.errors import BfsbenchError, KernelError
+
+if TYPE_CHECKING:
+    from bfsbench.bench.session import Session
 
 START_LIMIT_S = 120.0
 
@@ -56,6 +60,14 @@ def serve(connection: Connection, backend: str | None, schedule_seed: int) -> No
     except BfsbenchError as error:
         connection.send(error)
         return
+    try:
+        _answer(connection, session)
+    finally:
+        session.close()
+
+
+def _answer(connection: Connection, session: Session) -> None:
+    """Introduce the device, then execute points until the pipe closes or the device is lost."""
     device = session.device
     connection.send(DeviceInfo(device.backend, device.describe(), device.limits) if device else None)
     while True:

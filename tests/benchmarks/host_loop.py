@@ -55,7 +55,7 @@ def main() -> None:
     assert session.device is not None
     session.use(bfsbench.generate("path", n=vertices))
     rows = []
-    for variant in bfsbench.variants().values():
+    for variant in bfsbench.list_variants().values():
         if issubclass(variant, LevelKernelVariant) and variant.name != "simple":
             events, host, launch = per_level_us(session, variant, vertices - 1)
             rows.append((variant.name, events, host, launch, events - launch))
