@@ -67,7 +67,7 @@ class _Rows:
 def build_graph(
     edges: EdgeList, name: str, recipe: Recipe = DEFAULT, *, wide_above: int = INT32_MAX
 ) -> Graph:
-    """Convert in memory; statistics are left empty.
+    """Convert in memory; of the statistics only ``edges_listed`` is known then.
 
     Offsets are int64 for more than ``wide_above`` arcs. Beside edges and result it takes 8 bytes an arc; the
     edges are given up half-way, and freed if the caller has kept no reference. Raises InputError for ids out
@@ -79,6 +79,7 @@ def build_graph(
         edges.orientation == "both_ways",
         edges.original_ids,
     )
+    listed = edges_listed(edges)
     rows = _group(edges.sources, edges.targets, num_vertices, name, plan)
     del edges
     if plan.drop_duplicates:
@@ -105,7 +106,13 @@ def build_graph(
         edge_sources=edge_sources,
         checksum=graph_checksum(row_offsets, rows.columns),
         original_ids=original_ids,
+        statistics={"edges_listed": listed},
     )
+
+
+def edges_listed(edges: EdgeList) -> int:
+    """Edges as the source counts them: METIS files count an edge once although they list it at both ends."""
+    return len(edges.sources) // 2 if edges.format == "metis" else len(edges.sources)
 
 
 def graph_checksum(row_offsets: Offsets, column_indices: Ids) -> str:

@@ -1,0 +1,123 @@
+"""The figures by which the papers' tables describe a graph."""
+
+from __future__ import annotations
+
+import ctypes
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.graphs.graph import Graph, Offsets
+from bfsbench.native import library
+
+
+class _Arcs(ctypes.Structure):
+    _fields_ = (
+        ("num_vertices", ctypes.c_int64),
+        ("row_offsets", ctypes.c_void_p),
+        ("column_indices", ctypes.c_void_p),
+        ("column_offsets", ctypes.c_void_p),
+        ("row_indices", ctypes.c_void_p),
+    )
+
+
+class _Reach(ctypes.Structure):
+    """One search: vertices reached, the largest distance, and a vertex at that distance."""
+
+    _fields_ = (("vertices", ctypes.c_int64), ("depth", ctypes.c_int64), ("farthest", ctypes.c_int32))
+    vertices: int
+    depth: int
+    farthest: int
+
+
+@cache
+def _native() -> ctypes.CDLL:
+    native = library("statistics")
+    bits, queue = (np.ctypeslib.ndpointer(dtype, ndim=1, flags="C") for dtype in (np.uint64, np.int32))
+    arcs, reached, count = (ctypes.POINTER(kind) for kind in (_Arcs, _Reach, ctypes.c_int64))
+    native.reach.argtypes = [arcs, ctypes.c_int32, bits, queue, reached]
+    native.components.argtypes = [arcs, bits, queue, reached]
+    native.components.restype = ctypes.c_int64
+    native.count_repeats.argtypes = [arcs, count, count]
+    return native
+
+
+def describe(graph: Graph) -> dict[str, float]:
+    """Statistics of a graph with at least one vertex, by name.
+
+    Those the graph has (``edges_listed``, of the source) and these: ``vertices``; ``arcs`` as stored;
+    ``degree_mean``, ``degree_std`` (of the population), ``degree_median``, ``degree_max`` of the out-degree;
+    ``self_loops`` and ``duplicates`` (beyond the first arc from one vertex to another) among the arcs;
+    ``isolated``, vertices without any arc; ``components`` and ``largest_component`` (in vertices), weakly
+    connected; ``diameter_at_least``, the largest distance met by double sweeps from two seeds, arcs taken as
+    undirected (Magnien, Latapy and Habib, "Fast computation of empirically tight bounds for the diameter of
+    massive graphs", 2009).
+    """
+    degrees = np.diff(graph.row_offsets)
+    without_out = degrees == 0
+    searcher = _Searcher(graph)
+    self_loops, duplicates = searcher.repeats()
+    components, largest = searcher.components()
+    return {
+        **graph.statistics,
+        "vertices": graph.num_vertices,
+        "arcs": graph.num_edges,
+        "degree_mean": graph.num_edges / graph.num_vertices,
+        "degree_std": float(degrees.std()),
+        "degree_median": float(np.median(degrees)),
+        "degree_max": int(degrees.max()),
+        "self_loops": self_loops,
+        "duplicates": duplicates,
+        "isolated": int(np.count_nonzero(without_out & (np.diff(graph.column_offsets) == 0))),
+        "components": components,
+        "largest_component": largest.vertices,
+        "diameter_at_least": searcher.diameter([largest.farthest, int(degrees.argmax())]),
+    }
+
+
+class _Searcher:
+    """Native searches over one graph, its arcs taken as undirected."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.num_vertices = graph.num_vertices
+        arrays: list[npt.NDArray[Any]] = [self._wide(graph.row_offsets), graph.column_indices]
+        if graph.direction == "directed":
+            arrays += [self._wide(graph.column_offsets), graph.row_indices]
+        self.arcs = _Arcs(self.num_vertices, *(array.ctypes.data for array in arrays))
+        self.arrays = arrays  # the structure has only their addresses
+
+    @staticmethod
+    def _wide(offsets: Offsets) -> npt.NDArray[np.int64]:
+        return np.ascontiguousarray(offsets, np.int64)
+
+    def repeats(self) -> tuple[int, int]:
+        """Self loops and duplicates."""
+        loops, duplicates = ctypes.c_int64(), ctypes.c_int64()
+        _native().count_repeats(self.arcs, loops, duplicates)
+        return loops.value, duplicates.value
+
+    def components(self) -> tuple[int, _Reach]:
+        """Number of components, and the search that found the largest."""
+        largest = _Reach()
+        return _native().components(self.arcs, *self._scratch(), largest), largest
+
+    def diameter(self, seeds: list[int]) -> int:
+        """The largest distance met by double sweeps: a search from a seed, and one from where it ended."""
+        with ThreadPoolExecutor(len(seeds)) as pool:
+            return max(pool.map(self._double_sweep, seeds))
+
+    def _double_sweep(self, seed: int) -> int:
+        first = self._reach(seed)
+        return max(first.depth, self._reach(first.farthest).depth)
+
+    def _reach(self, start: int) -> _Reach:
+        found = _Reach()
+        _native().reach(self.arcs, start, *self._scratch(), found)
+        return found
+
+    def _scratch(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+        """The set of visited vertices, and the queue."""
+        return np.zeros(self.num_vertices // 64 + 1, np.uint64), np.empty(self.num_vertices, np.int32)

@@ -1,0 +1,224 @@
+"""Converted graphs on disk, mapped straight into memory when opened.
+
+A graph is a folder of ``.npy`` arrays and ``meta.json``. It is written under a temporary name and renamed
+into place, so that what has its final name is whole. Its builder holds a lock in the temporary folder for as
+long as it lives, which tells the folders of killed builders from those in use. Nothing is flushed to the
+device: what a power failure cuts short has not the size that meta.json says, and is rebuilt.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import BfsbenchError, InputError
+from bfsbench.graphs.convert import build_graph, edges_listed
+from bfsbench.graphs.graph import Direction, EdgeList, Graph
+from bfsbench.graphs.recipe import Recipe
+from bfsbench.graphs.statistics import describe
+from bfsbench.paths import cache_dir
+
+FORMAT_VERSION = 1
+"""Of the folder's layout and of the conversion: raise it when either changes what a recipe gives."""
+
+_META = "meta.json"
+_LOCK = ".lock"
+_BUILDING = ".building-"
+_SHARED = ("column_offsets", "row_indices")
+"""The arrays that a symmetrised graph shares with its CSR form."""
+_ARRAYS = ("row_offsets", "column_indices", "edge_sources", *_SHARED, "original_ids")
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    """What meta.json says of the arrays beside it."""
+
+    version: int
+    name: str
+    recipe: dict[str, str | bool | None]
+    source_checksum: str
+    direction: Direction
+    checksum: str
+    sizes: dict[str, int]
+    """Bytes of the file of each array."""
+    statistics: dict[str, int | float]
+
+
+class _Sealed(msgspec.Struct, frozen=True):
+    """The content of meta.json: the record, and the SHA-256 of its text."""
+
+    seal: str
+    meta: msgspec.Raw
+
+
+class GraphStore:
+    """Graphs by name and recipe below one folder; safe to use by several processes at a time."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = cache_dir() / "graphs" if root is None else root
+
+    def folder(self, name: str, recipe: Recipe) -> Path:
+        """Where a graph is or would be: readable, and unique by a hash of name and recipe."""
+        key = hashlib.sha256(msgspec.json.encode([name, asdict(recipe)])).hexdigest()[:16]
+        readable = re.sub(r"[^A-Za-z0-9.=-]+", "_", name)[-60:].strip("_.")
+        return self.root / f"{readable}-{key}"
+
+    def open(self, name: str, recipe: Recipe, source_checksum: str) -> Graph | None:
+        """The stored graph, its arrays memory-mapped and read-only.
+
+        None if there is none, or none to be trusted: truncated, altered, of another format version or made
+        from another source; such a one is removed.
+        """
+        folder = self.folder(name, recipe)
+        graph = _load(folder, name, recipe, source_checksum)
+        if graph is None and folder.exists():
+            with self._exclusive():
+                # Another process may have put a good one there meanwhile.
+                graph = _load(folder, name, recipe, source_checksum)
+                if graph is None:
+                    shutil.rmtree(folder, ignore_errors=True)
+        return graph
+
+    def build(
+        self,
+        name: str,
+        recipe: Recipe,
+        edges: Callable[[], EdgeList],
+        source_checksum: str,
+        expect: tuple[int | None, int | None] = (None, None),
+    ) -> Graph:
+        """Convert, store and open a graph, in place of one stored before.
+
+        ``expect`` is the published number of vertices, and of edges as the source counts them before anything
+        is dropped or added. Raises InputError where they disagree or the conversion fails, BfsbenchError when
+        the cache cannot be written; nothing is left then.
+        """
+        # The edge list has no name here, so that the conversion can free it half-way.
+        graph = build_graph(_as_published(edges(), name, expect), name, recipe)
+        graph = replace(graph, source_checksum=source_checksum, statistics=describe(graph))
+        try:
+            with self._building() as folder:
+                _save(folder, graph, recipe)
+                # Mapped before it takes its final name: whoever replaces it there does not take it from us.
+                stored = _load(folder, name, recipe, source_checksum)
+                if stored is None:
+                    raise BfsbenchError(f"graph {name} was written to {folder} but reads back differently")
+                self._publish(folder, self.folder(name, recipe))
+        except OSError as error:
+            raise BfsbenchError(
+                f"cannot store graph {name} in {self.root}: {error.strerror}; free some space there "
+                "or set BFSBENCH_CACHE to another folder"
+            ) from error
+        return stored
+
+    def _exclusive(self) -> AbstractContextManager[None]:
+        """Folders appear, take their final names and go only under this lock."""
+        return _locked(self.root / _LOCK)
+
+    @contextmanager
+    def _building(self) -> Iterator[Path]:
+        """A new locked folder, gone at the end unless published; first removes what killed builders left."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            with self._exclusive():
+                for left in self.root.glob(f"{_BUILDING}*"):
+                    with suppress(BlockingIOError), _locked(left / _LOCK, fcntl.LOCK_NB):
+                        shutil.rmtree(left, ignore_errors=True)
+                folder = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=self.root))
+                stack.enter_context(_locked(folder / _LOCK))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            yield folder
+
+    def _publish(self, folder: Path, final: Path) -> None:
+        with self._exclusive():
+            (folder / _LOCK).unlink()
+            if final.exists():
+                shutil.rmtree(final)
+            folder.rename(final)
+
+
+@contextmanager
+def _locked(file: Path, flags: int = 0) -> Iterator[None]:
+    """Hold a lock that ends with the process, however that ends. Raises BlockingIOError with ``LOCK_NB``."""
+    with file.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX | flags)
+        yield
+
+
+def _as_published(edges: EdgeList, name: str, expect: tuple[int | None, int | None]) -> EdgeList:
+    found = (edges.num_vertices, edges_listed(edges))
+    for what, published, count in zip(("vertices", "edges"), expect, found, strict=True):
+        if published is not None and published != count:
+            raise InputError(
+                f"{name}: {published:,} {what} are published, the source has {count:,}; "
+                "fetch it again, or correct the catalogue"
+            )
+    return edges
+
+
+def _save(folder: Path, graph: Graph, recipe: Recipe) -> None:
+    shared = _SHARED if graph.direction == "symmetrised" else ()
+    arrays = {name: getattr(graph, name) for name in _ARRAYS if name not in shared}
+    sizes = {
+        name: _write(folder / f"{name}.npy", array) for name, array in arrays.items() if array is not None
+    }
+    meta = _Meta(
+        version=FORMAT_VERSION,
+        name=graph.name,
+        recipe=asdict(recipe),
+        source_checksum=graph.source_checksum,
+        direction=graph.direction,
+        checksum=graph.checksum,
+        sizes=sizes,
+        statistics=graph.statistics,
+    )
+    text = msgspec.json.format(msgspec.json.encode(meta))
+    sealed = _Sealed(hashlib.sha256(text).hexdigest(), msgspec.Raw(text))
+    (folder / _META).write_bytes(msgspec.json.encode(sealed))
+
+
+def _write(path: Path, array: npt.NDArray[Any]) -> int:
+    """Write a ``.npy`` file and return its size. Unlike those of numpy.save, errors say why it failed."""
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.write(array.data)
+        return file.tell()
+
+
+def _load(folder: Path, name: str, recipe: Recipe, source_checksum: str) -> Graph | None:
+    try:
+        sealed = msgspec.json.decode((folder / _META).read_bytes(), type=_Sealed)
+        if hashlib.sha256(sealed.meta).hexdigest() != sealed.seal:
+            return None
+        meta = msgspec.json.decode(sealed.meta, type=_Meta)
+        wanted = (FORMAT_VERSION, name, asdict(recipe), source_checksum)
+        if (meta.version, meta.name, meta.recipe, meta.source_checksum) != wanted:
+            return None
+        files = {name: folder / f"{name}.npy" for name in meta.sizes}
+        if any(file.stat().st_size != meta.sizes[name] for name, file in files.items()):
+            return None
+        arrays = {name: np.asarray(np.load(file, mmap_mode="r")) for name, file in files.items()}
+    except (OSError, ValueError, msgspec.MsgspecError):
+        return None
+    if meta.direction == "symmetrised":
+        arrays |= {"column_offsets": arrays["row_offsets"], "row_indices": arrays["column_indices"]}
+    return Graph(
+        name=name,
+        direction=meta.direction,
+        checksum=meta.checksum,
+        source_checksum=source_checksum,
+        statistics={**meta.statistics},
+        **arrays,
+    )
