@@ -12,8 +12,9 @@ def dense(nodes: int, density: float, degree: float, seed: int) -> EdgeList:
     """A random adjacency matrix with self loops, strongly connected, of bounded out-degree.
 
     Every vertex has an arc to itself and one to its successor on a ring through all vertices; any other arc
-    is there with a probability of ``density`` per cent. Of a vertex with more arcs than ``degree`` per cent of
-    the nodes, random other ones are dropped. The density is therefore not exact, as the paper says of its own.
+    is there with a probability of ``density`` per cent. Of a vertex with more arcs than ``degree`` per cent
+    of nodes, random other ones are dropped. The density is therefore not exact, as the paper says of its
+    own.
     """
     most = int(nodes * degree / 100)
     if most < min(nodes, 2):

@@ -38,9 +38,9 @@ def rmat(
 ) -> EdgeList:
     """m edges over n vertices; self loops and repeated edges stay.
 
-    As in GTgraph, the range of ids is halved floor(log2(n)) times, rounding down, which reaches 2**floor(log2(n))
-    vertices and leaves the others isolated. After each halving, the chance of each quadrant is multiplied by a
-    factor drawn uniformly between 1 - noise/2 and 1 + noise/2.
+    As in GTgraph, the range of ids is halved floor(log2(n)) times, rounding down; that reaches
+    2**floor(log2(n)) vertices and leaves the others isolated. After each halving, the chance of each
+    quadrant is multiplied by a factor drawn uniformly between 1 - noise/2 and 1 + noise/2.
     """
     weights = _weights("rmat", a, b, c)
     sources, targets = draw_edges("rmat", n, m, weights, int(noise * NOISE_UNIT), shuffle, seed=seed)
