@@ -19,7 +19,7 @@ def graph_counts(rows: pd.DataFrame) -> list[Table]:
     frame = known.drop_duplicates(["graph", "graph_checksum"]).sort_values(["graph", "graph_checksum"])
     shown = frame[["graph"]].assign(
         num_vertices=frame["num_vertices"].astype("int64"),
-        num_edges=frame["num_edges"].astype("int64"),
+        arcs=frame["num_edges"].astype("int64"),
         average_degree=frame["num_edges"] / frame["num_vertices"],
         checksum=frame["graph_checksum"].str[:_SHORT],
     )

@@ -8,6 +8,7 @@ import json
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import click
 
@@ -27,7 +28,7 @@ _HEADERS = {
     "memory_clock_min_mhz": "memory clock min MHz",
     "memory_clock_max_mhz": "memory clock max MHz",
     "num_vertices": "V",
-    "num_edges": "arcs",
+    "num_edges": "E",
     "mteps": "MTEPS",
     "mteps_q1": "MTEPS Q1",
     "mteps_q3": "MTEPS Q3",
@@ -79,8 +80,8 @@ def _json(table: Table) -> dict[str, object]:
 def _markdown(table: Table, depth: int = 2) -> str:
     from tabulate import tabulate
 
-    title = [f"{'#' * depth} {table.title}\n"] if table.title else []
-    parts = title + [f"{_escaped(note)}\n" for note in table.notes]
+    parts = [f"{'#' * depth} {table.title}\n"] if table.title else []
+    parts += [f"{_escaped(note)}\n" for note in table.notes]
     if table.drawings:
         parts += [_markdown(drawing, depth + 1) for drawing in table.drawings]
     elif table.rows:
@@ -96,12 +97,15 @@ def _escaped(text: str) -> str:
 
 
 def _text(table: Table, colour: bool) -> str:
-    parts = [f"{table.title}\n{'=' * len(table.title)}\n"]
-    parts += [f"{_filled(note)}\n" for note in table.notes]
-    for drawn in table.drawings or ((table,) if table.rows else ()):
-        title = f"{drawn.title}\n" if drawn is not table and drawn.title else ""
-        parts.append(f"\n{title}{_columns(drawn, colour)}\n")
+    parts = [f"{table.title}\n{'=' * len(table.title)}\n", *_lines(table.notes)]
+    for drawn in table.drawings or (replace(table, title="", notes=()),):
+        body = [*_lines(drawn.notes), *([_columns(drawn, colour) + "\n"] if drawn.rows else [])]
+        parts += ["\n", *([f"{drawn.title}\n"] if drawn.title else []), *body] if body else []
     return "".join(parts)
+
+
+def _lines(notes: Iterable[str]) -> list[str]:
+    return [f"{_filled(note)}\n" for note in notes]
 
 
 def _columns(table: Table, colour: bool) -> str:

@@ -48,6 +48,11 @@ class Table:
         rows = list(cells.itertuples(index=False, name=None))
         return cls(name, title, tuple(map(str, frame.columns)), rows, tuple(notes), tuple(drawings), heat)
 
+    def columns_of(self, *columns: str) -> Table:
+        """The same rows with these columns only, untitled: something to draw."""
+        places = [self.columns.index(column) for column in columns]
+        return Table("", "", columns, [tuple(row[place] for place in places) for row in self.rows])
+
     def frame(self) -> pd.DataFrame:
         """The same as a pandas table, for a notebook."""
         import pandas as pd
