@@ -1,8 +1,8 @@
 """Download of one file over HTTP: retried, resumed, checked, and never half-written under its final name.
 
-Bytes gather in ``NAME.part``. Beside it ``NAME.part.json`` says which version of which file they begin (address,
-and the server's ETag or date), so that the next attempt, in this process or a later one, asks only for the rest,
-and the server can answer with the whole file if it has changed.
+Bytes gather in ``NAME.part``. Beside it ``NAME.part.json`` says which version of which file they begin
+(address, and the server's ETag or date), so that the next attempt, in this process or a later one, asks only
+for the rest, and the server can answer with the whole file if it has changed.
 """
 
 from __future__ import annotations

@@ -1,0 +1,107 @@
+"""``bfsbench fetch``: download, verify and convert named graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from bfsbench.graphs.catalogue import Catalogue, Dataset
+
+
+@click.command(short_help="Download graphs and convert them.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--all", "everything", is_flag=True, help="Every graph that is not generated.")
+@click.option("--family", metavar="FAMILY", help="Every graph of a family, such as road or social.")
+@click.option(
+    "--from",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Copy the files from a folder, in whatever packing, instead of downloading them.",
+)
+@click.option("--list", "show", is_flag=True, help="Show what the catalogue holds and what is here.")
+@click.option(
+    "--jobs", default=2, show_default=True, type=click.IntRange(1, 16), help="Downloads at the same time."
+)
+@click.option("--no-convert", is_flag=True, help="Only bring the files; convert them when they are used.")
+@click.option(
+    "--timeout",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Seconds of silence after which a connection is tried anew.",
+)
+def fetch(
+    names: tuple[str, ...],
+    everything: bool,
+    family: str | None,
+    folder: Path | None,
+    show: bool,
+    jobs: int,
+    no_convert: bool,
+    timeout: float,
+) -> None:
+    """Download graphs by name, check them against what their publishers say, and convert them.
+
+    An interrupted download continues where it stopped when the command is run again. Generated graphs are
+    generated. One graph that fails does not stop the others; it makes the exit code 1.
+    """
+    from bfsbench.graphs.catalogue import Catalogue
+
+    catalogue = Catalogue.load()
+    datasets = _choose(catalogue, names, everything, family)
+    if show:
+        _list(datasets or list(catalogue))
+        return
+    if not datasets:
+        raise UsageError("name the graphs to fetch, or give --family or --all; --list shows them")
+
+    from bfsbench.cli.fetch_display import FetchDisplay
+    from bfsbench.graphs.download import Patience, Transfer
+    from bfsbench.graphs.fetch import Fetcher
+
+    transfer = Transfer(Patience(connect_timeout=min(timeout, 15.0), read_timeout=timeout))
+    with FetchDisplay() as display:
+        fetcher = Fetcher(display, transfer, folder, convert=not no_convert, jobs=jobs)
+        failed = fetcher.fetch_all(datasets)
+    if failed:
+        listed = ", ".join(dataset.name for dataset in failed)
+        click.echo(f"bfsbench: {len(failed)} of {len(datasets)} failed: {listed}", err=True)
+        raise SystemExit(1)
+
+
+def _choose(
+    catalogue: Catalogue, names: tuple[str, ...], everything: bool, family: str | None
+) -> list[Dataset]:
+    """The datasets asked for, each once, in the order asked for."""
+    chosen = [catalogue.get(name) for name in names]
+    if family is not None:
+        chosen += catalogue.family(family)
+    if everything:
+        chosen += [dataset for dataset in catalogue if not dataset.generated]
+    return list({dataset.name: dataset for dataset in chosen}.values())
+
+
+def _list(datasets: list[Dataset]) -> None:
+    from tabulate import tabulate
+
+    from bfsbench.graphs.inventory import presence
+
+    rows = []
+    for dataset in datasets:
+        here = presence(dataset)
+        counts = (f"{count:,}" if count is not None else "" for count in dataset.counts(here.source))
+        size = f"{here.bytes_on_disk / 1e6:,.1f} MB" if here.bytes_on_disk else ""
+        rows.append([dataset.name, dataset.family, *counts, size, here.state])
+    headers = ["name", "family", "vertices", "edges", "on disk", "state"]
+    align = ("left", "left", "right", "right", "right", "left")
+    click.echo(tabulate(rows, headers, disable_numparse=True, colalign=align))
+
+
+command = fetch

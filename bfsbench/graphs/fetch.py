@@ -1,0 +1,167 @@
+"""Bring graphs here: download or copy, verify, convert. One that fails does not stop the others."""
+
+from __future__ import annotations
+
+import fcntl
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from bfsbench.errors import BfsbenchError, FetchError, InputError
+from bfsbench.graphs import files, load
+from bfsbench.graphs.catalogue import Dataset, Source
+from bfsbench.graphs.download import StoppedError, Transfer, UnavailableError, storage_errors
+from bfsbench.graphs.files import Held
+
+Stage = Literal["waiting", "downloading", "copying", "converting", "generating"]
+
+
+class Display(Protocol):
+    """Where progress is shown; called from several threads."""
+
+    def stage(self, name: str, stage: Stage, detail: str = "") -> None:
+        """The graph ``name`` begins a stage."""
+
+    def progress(self, name: str, done: int, total: int | None) -> None:
+        """Bytes done of the stage, and in all if known."""
+
+    def finish(self, name: str, outcome: str, failed: bool) -> None:
+        """The graph is done with."""
+
+
+@dataclass(frozen=True)
+class Fetcher:
+    """Fetches graphs with the same options."""
+
+    display: Display
+    transfer: Transfer = field(default_factory=Transfer)
+    folder: Path | None = None
+    """Take files from here and download nothing."""
+    convert: bool = True
+    jobs: int = 2
+    """Graphs at once; conversions, which fill memory, run one at a time."""
+    _converting: threading.Lock = field(default_factory=threading.Lock)
+
+    def fetch_all(self, datasets: Sequence[Dataset]) -> list[Dataset]:
+        """Fetch every dataset and return those that failed, whose errors have been displayed."""
+        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
+            outcomes = [pool.submit(self._fetch_displayed, dataset) for dataset in datasets]
+            try:
+                fetched = [outcome.result() for outcome in outcomes]
+            except BaseException:
+                self.transfer.stop.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+        return [dataset for dataset, success in zip(datasets, fetched, strict=True) if not success]
+
+    def fetch(self, dataset: Dataset) -> str:
+        """Fetch one dataset and say what was done. Raises BfsbenchError."""
+        if dataset.generated:
+            return self._generate(dataset)
+        with self._alone(dataset):
+            failures = []
+            for source in self._sources(dataset):
+                try:
+                    return self._fetch_from(dataset, source)
+                except (UnavailableError, InputError) as error:
+                    failures.append(str(error))
+        raise FetchError("; ".join(failures) or self._nothing_offered(dataset))
+
+    def _fetch_displayed(self, dataset: Dataset) -> bool:
+        try:
+            if self.transfer.stop.is_set():
+                raise StoppedError("interrupted")
+            outcome = self.fetch(dataset)
+        except BfsbenchError as error:
+            self.display.finish(dataset.name, str(error), failed=True)
+            return False
+        self.display.finish(dataset.name, outcome, failed=False)
+        return True
+
+    def _sources(self, dataset: Dataset) -> list[Source]:
+        """What is here already first, then the others in the catalogue's order."""
+        here = files.held(dataset)
+        folder = self.folder
+        others = [s for s in dataset.sources if (files.find_in(folder, s) if folder else s.url)]
+        return [here.source, *(s for s in others if s != here.source)] if here else others
+
+    def _fetch_from(self, dataset: Dataset, source: Source) -> str:
+        here = files.held(dataset)
+        if here is not None and here.source == source:
+            found, how = here, "already here"
+        elif self.folder is not None:
+            found, how = self._take(dataset, source, self.folder), f"copied from {self.folder}"
+        else:
+            found, how = self._download(dataset, source), f"downloaded from {source.origin}"
+        if not self.convert:
+            return how
+        request = load.resolve(dataset.name)
+        self.display.stage(dataset.name, "waiting", "for another conversion")
+        with self._converting:
+            self.display.stage(dataset.name, "converting")
+            try:
+                graph = load.prepare(request, found, self._progress(dataset))
+            except InputError:
+                # Without a checksum to vouch for it the file is at fault: the next fetch gets another.
+                if source.sha256 is None and source.content_sha256 is None:
+                    files.forget(found)
+                raise
+        return f"{how}; {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
+
+    def _download(self, dataset: Dataset, source: Source) -> Held:
+        assert source.url is not None
+        target = files.folder_of(dataset) / source.filename
+        self.display.stage(dataset.name, "downloading", source.origin)
+        sha256 = self.transfer.download(
+            source.url, target, source.size, source.sha256, self._progress(dataset)
+        )
+        try:
+            files.verify(target, source)
+        except (UnavailableError, InputError) as error:
+            target.unlink()
+            raise UnavailableError(f"{source.url}: {error}; deleted") from error
+        return files.keep(dataset, source, target, sha256, source.url)
+
+    def _take(self, dataset: Dataset, source: Source, folder: Path) -> Held:
+        original = files.find_in(folder, source)
+        assert original is not None
+        self.display.stage(dataset.name, "copying", str(original))
+        return files.take(dataset, source, original, self._progress(dataset))
+
+    def _generate(self, dataset: Dataset) -> str:
+        if not self.convert:
+            return "generated when it is used"
+        request = load.resolve(dataset.name)
+        self.display.stage(dataset.name, "waiting", "for another conversion")
+        with self._converting:
+            self.display.stage(dataset.name, "generating")
+            graph = load.prepare(request, None)
+        return f"generated; {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
+
+    def _progress(self, dataset: Dataset) -> Callable[[int, int | None], None]:
+        return lambda done, total: self.display.progress(dataset.name, done, total)
+
+    @contextmanager
+    def _alone(self, dataset: Dataset) -> Iterator[None]:
+        """Keep other processes from fetching the dataset; the lock ends with its holder, even if killed."""
+        folder = files.folder_of(dataset)
+        with storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = (folder / ".lock").open("w")
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.display.stage(dataset.name, "waiting", "for another bfsbench fetch")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _nothing_offered(self, dataset: Dataset) -> str:
+        names = ", ".join(source.filename for source in dataset.sources)
+        if self.folder is not None:
+            return f"{self.folder} holds none of {names}, nor another packing of them"
+        return f"no server offers it: get {names} and run 'bfsbench fetch {dataset.name} --from FOLDER'"

@@ -1,0 +1,210 @@
+"""Source files on disk: where they are kept, and what vouches for each.
+
+A downloaded file lies in ``downloads/NAME/`` of the cache, with a record of its checksum and of the size and
+time of change it had when it was verified. While these stay the same it is trusted without reading it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bfsbench import paths
+from bfsbench.errors import InputError
+from bfsbench.graphs.catalogue import Dataset, Source
+from bfsbench.graphs.download import Part, Progress, UnavailableError, sha256_of, storage_errors
+
+_RECORD = "verified.json"
+_PACKINGS = ("", ".gz", ".bz2", ".xz", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Held:
+    """A source file that is here and was found to be what the catalogue says."""
+
+    path: Path
+    source: Source
+    checksum: str
+    """SHA-256 of the file at ``path``."""
+
+
+class _Record(msgspec.Struct, frozen=True):
+    file: str
+    size: int
+    mtime_ns: int
+    sha256: str
+    origin: str = ""
+    """Which source of the dataset it is."""
+    taken_from: str = ""
+    """Address or path it was really got from."""
+
+
+def folder_of(dataset: Dataset) -> Path:
+    """Where the dataset's downloads belong."""
+    return paths.cache_dir() / "downloads" / dataset.name
+
+
+def held(dataset: Dataset) -> Held | None:
+    """The dataset's file, bundled or fetched, or None if there is none that can be trusted."""
+    return next((found for source in dataset.sources if (found := _held_source(dataset, source))), None)
+
+
+def _held_source(dataset: Dataset, source: Source) -> Held | None:
+    if source.bundled:
+        path = paths.BUNDLED / source.bundled
+        return Held(path, source, source.sha256 or sha256_of(path)) if path.exists() else None
+    record = _read_record(folder_of(dataset) / _RECORD)
+    if record is None or record.origin != source.origin:
+        return None
+    path = folder_of(dataset) / record.file
+    return Held(path, source, record.sha256) if _unchanged(path, record) else None
+
+
+def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: str) -> Held:
+    """Record that ``path``, in the dataset's folder, has been verified; earlier files of the dataset go."""
+    folder = folder_of(dataset)
+    with storage_errors(folder):
+        for other in folder.iterdir():
+            if other != path and other.name != ".lock":
+                other.unlink(missing_ok=True)
+        _write_record(folder / _RECORD, _stamp(path, sha256, source.origin, taken_from))
+    return Held(path, source, sha256)
+
+
+def forget(found: Held) -> None:
+    """Delete a fetched file that turned out to be wrong; a bundled one stays."""
+    if not found.source.bundled:
+        with storage_errors(found.path.parent):
+            (found.path.parent / _RECORD).unlink(missing_ok=True)
+            found.path.unlink(missing_ok=True)
+
+
+def partial_bytes(dataset: Dataset) -> int:
+    """Bytes of unfinished downloads that the next fetch can build on."""
+    return max(
+        (Part(folder_of(dataset) / source.filename, "").size() for source in dataset.sources), default=0
+    )
+
+
+def verify(path: Path, source: Source) -> None:
+    """Check the graph inside ``path`` by its published checksum. Raises UnavailableError, InputError."""
+    if source.content_sha256 is None:
+        return
+    found = _content_sha256(path)
+    if found != source.content_sha256:
+        raise UnavailableError(
+            f"{path.name}: SHA-256 of the graph inside is {found}, the catalogue says {source.content_sha256}"
+        )
+
+
+def find_in(folder: Path, source: Source) -> Path | None:
+    """The source's file in the user's folder, under its own name or as the same graph in another packing."""
+    return next((folder / name for name in _acceptable(source) if (folder / name).is_file()), None)
+
+
+def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> Held:
+    """Copy a file of the user's, verified like a download. Raises UnavailableError if it is another graph."""
+    verify(found, source)
+    target = folder_of(dataset) / found.name
+    temporary = target.with_name(f"{target.name}.copy")
+    try:
+        original = found.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot read {found}: {error.strerror}") from error
+    digest = hashlib.sha256()
+    with original, storage_errors(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        size = found.stat().st_size
+        with temporary.open("wb") as copy:
+            while block := original.read(_BLOCK):
+                digest.update(block)
+                copy.write(block)
+                progress(copy.tell(), size)
+            copy.flush()
+            os.fsync(copy.fileno())
+        sha256 = digest.hexdigest()
+        # Another packing of the same graph has a checksum of its own; its content was verified above.
+        if found.name == source.filename and source.sha256 not in (None, sha256):
+            temporary.unlink()
+            raise UnavailableError(f"{found}: SHA-256 is {sha256}, the catalogue says {source.sha256}")
+        temporary.replace(target)
+    return keep(dataset, source, target, sha256, str(found.resolve()))
+
+
+def checksum_of(path: Path) -> str:
+    """SHA-256 of a file of the user's, remembered as long as its size and time of change stay the same."""
+    try:
+        path = path.resolve(strict=True)
+        memory = paths.cache_dir() / "checksums" / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.json"
+        record = _read_record(memory)
+        if record is not None and _unchanged(path, record):
+            return record.sha256
+        stamp = _stamp(path, sha256_of(path))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    with storage_errors(memory.parent):
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        _write_record(memory, stamp)
+    return stamp.sha256
+
+
+def graph_suffixes() -> list[str]:
+    """Suffixes of graph files, by which the right member of an archive is found."""
+    from bfsbench.graphs.formats import FORMATS
+
+    return [suffix for form in FORMATS.values() for suffix in form.suffixes]
+
+
+def _acceptable(source: Source) -> Iterable[str]:
+    yield source.filename
+    stem = source.filename
+    for packing in sorted(_PACKINGS, key=len, reverse=True):
+        if packing and stem.endswith(packing):
+            stem = stem.removesuffix(packing)
+            break
+    stems = [stem] if "." in stem else [stem, f"{stem}.{source.format}"]
+    for name in stems:
+        yield from (name + packing for packing in _PACKINGS)
+
+
+def _content_sha256(path: Path) -> str:
+    from bfsbench.graphs.archives import open_source
+
+    digest = hashlib.sha256()
+    with open_source(path, graph_suffixes()) as source:
+        while block := source.stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _stamp(path: Path, sha256: str, origin: str = "", taken_from: str = "") -> _Record:
+    status = path.stat()
+    return _Record(path.name, status.st_size, status.st_mtime_ns, sha256, origin, taken_from)
+
+
+def _unchanged(path: Path, record: _Record) -> bool:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return False
+    return (status.st_size, status.st_mtime_ns) == (record.size, record.mtime_ns)
+
+
+def _read_record(path: Path) -> _Record | None:
+    """The record at ``path``; None when there is none or it is damaged, which makes its file untrusted."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Record)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None
+
+
+def _write_record(path: Path, record: _Record) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    temporary.write_bytes(msgspec.json.encode(record))
+    temporary.replace(path)

@@ -1,0 +1,212 @@
+"""A graph by name: from the catalogue, a file, or a generator's specification, through the cache on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bfsbench.errors import UsageError, unknown_name
+from bfsbench.graphs import files
+from bfsbench.graphs.catalogue import Catalogue, Dataset
+from bfsbench.graphs.files import Held
+from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
+from bfsbench.graphs.recipe import Recipe
+
+_LONGEST_HEADER = 1 << 20
+"""Bytes; the comments of some collections run over many kilobytes."""
+
+_DIRECTIONS: tuple[Direction, ...] = ("directed", "symmetrised")
+
+Overrides = dict[str, Any]
+"""Fields of :class:`Recipe` by name; None leaves a field as it is."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a text like ``soc-Slashdot0902:directed`` asks for: a dataset, a file, or a generated graph."""
+
+    name: str
+    """Canonical: the catalogue's name, the path as given, or the generator's shortest specification."""
+    direction: Direction
+    overrides: Overrides
+    dataset: Dataset | None = None
+    path: Path | None = None
+    spec: str | None = None
+    """Of a generated graph, named in the catalogue or not."""
+
+    @property
+    def full_name(self) -> str:
+        """As result rows name the graph; asks for the same graph again."""
+        return f"{self.name}:{self.direction}"
+
+    @property
+    def needs_file(self) -> bool:
+        """Whether the graph is read from a file that is fetched or travels with the package."""
+        return self.spec is None and self.path is None
+
+
+def load(text: str, progress: Progress | None = None, **overrides: Any) -> Graph:
+    """The graph that ``text`` names, converted or generated if the cache does not hold it yet.
+
+    ``text`` is a name or alias of the catalogue, the path of a graph file, or what a generator is to draw,
+    such as ``kronecker(scale=12,edge_factor=16,seed=1)``; ``:directed`` or ``:symmetrised`` may follow.
+    ``overrides`` are fields of :class:`Recipe`. ``progress`` is called with the bytes read so far and in all
+    while a file is converted. Raises UsageError for an unknown name or a graph that is not here, InputError
+    for a file that is damaged or does not hold what its publisher says.
+    """
+    request = resolve(text, **overrides)
+    found = files.held(request.dataset) if request.dataset else None
+    if request.needs_file and found is None:
+        raise UsageError(f"dataset {request.name} is not here yet: run 'bfsbench fetch {request.name}'")
+    return prepare(request, found, progress)
+
+
+def resolve(text: str, **overrides: Any) -> Request:
+    """What ``text`` asks for, found without reading more than a header. Raises UsageError, InputError."""
+    name, direction = _split(text)
+    chosen = {key: value for key, value in overrides.items() if value is not None}
+    catalogue = Catalogue.load()
+    path = Path(name).expanduser()
+    if name in catalogue:
+        dataset = catalogue.get(name)
+        spec = _canonical(dataset.generator, dataset.parameters) if dataset.generator else None
+        request = Request(dataset.name, "directed", chosen, dataset=dataset, spec=spec)
+        directed = dataset.directed
+    elif os.sep in name or path.is_file():
+        request = Request(name, "directed", chosen, path=path)
+        directed = _file_orientation(path, chosen.get("format")) == "directed"
+    elif "(" in name or _is_generator(name):
+        spec = _canonical(*_parse(name))
+        request = Request(spec, "directed", chosen, spec=spec)
+        directed = _draws_arcs(spec)
+    else:
+        raise catalogue.unknown(name)
+    return _with_direction(request, direction, directed)
+
+
+def prepare(request: Request, found: Held | None, progress: Progress | None = None) -> Graph:
+    """The searchable arrays, from the cache or made and checked now. ``found`` is a dataset's file."""
+    from bfsbench.graphs.store import GraphStore
+
+    recipe, checksum = _identity(request, found)
+    store = GraphStore()
+    graph = store.open(request.name, recipe, checksum)
+    if graph is not None:
+        return graph
+    counts = request.dataset.counts(found.source if found else None) if request.dataset else (None, None)
+    if found is not None and request.dataset is not None:
+        published = request.dataset.recipe(found.source).ids
+        counts = (counts[0] if recipe.ids == published else None, counts[1])
+    return store.build(
+        request.name, recipe, lambda: _edges(request, found, recipe, progress), checksum, expect=counts
+    )
+
+
+def stored(request: Request, found: Held | None) -> Path | None:
+    """The folder of the searchable arrays, if they have been made."""
+    from bfsbench.graphs.store import GraphStore
+
+    if request.needs_file and found is None:
+        return None
+    store, (recipe, checksum) = GraphStore(), _identity(request, found)
+    graph = store.open(request.name, recipe, checksum)
+    return None if graph is None else store.folder(request.name, recipe)
+
+
+def _identity(request: Request, found: Held | None) -> tuple[Recipe, str]:
+    """The recipe, and the checksum of what it is applied to: together with the name the key in the cache."""
+    if request.spec is not None:
+        base, checksum = Recipe(), hashlib.sha256(request.spec.encode()).hexdigest()
+    elif request.path is not None:
+        base, checksum = Recipe(), files.checksum_of(request.path)
+    else:
+        assert request.dataset is not None and found is not None
+        base, checksum = request.dataset.recipe(found.source), found.checksum
+    return replace(base, **request.overrides), checksum
+
+
+def _edges(request: Request, found: Held | None, recipe: Recipe, progress: Progress | None) -> EdgeList:
+    if request.spec is not None:
+        from bfsbench.graphs.generators import generate
+
+        name, parameters = _parse(request.spec)
+        return generate(name, **parameters)
+    from bfsbench.graphs.formats import read_edges
+
+    path = found.path if found else request.path
+    assert path is not None
+    return read_edges(path, recipe, progress)
+
+
+def _split(text: str) -> tuple[str, Direction | None]:
+    for direction in _DIRECTIONS:
+        if text.endswith(f":{direction}"):
+            return text.removesuffix(f":{direction}"), direction
+    return text, None
+
+
+def _with_direction(request: Request, direction: Direction | None, directed: bool) -> Request:
+    """The request with its direction settled: as asked for, else as the graph is."""
+    overrides = dict(request.overrides)
+    if "orientation" in overrides:
+        directed = overrides["orientation"] == "directed"
+    symmetrise = overrides.pop("symmetrise", False) or direction == "symmetrised"
+    if direction == "directed" and not directed:
+        raise UsageError(
+            f"{request.name} is undirected: its edges are searched both ways, so ':directed' does not apply"
+        )
+    if direction == "directed" and symmetrise:
+        raise UsageError(f"{request.name} cannot be both ':directed' and symmetrised")
+    # An undirected graph has both arcs of every edge already: asking for them must not make a second copy.
+    if symmetrise and directed:
+        overrides["symmetrise"] = True
+    settled: Direction = "directed" if directed and not symmetrise else "symmetrised"
+    return replace(request, direction=settled, overrides=overrides)
+
+
+def _file_orientation(path: Path, format_name: str | None) -> Orientation:
+    """How the edges of a file are to be read, from its header."""
+    from bfsbench.graphs.archives import open_source
+    from bfsbench.graphs.formats import FORMATS, HeaderLines, sniff_format
+
+    name = format_name or sniff_format(path)
+    if name not in FORMATS:
+        raise unknown_name("format", name, FORMATS)
+    with open_source(path, files.graph_suffixes()) as source:
+        head = source.stream.read(_LONGEST_HEADER)
+        return FORMATS[name].read_header(HeaderLines(source.label, head), head).orientation
+
+
+def _is_generator(name: str) -> bool:
+    from bfsbench.graphs.generators import GENERATORS
+
+    return name in GENERATORS
+
+
+def _draws_arcs(spec: str) -> bool:
+    """Whether a generator's edges have a direction, which a parameter may decide."""
+    from bfsbench.graphs.generators import GENERATORS
+
+    name, given = _parse(spec)
+    values = GENERATORS[name].complete(given)
+    chosen = values.get("directed", 0) == 1 or values.get("arcs", "both") != "both"
+    return chosen or GENERATORS[name].orientation == "directed"
+
+
+def _parse(spec: str) -> tuple[str, dict[str, Any]]:
+    from bfsbench.graphs.generators import parse_spec
+
+    name, parameters = parse_spec(spec)
+    return name, dict(parameters)
+
+
+def _canonical(name: str, parameters: dict[str, Any]) -> str:
+    from bfsbench.graphs.generators import canonical_spec
+
+    return canonical_spec(name, parameters)

@@ -1,0 +1,166 @@
+"""A local file server whose every answer can be spoilt."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Served:
+    """A file, and how the server misbehaves when asked for it."""
+
+    body: bytes
+    etag: str | None = None
+    last_modified: str | None = None
+    ranges: bool = True
+    length: int | None = None
+    """Content-Length to claim instead of the true one; -1 for none."""
+    statuses: list[int] = field(default_factory=list)
+    """Errors to answer with first, one a request."""
+    cuts: list[int] = field(default_factory=list)
+    """Bytes after which the connection is cut, one a request."""
+    stalls: list[int] = field(default_factory=list)
+    """Bytes after which the server falls silent, one a request."""
+    retry_after: str | None = None
+    pace: float = 0.0
+    """Seconds to wait after each 16 KiB."""
+    before: Callable[[int], None] | None = None
+    """Called with the number of the request, from 0, before it is answered."""
+
+
+@dataclass
+class Server:
+    """Files by path, and the requests received: (path, Range header or None, status, bytes sent)."""
+
+    url: str
+    files: dict[str, Served]
+    requests: list[tuple[str, str | None, int, int]] = field(default_factory=list)
+    closing: threading.Event = field(default_factory=threading.Event)
+
+    def add(self, path: str, body: bytes, **behaviour: object) -> Served:
+        """Serve ``body`` under ``path``, with an ETag of its own unless told otherwise."""
+        served = Served(body)
+        served.etag = etag_of(body)
+        for name, value in behaviour.items():
+            assert hasattr(served, name)
+            setattr(served, name, value)
+        self.files[path] = served
+        return served
+
+    def sent(self, path: str) -> int:
+        """Body bytes sent of a file, over all requests."""
+        return sum(count for where, _, _, count in self.requests if where == path)
+
+
+def etag_of(body: bytes) -> str:
+    return f'"{hashlib.md5(body).hexdigest()}"'
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_state: Server
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the tests' output clean."""
+
+    def do_GET(self) -> None:
+        state, path = self.server_state, self.path.lstrip("/")
+        served = state.files.get(path)
+        wanted = self.headers.get("Range")
+        if served is None:
+            self._refuse(path, wanted, 404)
+            return
+        number = sum(where == path for where, _, _, _ in state.requests)
+        if served.before is not None:
+            served.before(number)
+        if served.statuses:
+            self._refuse(path, wanted, served.statuses.pop(0), served.retry_after)
+            return
+        start = self._start(served, wanted)
+        if start is not None and start >= len(served.body):
+            self._refuse(path, wanted, 416)
+            return
+        self._send(path, served, wanted, start)
+
+    def _start(self, served: Served, wanted: str | None) -> int | None:
+        condition = self.headers.get("If-Range")
+        if not wanted or not served.ranges:
+            return None
+        if condition is not None and condition not in (served.etag, served.last_modified):
+            return None
+        matched = re.fullmatch(r"bytes=(\d+)-", wanted)
+        return int(matched[1]) if matched else None
+
+    def _send(self, path: str, served: Served, wanted: str | None, start: int | None) -> None:
+        whole = len(served.body)
+        body = served.body[start or 0 :]
+        status = 200 if start is None else 206
+        self.send_response(status)
+        length = len(body) if served.length is None else served.length
+        if length >= 0:
+            self.send_header("Content-Length", str(length))
+        else:
+            self.send_header("Connection", "close")
+        if start is not None:
+            self.send_header("Content-Range", f"bytes {start}-{whole - 1}/{whole}")
+        for name, value in (("ETag", served.etag), ("Last-Modified", served.last_modified)):
+            if value is not None:
+                self.send_header(name, value)
+        self.end_headers()
+        cut = served.cuts.pop(0) if served.cuts else None
+        stall = served.stalls.pop(0) if served.stalls else None
+        until = min(x for x in (cut, stall, len(body)) if x is not None)
+        position = len(self.server_state.requests)
+        self.server_state.requests.append((path, wanted, status, 0))
+        for at in range(0, until, 1 << 14):
+            piece = body[at : min(at + (1 << 14), until)]
+            self.wfile.write(piece)
+            self.wfile.flush()
+            self.server_state.requests[position] = (path, wanted, status, at + len(piece))
+            if served.pace:
+                self.server_state.closing.wait(served.pace)
+        if stall is not None:
+            self.server_state.closing.wait()
+        if cut is not None or stall is not None or length < 0:
+            self.close_connection = True
+
+    def _refuse(self, path: str, wanted: str | None, status: int, retry_after: str | None = None) -> None:
+        self.server_state.requests.append((path, wanted, status, 0))
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        if retry_after is not None:
+            self.send_header("Retry-After", retry_after)
+        self.end_headers()
+
+
+class _Quiet(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that goes away in the middle is part of the tests."""
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """A server on a free port of the loopback interface."""
+
+    class Handler(_Handler):
+        pass
+
+    listener = _Quiet(("127.0.0.1", 0), Handler)
+    state = Handler.server_state = Server(f"http://127.0.0.1:{listener.server_address[1]}", {})
+    thread = threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield state
+    finally:
+        state.closing.set()
+        listener.shutdown()
+        listener.server_close()
+        thread.join()

@@ -1,0 +1,302 @@
+"""Downloads from a server that stalls, cuts, lies, forgets and changes its mind."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fetch_server import Server, serving
+
+from bfsbench.errors import FetchError, UsageError
+from bfsbench.graphs.download import Patience, StoppedError, Transfer, UnavailableError
+
+BODY = random.Random(1).randbytes(200_000)
+OTHER = random.Random(2).randbytes(200_000)
+QUICK = Patience(connect_timeout=2, read_timeout=0.3, attempts=3, first_pause=0.01, longest_pause=0.05)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+def sha256(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def download(
+    server: Server,
+    folder: Path,
+    *,
+    size: int | None = None,
+    digest: str | None = None,
+    patience: Patience = QUICK,
+) -> str:
+    url = f"{server.url}/graph.gz"
+    return Transfer(patience).download(url, folder / "graph.gz", size, digest, lambda done, total: None)
+
+
+def leftovers(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_arrives_whole_and_alone(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY)
+    assert download(server, tmp_path, size=len(BODY), digest=sha256(BODY)) == sha256(BODY)
+    assert (tmp_path / "graph.gz").read_bytes() == BODY
+    assert leftovers(tmp_path) == ["graph.gz"]
+
+
+def test_progress_counts_bytes_up_to_the_whole(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY)
+    seen: list[tuple[int, int | None]] = []
+    Transfer(QUICK).download(
+        f"{server.url}/graph.gz", tmp_path / "graph.gz", None, None, lambda *step: seen.append(step)
+    )
+    assert seen == sorted(seen)
+    assert seen[-1] == (len(BODY), len(BODY))
+
+
+def test_a_cut_connection_is_resumed_and_only_the_rest_is_sent(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, cuts=[70_000, 50_000])
+    assert download(server, tmp_path, digest=sha256(BODY)) == sha256(BODY)
+    assert server.sent("graph.gz") == len(BODY)
+    assert [wanted for _, wanted, _, _ in server.requests] == [None, "bytes=70000-", "bytes=120000-"]
+
+
+def test_a_stalled_connection_is_given_up_and_resumed(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, stalls=[65_536])
+    assert download(server, tmp_path) == sha256(BODY)
+    assert [status for _, _, status, _ in server.requests] == [200, 206]
+
+
+def test_failures_count_only_while_nothing_new_arrives(server: Server, tmp_path: Path) -> None:
+    cuts = [10_000] * 12
+    server.add("graph.gz", BODY, cuts=list(cuts))
+    assert len(cuts) > QUICK.attempts
+    assert download(server, tmp_path) == sha256(BODY)
+
+
+def test_a_server_without_ranges_starts_anew(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, cuts=[70_000], ranges=False)
+    assert download(server, tmp_path, digest=sha256(BODY)) == sha256(BODY)
+    assert [status for _, _, status, _ in server.requests] == [200, 200]
+
+
+def test_a_server_without_ranges_that_always_cuts_is_given_up(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, cuts=[70_000] * 50, ranges=False)
+    with pytest.raises(UnavailableError, match="gave up after 3 tries"):
+        download(server, tmp_path)
+    assert len(server.requests) == QUICK.attempts
+    assert not (tmp_path / "graph.gz").exists()
+
+
+def test_a_file_that_changes_in_between_is_fetched_anew(server: Server, tmp_path: Path) -> None:
+    def change(number: int) -> None:
+        if number == 1:
+            server.add("graph.gz", OTHER)
+
+    server.add("graph.gz", BODY, cuts=[70_000], before=change)
+    # The second request is answered by what was there when it came; the change shows on the third.
+    server.files["graph.gz"].cuts.append(20_000)
+    assert download(server, tmp_path) == sha256(OTHER)
+    assert (tmp_path / "graph.gz").read_bytes() == OTHER
+
+
+@pytest.mark.parametrize("validators", [{"etag": None}, {"etag": 'W/"weak"'}])
+def test_nothing_is_resumed_on_trust(
+    server: Server, tmp_path: Path, validators: dict[str, str | None]
+) -> None:
+    server.add("graph.gz", BODY, cuts=[70_000], **validators)
+    assert download(server, tmp_path) == sha256(BODY)
+    assert [wanted for _, wanted, _, _ in server.requests] == [None, None]
+
+
+def test_a_date_serves_where_there_is_no_strong_etag(server: Server, tmp_path: Path) -> None:
+    date = "Fri, 01 May 2020 19:19:17 GMT"
+    server.add("graph.gz", BODY, cuts=[70_000], etag='W/"weak"', last_modified=date)
+    assert download(server, tmp_path) == sha256(BODY)
+    assert server.requests[1][1] == "bytes=70000-"
+
+
+def test_errors_of_the_server_are_retried(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, statuses=[500, 503])
+    assert download(server, tmp_path) == sha256(BODY)
+    assert [status for _, _, status, _ in server.requests] == [500, 503, 200]
+
+
+def test_the_server_may_ask_for_a_longer_pause(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, statuses=[429], retry_after="1")
+    patience = Patience(attempts=3, first_pause=0.001, longest_pause=0.2)
+    stop = _Recorder()
+    Transfer(patience, stop).download(
+        f"{server.url}/graph.gz", tmp_path / "graph.gz", None, None, lambda *_: None
+    )
+    assert stop.waits == [0.2]
+
+
+class _Recorder(threading.Event):
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.append(timeout)
+        return False
+
+
+def test_pauses_grow_and_vary() -> None:
+    patience = Patience(first_pause=1.0, longest_pause=10.0)
+    for failures, longest in ((1, 1.0), (2, 2.0), (3, 4.0), (9, 10.0)):
+        pauses = {patience.pause(failures) for _ in range(50)}
+        assert longest / 2 <= min(pauses) <= max(pauses) <= longest
+        assert len(pauses) > 1
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_a_missing_file_is_not_asked_for_twice(server: Server, tmp_path: Path, status: int) -> None:
+    server.add("graph.gz", BODY, statuses=[status])
+    with pytest.raises(UnavailableError, match=rf"/graph\.gz: {status} "):
+        download(server, tmp_path)
+    assert len(server.requests) == 1
+    assert leftovers(tmp_path) == []
+
+
+def test_wrong_content_is_deleted(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", OTHER)
+    with pytest.raises(UnavailableError, match=f"SHA-256 is {sha256(OTHER)}.*{sha256(BODY)}; deleted"):
+        download(server, tmp_path, digest=sha256(BODY))
+    assert leftovers(tmp_path) == []
+
+
+def test_a_wrong_size_is_noticed_before_anything_is_sent(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY)
+    with pytest.raises(UnavailableError, match="holds 200,000 bytes where the catalogue says 200,001"):
+        download(server, tmp_path, size=len(BODY) + 1)
+    assert leftovers(tmp_path) == []
+
+
+def test_a_length_shorter_than_the_file_is_noticed_by_size(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, length=150_000)
+    with pytest.raises(UnavailableError, match="150,000"):
+        download(server, tmp_path, size=len(BODY))
+
+
+def test_a_length_longer_than_the_file_is_not_believed(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, length=250_000, cuts=[200_000] * 9, ranges=False)
+    with pytest.raises(UnavailableError):
+        download(server, tmp_path)
+    assert not (tmp_path / "graph.gz").exists()
+
+
+def test_a_server_that_does_not_say_how_long_the_file_is(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, length=-1)
+    assert download(server, tmp_path, size=len(BODY)) == sha256(BODY)
+
+
+def test_a_part_left_by_an_earlier_process_is_continued(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, cuts=[90_000], statuses=[])
+    with pytest.raises(UnavailableError):
+        download(server, tmp_path, patience=Patience(attempts=1))
+    assert leftovers(tmp_path) == ["graph.gz.part", "graph.gz.part.json"]
+    assert download(server, tmp_path, digest=sha256(BODY)) == sha256(BODY)
+    assert server.sent("graph.gz") == len(BODY)
+
+
+def test_a_part_of_a_file_that_has_changed_since_is_not_continued(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, cuts=[90_000])
+    with pytest.raises(UnavailableError):
+        download(server, tmp_path, patience=Patience(attempts=1))
+    server.add("graph.gz", OTHER)
+    assert download(server, tmp_path) == sha256(OTHER)
+
+
+def test_a_part_from_another_address_is_not_continued(server: Server, tmp_path: Path) -> None:
+    server.add("mirror/graph.gz", OTHER, cuts=[90_000], etag='"same"')
+    server.add("graph.gz", BODY, etag='"same"')
+    impatient = Transfer(Patience(attempts=1))
+    with pytest.raises(UnavailableError):
+        impatient.download(
+            f"{server.url}/mirror/graph.gz", tmp_path / "graph.gz", None, None, lambda *_: None
+        )
+    assert download(server, tmp_path) == sha256(BODY)
+
+
+def test_a_part_without_its_description_is_not_continued(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "graph.gz.part").write_bytes(OTHER[:1000])
+    server.add("graph.gz", BODY)
+    assert download(server, tmp_path) == sha256(BODY)
+
+
+@pytest.mark.parametrize("description", [b"", b"{", b'{"url": 5}', b"[]"])
+def test_a_damaged_description_is_not_believed(server: Server, tmp_path: Path, description: bytes) -> None:
+    (tmp_path / "graph.gz.part").write_bytes(OTHER[:1000])
+    (tmp_path / "graph.gz.part.json").write_bytes(description)
+    server.add("graph.gz", BODY)
+    assert download(server, tmp_path) == sha256(BODY)
+
+
+def test_a_complete_part_is_only_moved(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, cuts=[90_000])
+    with pytest.raises(UnavailableError):
+        download(server, tmp_path, patience=Patience(attempts=1))
+    (tmp_path / "graph.gz.part").write_bytes(BODY)
+    requests = len(server.requests)
+    assert download(server, tmp_path) == sha256(BODY)
+    assert len(server.requests) == requests
+
+
+def test_an_overlong_part_is_thrown_away(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, cuts=[90_000])
+    with pytest.raises(UnavailableError):
+        download(server, tmp_path, patience=Patience(attempts=1))
+    (tmp_path / "graph.gz.part").write_bytes(BODY + b"more")
+    assert download(server, tmp_path) == sha256(BODY)
+
+
+def test_nobody_listening_is_one_clear_line(tmp_path: Path) -> None:
+    with serving() as closed:
+        url = closed.url
+    with pytest.raises(UnavailableError) as caught:
+        Transfer(QUICK).download(f"{url}/graph.gz", tmp_path / "graph.gz", None, None, lambda *_: None)
+    assert str(caught.value) == f"{url}/graph.gz: connection refused; gave up after 3 tries"
+
+
+def test_a_stop_keeps_what_has_arrived(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY)
+    transfer = Transfer(QUICK)
+    with pytest.raises(StoppedError, match="run the command again to resume"):
+        transfer.download(
+            f"{server.url}/graph.gz",
+            tmp_path / "graph.gz",
+            None,
+            None,
+            lambda done, total: transfer.stop.set(),
+        )
+    assert (tmp_path / "graph.gz.part").stat().st_size > 0
+    assert download(server, tmp_path) == sha256(BODY)
+
+
+def test_a_full_disk_is_one_clear_line(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY)
+
+    def full(done: int, total: int | None) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(FetchError, match=f"no space left in {tmp_path}") as caught:
+        Transfer(QUICK).download(f"{server.url}/graph.gz", tmp_path / "graph.gz", None, None, full)
+    assert not isinstance(caught.value, UnavailableError), "a mirror would not help"
+
+
+def test_an_unusable_folder_is_one_clear_line(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UsageError, match=r"cannot write in .*/file: .*BFSBENCH_CACHE"):
+        download(server, tmp_path / "file")
