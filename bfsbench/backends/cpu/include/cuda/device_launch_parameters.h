@@ -1,0 +1,2 @@
+// All of CUDA is declared in cuda_on_cpu.h already.
+#pragma once

@@ -1,0 +1,32 @@
+// CUDA C++ for a CPU: included before the translated text of a .cu file, it gives every CUDA name that the
+// kernels use a meaning in C++17. Each CUDA thread is a fiber; the runtime library switches between them.
+//
+// What it is not: a CPU orders memory far more strictly than a GPU, so a missing fence goes unnoticed; there
+// is no lockstep, no register or alignment limit, no inline PTX; and no time taken here says anything of a GPU.
+#pragma once
+
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "emu/qualifiers.h"
+#include "emu/types.h"
+
+#include "emu/state.h"
+
+#include "emu/arithmetic.h"
+#include "emu/atomics.h"
+#include "emu/block.h"
+#include "emu/kernel.h"
+#include "emu/memory.h"
+#include "emu/warp.h"
+
+#include "emu/groups.h"
+#include "emu/trap.h"

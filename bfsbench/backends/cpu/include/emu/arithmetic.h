@@ -1,0 +1,72 @@
+// Integer and bit intrinsics.
+#pragma once
+
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+inline int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
+inline int __clzll(long long x) { return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64; }
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+
+inline unsigned long long __brevll(unsigned long long x) {
+    x = (x >> 1 & 0x5555555555555555) | (x & 0x5555555555555555) << 1;
+    x = (x >> 2 & 0x3333333333333333) | (x & 0x3333333333333333) << 2;
+    x = (x >> 4 & 0x0f0f0f0f0f0f0f0f) | (x & 0x0f0f0f0f0f0f0f0f) << 4;
+    return __builtin_bswap64(x);
+}
+inline unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >> 32); }
+
+// The _l and _r forms shift by the low five bits of the count, the _lc and _rc forms by at most 32.
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned count) {
+    unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
+    return static_cast<unsigned>((both << (count < 32 ? count : 32)) >> 32);
+}
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned count) {
+    unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
+    return static_cast<unsigned>(both >> (count < 32 ? count : 32));
+}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned count) {
+    return __funnelshift_lc(low, high, count & 31);
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned count) {
+    return __funnelshift_rc(low, high, count & 31);
+}
+
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+    unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
+    unsigned result = 0;
+    for (int i = 0; i < 4; ++i) {
+        unsigned choice = selector >> (4 * i) & 0xf;
+        unsigned byte = bytes >> (8 * (choice & 7)) & 0xff;
+        if (choice & 8) byte = byte & 0x80 ? 0xff : 0;
+        result |= byte << (8 * i);
+    }
+    return result;
+}
+
+inline unsigned __umulhi(unsigned a, unsigned b) {
+    return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
+}
+inline int __mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
+
+inline int __float_as_int(float x) {
+    int bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+inline float __int_as_float(int bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+template <class A, class B>
+constexpr std::common_type_t<A, B> min(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a);
+}
+template <class A, class B>
+constexpr std::common_type_t<A, B> max(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
+}

@@ -1,0 +1,44 @@
+// Block barriers. The line of the call is passed along: threads of one block that meet at different
+// __syncthreads are an error in CUDA, and the report names both lines.
+#pragma once
+
+#include "state.h"
+
+namespace emu {
+
+// Waits for all threads of the block that have not exited; returns how many of them passed a true predicate,
+// and how many there were.
+struct Votes {
+    unsigned in_favour, all;
+};
+EMU_API Votes block_barrier(bool predicate, int line);
+
+EMU_API void grid_barrier(int line);
+
+EMU_API void cluster_arrive();
+EMU_API void cluster_wait(int line);
+struct ClusterPlace {
+    uint3 index, rank;  // of the cluster in the grid, of the block in the cluster
+    dim3 blocks;
+};
+EMU_API ClusterPlace cluster_place();
+// The address in another block's shared memory that corresponds to one in this block's.
+EMU_API void* map_shared(void* address, unsigned block_rank);
+EMU_API unsigned shared_owner(const void* address);
+
+}  // namespace emu
+
+inline void __syncthreads(int line = __builtin_LINE()) { emu::block_barrier(false, line); }
+
+inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
+    return static_cast<int>(emu::block_barrier(predicate != 0, line).in_favour);
+}
+
+inline int __syncthreads_or(int predicate, int line = __builtin_LINE()) {
+    return emu::block_barrier(predicate != 0, line).in_favour != 0;
+}
+
+inline int __syncthreads_and(int predicate, int line = __builtin_LINE()) {
+    emu::Votes votes = emu::block_barrier(predicate != 0, line);
+    return votes.in_favour == votes.all;
+}

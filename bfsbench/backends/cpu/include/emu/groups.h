@@ -1,0 +1,142 @@
+// Cooperative groups: the block, tiles of a warp, the grid and the cluster.
+#pragma once
+
+namespace cooperative_groups {
+
+class thread_block {
+  public:
+    void sync(int line = __builtin_LINE()) const { __syncthreads(line); }
+    unsigned thread_rank() const { return emu::current->rank; }
+    unsigned num_threads() const { return emu::volume(blockDim); }
+    unsigned size() const { return num_threads(); }
+    dim3 group_index() const { return blockIdx; }
+    dim3 thread_index() const { return threadIdx; }
+    dim3 dim_threads() const { return blockDim; }
+};
+
+inline thread_block this_thread_block() { return {}; }
+
+// Lanes of one warp named by a mask; tiles and coalesced groups differ only in who is in it. Ranks count within
+// the group, and so do the bits of its ballots.
+class lane_group {
+  public:
+    void sync() const { __syncwarp(mask_); }
+    unsigned thread_rank() const { return __popc(mask_ & ((1u << emu::lane()) - 1)); }
+    unsigned num_threads() const { return __popc(mask_); }
+    unsigned size() const { return num_threads(); }
+
+    template <class T>
+    T shfl(T value, int rank) const {
+        return emu::shuffle(mask_, value, lane_of(rank & (num_threads() - 1)));
+    }
+    template <class T>
+    T shfl_up(T value, unsigned delta) const {
+        unsigned rank = thread_rank();
+        return emu::shuffle(mask_, value, lane_of(rank < delta ? rank : rank - delta));
+    }
+    template <class T>
+    T shfl_down(T value, unsigned delta) const {
+        unsigned rank = thread_rank();
+        return emu::shuffle(mask_, value, lane_of(num_threads() - 1 - rank < delta ? rank : rank + delta));
+    }
+    template <class T>
+    T shfl_xor(T value, unsigned mask) const {
+        return emu::shuffle(mask_, value, lane_of((thread_rank() ^ mask) & (num_threads() - 1)));
+    }
+    unsigned ballot(int predicate) const { return __ballot_sync(mask_, predicate) >> lane_of(0); }
+    int any(int predicate) const { return __any_sync(mask_, predicate); }
+    int all(int predicate) const { return __all_sync(mask_, predicate); }
+    template <class T>
+    unsigned match_any(T value) const {
+        return __match_any_sync(mask_, value) >> lane_of(0);
+    }
+
+  protected:
+    explicit lane_group(unsigned mask) : mask_(mask) {}
+
+  private:
+    // Members are consecutive lanes.
+    unsigned lane_of(unsigned rank) const { return __ffs(static_cast<int>(mask_)) - 1 + rank; }
+    unsigned mask_;
+};
+
+template <unsigned kSize>
+class thread_block_tile : public lane_group {
+    static_assert(kSize >= 1 && kSize <= emu::kWarpSize && (kSize & (kSize - 1)) == 0);
+
+  public:
+    thread_block_tile() : lane_group((~0u >> (emu::kWarpSize - kSize)) << (emu::lane() & ~(kSize - 1))) {}
+    unsigned meta_group_rank() const { return emu::current->rank / kSize; }
+    unsigned meta_group_size() const { return (emu::volume(blockDim) + kSize - 1) / kSize; }
+};
+
+template <unsigned kSize, class Parent>
+inline thread_block_tile<kSize> tiled_partition(const Parent&) {
+    return {};
+}
+
+class coalesced_group : public lane_group {
+  public:
+    coalesced_group() : lane_group(__activemask()) {}
+};
+
+inline coalesced_group coalesced_threads() { return {}; }
+
+class grid_group {
+  public:
+    bool is_valid() const { return true; }
+    void sync(int line = __builtin_LINE()) const { emu::grid_barrier(line); }
+    unsigned long long block_rank() const { return emu::linear(blockIdx, gridDim); }
+    unsigned long long num_blocks() const { return emu::volume(gridDim); }
+    unsigned long long thread_rank() const {
+        return block_rank() * emu::volume(blockDim) + emu::current->rank;
+    }
+    unsigned long long num_threads() const { return num_blocks() * emu::volume(blockDim); }
+    unsigned long long size() const { return num_threads(); }
+    dim3 group_dim() const { return gridDim; }
+};
+
+inline grid_group this_grid() { return {}; }
+
+class cluster_group {
+  public:
+    struct arrival_token {};
+    static arrival_token barrier_arrive() {
+        emu::cluster_arrive();
+        return {};
+    }
+    static void barrier_wait(int line = __builtin_LINE()) { emu::cluster_wait(line); }
+    static void barrier_wait(arrival_token&&, int line = __builtin_LINE()) { emu::cluster_wait(line); }
+    static void sync(int line = __builtin_LINE()) {
+        emu::cluster_arrive();
+        emu::cluster_wait(line);
+    }
+    static dim3 block_index() { return emu::cluster_place().rank; }
+    static dim3 dim_blocks() { return emu::cluster_place().blocks; }
+    static unsigned num_blocks() { return emu::volume(dim_blocks()); }
+    static unsigned block_rank() {
+        emu::ClusterPlace place = emu::cluster_place();
+        return emu::linear(place.rank, place.blocks);
+    }
+    static unsigned thread_rank() { return block_rank() * emu::volume(blockDim) + emu::current->rank; }
+    static unsigned num_threads() { return num_blocks() * emu::volume(blockDim); }
+    static unsigned size() { return num_threads(); }
+    template <class T>
+    static T* map_shared_rank(T* address, int rank) {
+        return static_cast<T*>(emu::map_shared(const_cast<std::remove_cv_t<T>*>(address), rank));
+    }
+    static unsigned query_shared_rank(const void* address) { return emu::shared_owner(address); }
+};
+
+inline cluster_group this_cluster() { return {}; }
+
+template <class Group>
+inline void sync(const Group& group, int line = __builtin_LINE()) {
+    if constexpr (std::is_base_of_v<lane_group, Group>) {
+        group.sync();
+    } else {
+        group.sync(line);
+    }
+}
+
+}  // namespace cooperative_groups

@@ -1,0 +1,134 @@
+"""Modules, kernels and launches of the emulation."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bfsbench.backends.base import Argument
+from bfsbench.backends.cpu.memory import CpuBuffer, CpuSignal
+from bfsbench.errors import LaunchError, ToolchainError
+
+if TYPE_CHECKING:
+    from bfsbench.backends.cpu.device import CpuDevice
+
+_REFUSED = 1
+"""Result of ``emu_launch`` for a launch that is beyond the device's limits."""
+
+
+class CpuModule:
+    """A loaded kernel library; see :class:`bfsbench.backends.base.Module`."""
+
+    def __init__(self, device: CpuDevice, name: str, handle: int) -> None:
+        self._device = device
+        self._name = name
+        self.handle = handle
+
+    def kernel(self, name: str) -> CpuKernel:
+        """The kernel of that name. Raises ToolchainError if the module has none with C linkage."""
+        pointer = self._device.runtime.emu_kernel(self.handle, name.encode())
+        if not pointer:
+            raise ToolchainError(f"{self._name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
+        return CpuKernel(self._device, name, pointer)
+
+
+class CpuKernel:
+    """One ``__global__`` function; see :class:`bfsbench.backends.base.Kernel`."""
+
+    def __init__(self, device: CpuDevice, name: str, pointer: int) -> None:
+        self.device = device
+        self.name = name
+        self.pointer = pointer
+
+    def parameter_sizes(self) -> list[int]:
+        """Bytes of each parameter."""
+        runtime = self.device.runtime
+        count = runtime.emu_parameter_count(self.pointer)
+        return [runtime.emu_parameter_size(self.pointer, i) for i in range(count)]
+
+    def resident_blocks(self, block: int, shared: int = 0) -> int:
+        """How many blocks the emulated device holds at once. Raises LaunchError if it can hold none."""
+        self._require_launchable(block, shared)
+        return int(self.device.runtime.emu_resident_blocks(self.device.machine, self.pointer, block, shared))
+
+    def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> CpuLaunch:
+        """Fix everything but the grid and the last ``scalars`` parameters. Raises LaunchError.
+
+        The arguments' number and sizes are checked against the kernel's parameters.
+        """
+        self._require_launchable(block, shared)
+        values = [self._c_value(i, argument) for i, argument in enumerate(arguments)]
+        values += [ctypes.c_int() for _ in range(scalars)]
+        expected, given = self.parameter_sizes(), [ctypes.sizeof(value) for value in values]
+        if len(given) != len(expected):
+            raise LaunchError(f"kernel '{self.name}' has {len(expected)} parameters, {len(given)} were bound")
+        for i, (wanted, got) in enumerate(zip(expected, given, strict=True)):
+            if wanted != got:
+                raise LaunchError(f"kernel '{self.name}': parameter {i + 1} takes {wanted} bytes, not {got}")
+        return CpuLaunch(self, arguments, values, block, shared, scalars)
+
+    def _require_launchable(self, block: int, shared: int) -> None:
+        if block < 1 or shared < 0:
+            raise LaunchError(
+                f"kernel '{self.name}': {block} threads a block and {shared} bytes of shared memory"
+            )
+        runtime = self.device.runtime
+        if runtime.emu_check(self.device.machine, self.pointer, block, shared):
+            raise LaunchError(runtime.emu_message().decode())
+
+    def _c_value(self, position: int, argument: Argument) -> Any:
+        if isinstance(argument, CpuBuffer | CpuSignal):
+            return argument.pointer
+        if isinstance(argument, np.number):
+            return (ctypes.c_char * argument.itemsize).from_buffer_copy(argument.tobytes())
+        if isinstance(argument, int):
+            return ctypes.c_int(argument)
+        raise LaunchError(
+            f"kernel '{self.name}': parameter {position + 1} was given a {type(argument).__name__}; "
+            "bind a buffer, a signal, an int or a NumPy scalar"
+        )
+
+
+class CpuLaunch:
+    """A bound kernel; see :class:`bfsbench.backends.base.Launch`. Runs to its end before it returns."""
+
+    def __init__(
+        self,
+        kernel: CpuKernel,
+        arguments: tuple[Argument, ...],
+        values: list[Any],
+        block: int,
+        shared: int,
+        scalars: int,
+    ) -> None:
+        self._kernel = kernel
+        self._keep_alive = (arguments, values)
+        self._scalars = values[len(values) - scalars :]
+        self._pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        self._shape = (block, shared, ctypes.addressof(self._pointers))
+        self._launch = kernel.device.runtime.emu_launch
+
+    def __call__(self, blocks: int, *scalars: int) -> None:
+        """Run ``blocks`` blocks. A kernel's failure is reported by the next operation that waits.
+
+        Raises LaunchError for a grid that cannot be launched.
+        """
+        device = self._kernel.device
+        if device.failure or not device.machine:
+            return device.refuse_if_closed()
+        if len(scalars) != len(self._scalars) or blocks < 1:
+            raise LaunchError(
+                f"kernel '{self._kernel.name}': launched with {blocks} blocks and {len(scalars)} scalars, "
+                f"bound for {len(self._scalars)}"
+            )
+        for value, scalar in zip(self._scalars, scalars, strict=True):
+            value.value = scalar
+        status = self._launch(device.machine, self._kernel.pointer, blocks, *self._shape)
+        if status:
+            message = device.runtime.emu_message().decode()
+            if status == _REFUSED:
+                raise LaunchError(message)
+            device.failure = message
+        return None

@@ -1,0 +1,119 @@
+"""The C++ side: the runtime and kernels as shared libraries, and the functions that Python calls."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from bfsbench.backends.base import Define
+from bfsbench.backends.cpu.translate import translate
+from bfsbench.errors import ToolchainError
+from bfsbench.toolchain import build_library
+
+_HERE = Path(__file__).resolve().parent
+_INCLUDE = _HERE / "include"
+_RUNTIME = _HERE / "runtime"
+
+_COMMON_FLAGS = ["-w", "-fvisibility=hidden", f"-I{_INCLUDE}"]
+if platform.machine() in {"x86_64", "AMD64"}:
+    _COMMON_FLAGS.append("-mpopcnt")
+
+_HEADERS = sorted([*_INCLUDE.rglob("*.h"), _INCLUDE / "cuda" / "cassert"])
+
+
+class NativeLimits(ctypes.Structure):
+    """``emu::Limits`` of runtime/machine.h."""
+
+    _fields_ = (
+        ("max_threads_per_block", ctypes.c_uint),
+        ("multiprocessors", ctypes.c_uint),
+        ("threads_per_multiprocessor", ctypes.c_uint),
+        ("blocks_per_multiprocessor", ctypes.c_uint),
+        ("blocks_per_cluster", ctypes.c_uint),
+        ("pending_children", ctypes.c_uint),
+        ("max_grid", ctypes.c_uint64),
+        ("shared_per_block", ctypes.c_uint64),
+        ("shared_per_multiprocessor", ctypes.c_uint64),
+    )
+
+
+_POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
+
+_SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
+    "emu_message": (ctypes.c_char_p, []),
+    "emu_create": (_POINTER, [_POINTER, ctypes.c_uint64, _UNSIGNED]),
+    "emu_destroy": (None, [_POINTER]),
+    "emu_open": (_POINTER, [ctypes.c_char_p]),
+    "emu_close": (None, [_POINTER]),
+    "emu_kernel": (_POINTER, [_POINTER, ctypes.c_char_p]),
+    "emu_parameter_count": (_UNSIGNED, [_POINTER]),
+    "emu_parameter_size": (_SIZE, [_POINTER, _UNSIGNED]),
+    "emu_resident_blocks": (_UNSIGNED, [_POINTER, _POINTER, _UNSIGNED, _SIZE]),
+    "emu_check": (ctypes.c_int, [_POINTER, _POINTER, _UNSIGNED, _SIZE]),
+    "emu_launch": (ctypes.c_int, [_POINTER, _POINTER, _UNSIGNED, _UNSIGNED, _SIZE, _POINTER]),
+    "emu_stacks_in_use": (_SIZE, [_POINTER]),
+}
+
+
+def build_runtime(*, portable_fibers: bool = False) -> Path:
+    """Compile the runtime once. ``portable_fibers`` selects the switch that every POSIX system has."""
+    sources = sorted(_RUNTIME.glob("*.cpp"))
+    flags = [*_COMMON_FLAGS, *(["-DEMU_PORTABLE_FIBERS"] if portable_fibers else [])]
+    return build_library("cuda-on-cpu", sources, flags, _HEADERS)
+
+
+@cache
+def load_runtime(path: Path) -> ctypes.CDLL:
+    """Load a runtime library and declare its functions."""
+    runtime = ctypes.CDLL(str(path))
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(runtime, name)
+        function.restype, function.argtypes = result, arguments
+    return runtime
+
+
+def build_kernels(
+    source: Path, defines: Mapping[str, Define], runtime: Path, *, child_kernels: bool, interruptible: bool
+) -> Path:
+    """Translate and compile a ``.cu`` file against a runtime library.
+
+    ``interruptible`` makes every basic block a place where a thread may be interrupted, which finds more
+    races and takes about twice the time; it is always done for files that say ``volatile``, whose threads may
+    poll memory. Raises ToolchainError with the first error, naming file and line of the source.
+    """
+    translation = translate(source)
+    if translation.launches_kernels and not child_kernels:
+        raise ToolchainError(
+            f"{source} launches kernels from kernels: ask for the module with child_kernels=True"
+        )
+    flags = [*_COMMON_FLAGS, f"-I{_INCLUDE / 'cuda'}", f"-I{source.parent}", "-fstack-clash-protection"]
+    flags += [
+        "-include",
+        str(_INCLUDE / "cuda_on_cpu.h"),
+        *(f"-D{k}={v}" for k, v in sorted(defines.items())),
+    ]
+    if interruptible or translation.volatile:
+        flags.append("-fsanitize-coverage=trace-pc")
+    with tempfile.TemporaryDirectory() as work:
+        text = Path(work) / f"{source.stem}.cpp"
+        text.write_text(translation.text, encoding="utf-8")
+        return build_library(f"cpu-{source.stem}", [text, runtime], flags, _HEADERS)
+
+
+def open_kernels(runtime: ctypes.CDLL, library: Path) -> int:
+    """Load a private copy of a kernel library, with ``__device__`` variables of its own; returns its handle.
+
+    The loader recognises a file that it has loaded before, so it is shown a copy. Raises ToolchainError.
+    """
+    with tempfile.TemporaryDirectory() as work:
+        copy = shutil.copy(library, Path(work) / library.name)
+        handle = runtime.emu_open(os.fsencode(copy))
+    if not handle:
+        raise ToolchainError(f"cannot load {library}: {runtime.emu_message().decode()}")
+    return int(handle)

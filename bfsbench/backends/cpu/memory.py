@@ -1,0 +1,74 @@
+"""Device memory of the emulation: NumPy arrays that start out as garbage."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import DeviceError
+
+if TYPE_CHECKING:
+    from bfsbench.backends.cpu.device import CpuDevice
+
+_ALIGNMENT = 256
+_POISON = 0xCD
+
+
+def allocate(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """An aligned array of ``size`` elements filled with poison bytes. Raises MemoryError."""
+    room = np.empty(size * dtype.itemsize + _ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _ALIGNMENT
+    room.fill(_POISON)
+    return room[start : start + size * dtype.itemsize].view(dtype)
+
+
+class CpuBuffer:
+    """A device array; see :class:`bfsbench.backends.base.Buffer`."""
+
+    def __init__(self, device: CpuDevice, array: npt.NDArray[Any]) -> None:
+        self._device = device
+        self._array = array
+        self.dtype: np.dtype[Any] = array.dtype
+        self.size = array.size
+        self.pointer = ctypes.c_void_p(array.ctypes.data)
+
+    def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
+        """Set ``count`` elements from ``start`` on, or all that follow. Raises DeviceError if out of range."""
+        stop = self.size if count is None else start + count
+        if not 0 <= start <= stop <= self.size:
+            raise DeviceError(f"fill of elements {start} to {stop} in a buffer of {self.size}")
+        self._array[start:stop] = value
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        """Copy in an array of the same size and dtype. Raises DeviceError for another one."""
+        if array.size != self.size or array.dtype != self.dtype:
+            raise DeviceError(
+                f"cannot upload {array.size} x {array.dtype} to a buffer of {self.size} x {self.dtype}"
+            )
+        self._array[:] = array.reshape(-1)
+
+    def download(self) -> npt.NDArray[Any]:
+        """A copy of the contents. Raises KernelError if a kernel has failed."""
+        self._device.synchronize()
+        return self._array.copy()
+
+
+class CpuSignal:
+    """int32 words the host can read; see :class:`bfsbench.backends.base.Signal`."""
+
+    def __init__(self, device: CpuDevice, array: npt.NDArray[np.int32]) -> None:
+        self._device = device
+        self._array = array
+        self.pointer = ctypes.c_void_p(array.ctypes.data)
+
+    def read(self, index: int = 0) -> int:
+        """The word ``index``. Raises KernelError if a kernel has failed."""
+        self._device.synchronize()
+        return int(self._array[index])
+
+    def fill(self, value: int) -> None:
+        """Set every word."""
+        self._array[:] = value

@@ -1,0 +1,66 @@
+// The functions that Python calls.
+
+#include <dlfcn.h>
+
+#include <exception>
+
+#include "machine.h"
+
+namespace {
+
+// Of the last failed call of this thread.
+thread_local std::string message;
+
+}  // namespace
+
+extern "C" EMU_API const char* emu_message() { return message.c_str(); }
+
+extern "C" EMU_API emu::Machine* emu_create(const emu::Limits* limits, uint64_t seed, unsigned workers) {
+    return new emu::Machine(*limits, seed, workers);
+}
+
+extern "C" EMU_API void emu_destroy(emu::Machine* machine) { delete machine; }
+
+// A module, loaded privately; null on failure.
+extern "C" EMU_API void* emu_open(const char* path) {
+    void* module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!module) message = dlerror();
+    return module;
+}
+
+extern "C" EMU_API void emu_close(void* module) { dlclose(module); }
+
+// Null if the module has no such kernel.
+extern "C" EMU_API const emu::Kernel* emu_kernel(void* module, const char* name) {
+    auto* kernel = static_cast<emu::Kernel**>(dlsym(module, (std::string("emu_kernel_") + name).c_str()));
+    return kernel ? *kernel : nullptr;
+}
+
+extern "C" EMU_API unsigned emu_parameter_count(const emu::Kernel* kernel) { return kernel->parameters; }
+
+extern "C" EMU_API size_t emu_parameter_size(const emu::Kernel* kernel, unsigned index) { return kernel->parameter_sizes[index]; }
+
+extern "C" EMU_API unsigned emu_resident_blocks(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads,
+                                     size_t shared) {
+    return machine->resident_blocks(*kernel, threads, shared);
+}
+
+// Whether blocks of this kind could ever be launched, in a grid of as few as the kernel allows.
+extern "C" EMU_API int emu_check(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads, size_t shared) {
+    message = machine->refusal(*kernel, {kernel->cluster, threads, shared});
+    return message.empty() ? 0 : 1;
+}
+
+// 0: done; 1: the launch was refused; 2: a kernel failed.
+extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kernel, unsigned blocks, unsigned threads,
+                       size_t shared, void** arguments) {
+    emu::LaunchShape shape(blocks, threads, shared);
+    message = machine->refusal(*kernel, shape);
+    if (!message.empty()) return 1;
+    message = machine->launch(*kernel, shape, arguments);
+    return message.empty() ? 0 : 2;
+}
+
+extern "C" EMU_API size_t emu_stacks_in_use(const emu::Machine* machine) {
+    return machine->allocated_stacks() - machine->free_stacks();
+}

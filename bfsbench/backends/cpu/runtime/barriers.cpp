@@ -1,0 +1,96 @@
+// Barriers of blocks, clusters and grids. Exited threads do not count. Whoever arrives last releases the
+// others and itself.
+
+#include "emu/block.h"
+
+#include "worker.h"
+
+namespace emu {
+
+namespace {
+
+Fiber& here() { return *static_cast<Fiber*>(current); }
+
+void require_same_barrier(const ResidentBlock& block, Wait where, int line) {
+    const ThreadSet& waiting = block.waiting(where);
+    if (waiting.count() == 0) return;
+    int other = block.fibers[waiting.next_from(0)].line;
+    if (other != line) fail("divergent barrier: it waits at line %d, others of its block at line %d", line, other);
+}
+
+}  // namespace
+
+Votes block_barrier(bool predicate, int line) {
+    Fiber& fiber = here();
+    ResidentBlock& block = block_of(fiber);
+    require_same_barrier(block, Wait::block, line);
+    unsigned parity = block.barriers % 2;
+    block.votes[parity] += predicate;
+    ++block.voters[parity];
+    block.park(fiber, Wait::block, line);
+    if (block.waiting(Wait::block).count() == block.live) block.release_block_barrier();
+    worker->suspend(fiber);
+    return {block.votes[parity], block.voters[parity]};
+}
+
+void grid_barrier(int line) {
+    Fiber& fiber = here();
+    ResidentBlock& block = block_of(fiber);
+    require_same_barrier(block, Wait::grid, line);
+    block.park(fiber, Wait::grid, line);
+    if (block.waiting(Wait::grid).count() == block.live) worker->arrive_at_grid(block);
+    worker->suspend(fiber);
+}
+
+void cluster_arrive() {
+    Fiber& fiber = here();
+    Cluster& cluster = *block_of(fiber).cluster;
+    if (fiber.arrived_at_cluster) fail("cluster barrier: arrived twice without waiting");
+    fiber.arrived_at_cluster = true;
+    fiber.cluster_phase = cluster.phase;
+    ++cluster.arrived;
+    cluster.complete_if_all_arrived();
+}
+
+void cluster_wait(int line) {
+    Fiber& fiber = here();
+    ResidentBlock& block = block_of(fiber);
+    if (!fiber.arrived_at_cluster) fail("cluster barrier: waits without having arrived");
+    if (fiber.cluster_phase == block.cluster->phase) {
+        block.park(fiber, Wait::cluster, line);
+        worker->suspend(fiber);
+    }
+    fiber.arrived_at_cluster = false;
+}
+
+ClusterPlace cluster_place() {
+    const Block& block = *current->block;
+    dim3 shape = worker->grid->kernel.cluster;
+    uint3 cluster = {block.index.x / shape.x, block.index.y / shape.y, block.index.z / shape.z};
+    return {cluster, {block.index.x % shape.x, block.index.y % shape.y, block.index.z % shape.z}, shape};
+}
+
+void* map_shared(void* address, unsigned block_rank) {
+    const ResidentBlock& mine = block_of(*current);
+    const Cluster& cluster = *mine.cluster;
+    if (block_rank >= cluster.blocks.size()) {
+        fail("map_shared_rank(%u): the cluster has %zu blocks", block_rank, cluster.blocks.size());
+    }
+    auto offset = static_cast<size_t>(static_cast<char*>(address) - mine.arena_begin);
+    if (offset > mine.arena_bytes) fail("map_shared_rank: %p is not in this block's shared memory", address);
+    const ResidentBlock& other = *cluster.blocks[block_rank];
+    if (other.live == 0) fail("map_shared_rank(%u): that block has already exited", block_rank);
+    return other.arena_begin + offset;
+}
+
+unsigned shared_owner(const void* address) {
+    const Cluster& cluster = *block_of(*current).cluster;
+    for (unsigned rank = 0; rank < cluster.blocks.size(); ++rank) {
+        const ResidentBlock& block = *cluster.blocks[rank];
+        auto offset = static_cast<size_t>(static_cast<const char*>(address) - block.arena_begin);
+        if (offset < block.arena_bytes) return rank;
+    }
+    fail("query_shared_rank: %p is not in this cluster's shared memory", address);
+}
+
+}  // namespace emu

@@ -1,0 +1,124 @@
+// Warp collectives. Lanes with the same mask and operation form a group; the last lane of a group to arrive
+// computes every lane's result, so that a lane never reads what another might already have overwritten.
+
+#include <cstdio>
+
+#include "worker.h"
+
+namespace emu {
+
+namespace {
+
+constexpr uint64_t kUndefined = 0xcdcdcdcdcdcdcdcd;
+
+template <class Visit>
+void each_lane(unsigned lanes, Visit visit) {
+    for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(__builtin_ctz(lanes)));
+}
+
+uint64_t combine(Collective kind, uint64_t a, uint64_t b) {
+    switch (kind) {
+        case Collective::add: return a + b;
+        case Collective::minimum: return static_cast<int64_t>(b) < static_cast<int64_t>(a) ? b : a;
+        case Collective::maximum: return static_cast<int64_t>(a) < static_cast<int64_t>(b) ? b : a;
+        case Collective::bit_and: return a & b;
+        case Collective::bit_or: return a | b;
+        default: return a ^ b;
+    }
+}
+
+void set_all(Warp& warp, unsigned lanes, uint64_t word) {
+    each_lane(lanes, [&](unsigned lane) { warp.result[lane] = word; });
+}
+
+unsigned lanes_with(const Warp& warp, unsigned lanes, uint64_t word) {
+    unsigned equal = 0;
+    each_lane(lanes, [&](unsigned lane) { equal |= unsigned{warp.deposit[lane] == word} << lane; });
+    return equal;
+}
+
+void compute(Warp& warp, const LaneGroup& group) {
+    unsigned lanes = group.arrived;
+    uint64_t first = warp.deposit[__builtin_ctz(lanes)];
+    switch (group.kind) {
+        case Collective::sync: return;
+        case Collective::shuffle:
+            each_lane(lanes, [&](unsigned lane) {
+                unsigned source = warp.source[lane];
+                warp.result[lane] = lanes >> source & 1 ? warp.deposit[source] : kUndefined;
+            });
+            return;
+        case Collective::ballot: return set_all(warp, lanes, lanes_with(warp, lanes, 1));
+        case Collective::match_any:
+            each_lane(lanes, [&](unsigned lane) {
+                warp.result[lane] = lanes_with(warp, lanes, warp.deposit[lane]);
+            });
+            return;
+        case Collective::match_all:
+            return set_all(warp, lanes, lanes_with(warp, lanes, first) == lanes ? lanes : 0);
+        default: {
+            uint64_t total = first;
+            each_lane(lanes & (lanes - 1), [&](unsigned lane) {
+                total = combine(group.kind, total, warp.deposit[lane]);
+            });
+            return set_all(warp, lanes, total);
+        }
+    }
+}
+
+bool complete(const Warp& warp, const LaneGroup& group) {
+    return (group.mask & warp.present & ~(group.arrived | warp.exited)) == 0;
+}
+
+LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind) {
+    for (unsigned i = 0; i < warp.groups; ++i) {
+        LaneGroup& group = warp.group[i];
+        if (group.mask != mask) continue;
+        if (group.kind != kind) fail("warp collective mismatch: lanes of mask 0x%08x call different functions", mask);
+        return group;
+    }
+    warp.group[warp.groups] = {mask, 0, kind};
+    return warp.group[warp.groups++];
+}
+
+void remove_group(Warp& warp, LaneGroup& group) { group = warp.group[--warp.groups]; }
+
+}  // namespace
+
+void complete_collectives(ResidentBlock& block, unsigned index) {
+    Warp& warp = block.warps[index];
+    for (unsigned i = warp.groups; i-- > 0;) {
+        LaneGroup& group = warp.group[i];
+        if (!complete(warp, group)) continue;
+        compute(warp, group);
+        block.release_lanes(index, group.arrived);
+        remove_group(warp, group);
+    }
+}
+
+uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, unsigned source) {
+    auto& fiber = *static_cast<Fiber*>(current);
+    ResidentBlock& block = block_of(fiber);
+    unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
+    Warp& warp = block.warps[index];
+    if (!(mask >> lane & 1)) fail("warp collective: lane %u is not in its own mask 0x%08x", lane, mask);
+    if (kind == Collective::shuffle && !(source < kWarpSize && mask >> source & 1)) {
+        fail("warp shuffle reads lane %u, which is not in the mask 0x%08x", source, mask);
+    }
+    LaneGroup& group = join_group(warp, mask, kind);
+    group.arrived |= 1u << lane;
+    warp.deposit[lane] = value;
+    warp.source[lane] = static_cast<unsigned char>(source);
+    if (complete(warp, group)) {
+        compute(warp, group);
+        unsigned others = group.arrived & ~(1u << lane);
+        remove_group(warp, group);
+        block.release_lanes(index, others);
+    } else {
+        fiber.waits_at = Wait::warp;
+        worker->suspend(fiber);
+    }
+    return warp.result[lane];
+}
+
+}  // namespace emu

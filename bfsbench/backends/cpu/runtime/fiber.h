@@ -1,0 +1,43 @@
+// Stacks and the switch between them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace emu {
+
+// A suspended flow of control; only switch_to may look inside.
+using Context = void*;
+
+// Saves the running flow in *save and continues `to`. Comes back when someone switches to *save.
+extern "C" void emu_switch(Context* save, Context to);
+
+// A context that starts `entry` on a stack; `entry` must never return.
+Context prepare(char* stack, void (*entry)());
+
+// Stacks for fibers, each with a page below it that may not be touched. Reused, last in, first out.
+class StackPool {
+  public:
+    static constexpr size_t kBytes = 128 << 10;
+
+    StackPool() = default;
+    StackPool(const StackPool&) = delete;
+    ~StackPool();
+
+    char* take();
+    void give(char* stack) { free_.push_back(stack); }
+    // Returns memory to the system when a large grid has left many stacks behind.
+    void trim();
+    size_t free() const { return free_.size(); }
+    size_t allocated() const { return allocated_; }
+
+    // Whether an address lies in the page below a stack.
+    static bool in_guard(const char* stack, const void* address);
+
+  private:
+    void release_down_to(size_t count);
+    std::vector<char*> free_;
+    size_t allocated_ = 0;
+};
+
+}  // namespace emu

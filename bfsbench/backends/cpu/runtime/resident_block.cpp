@@ -1,0 +1,170 @@
+#include "resident_block.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "grid.h"
+
+namespace emu {
+
+namespace {
+
+constexpr size_t kArenaAlignment = 256;
+constexpr int kPoison = 0xcd;
+
+size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+void ResidentBlock::resize(dim3 shape) {
+    threads = shape;
+    unsigned count = volume(shape);
+    fibers.assign(count, Fiber{});
+    for (unsigned rank = 0; rank < count; ++rank) {
+        Fiber& fiber = fibers[rank];
+        fiber.index = {rank % shape.x, rank / shape.x % shape.y, rank / shape.x / shape.y};
+        fiber.rank = rank;
+        fiber.block = this;
+    }
+    warps.resize((count + kWarpSize - 1) / kWarpSize);
+    ready.resize(count);
+    for (ThreadSet& set : at_barrier) set.resize(count);
+    start_order.resize(count);
+    for (unsigned rank = 0; rank < count; ++rank) start_order[rank] = rank;
+}
+
+// Shared memory holds garbage when a block starts; a fixed pattern makes reading it show.
+void ResidentBlock::lay_out_shared(const Grid& grid) {
+    size_t functions = round_up(grid.kernel.static_shared, kArenaAlignment);
+    size_t dynamic = functions + round_up(grid.kernel.functions->static_shared, kArenaAlignment);
+    arena_bytes = dynamic + round_up(grid.dynamic_shared, kArenaAlignment);
+    if (arena.size() < arena_bytes + kArenaAlignment) arena.resize(arena_bytes + kArenaAlignment);
+    auto start = reinterpret_cast<uintptr_t>(arena.data());
+    arena_begin = arena.data() + (round_up(start, kArenaAlignment) - start);
+    memset(arena_begin, kPoison, arena_bytes);
+    shared = arena_begin;
+    function_shared = arena_begin + functions;
+    dynamic_shared = arena_begin + dynamic;
+}
+
+void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle) {
+    dim3 shape = launched.threads;
+    if (fibers.empty() || shape.x != threads.x || shape.y != threads.y || shape.z != threads.z) resize(shape);
+    index = place;
+    grid = launched.blocks;
+    arguments = launched.arguments;
+    cluster = std::move(owner);
+    started = position = turns = 0;
+    live = static_cast<unsigned>(fibers.size());
+    ready.clear();
+    for (ThreadSet& set : at_barrier) set.clear();
+    votes[0] = votes[1] = voters[0] = voters[1] = barriers = 0;
+    arrived_at_grid = false;
+    unsigned left = live;
+    for (Warp& warp : warps) {
+        warp.present = left >= kWarpSize ? ~0u : (1u << left) - 1;
+        warp.exited = warp.groups = 0;
+        left -= std::min(left, kWarpSize);
+    }
+    if (shuffle) shuffle->shuffle(start_order);
+    lay_out_shared(launched);
+}
+
+Fiber* ResidentBlock::start_next() {
+    Fiber& fiber = fibers[start_order[started++]];
+    fiber.stack = nullptr;
+    fiber.waits_at = Wait::none;
+    fiber.exited = fiber.arrived_at_cluster = false;
+    fiber.last_error = cudaSuccess;
+    return &fiber;
+}
+
+Fiber* ResidentBlock::pick(Random* random) {
+    unsigned fresh = static_cast<unsigned>(fibers.size()) - started;
+    if (ready.count() + fresh == 0) return nullptr;
+    bool resume = ready.count() > 0;
+    unsigned from = position;
+    if (random) {
+        resume = random->below(ready.count() + fresh) < ready.count();
+        from = random->below(static_cast<unsigned>(fibers.size()));
+    }
+    if (!resume) return start_next();
+    unsigned rank = ready.next_from(from);
+    ready.remove(rank);
+    position = rank + 1;
+    fibers[rank].waits_at = Wait::none;
+    return &fibers[rank];
+}
+
+void ResidentBlock::park(Fiber& fiber, Wait where, int line) {
+    fiber.waits_at = where;
+    fiber.line = line;
+    waiting(where).insert(fiber.rank);
+}
+
+void ResidentBlock::release(Wait where) {
+    waiting(where).move_to(ready);
+    position = 0;
+}
+
+void ResidentBlock::release_block_barrier() {
+    ++barriers;
+    votes[barriers % 2] = voters[barriers % 2] = 0;
+    release(Wait::block);
+}
+
+void ResidentBlock::release_lanes(unsigned warp, unsigned lanes) {
+    for (; lanes; lanes &= lanes - 1) ready.insert(warp * kWarpSize + __builtin_ctz(lanes));
+}
+
+void ResidentBlock::exit_thread(Fiber& fiber) {
+    fiber.exited = true;
+    --live;
+    --cluster->live;
+    unsigned warp = fiber.rank / kWarpSize;
+    warps[warp].exited |= 1u << fiber.rank % kWarpSize;
+    if (warps[warp].groups) complete_collectives(*this, warp);
+    unsigned waiters = waiting(Wait::block).count();
+    if (waiters && waiters == live) release_block_barrier();
+    if (fiber.arrived_at_cluster && fiber.cluster_phase == cluster->phase) --cluster->arrived;
+    if (cluster->arrived) cluster->complete_if_all_arrived();
+}
+
+void Cluster::complete_if_all_arrived() {
+    if (arrived < live) return;
+    arrived = 0;
+    ++phase;
+    for (ResidentBlock* block : blocks) block->release(Wait::cluster);
+}
+
+const Fiber* ResidentBlock::waiting_thread() const {
+    for (unsigned i = 0; i < started; ++i) {
+        const Fiber& fiber = fibers[start_order[i]];
+        if (!fiber.exited && fiber.waits_at != Wait::none) return &fiber;
+    }
+    return nullptr;
+}
+
+std::string ResidentBlock::describe_waits() const {
+    static const char* const kPlaces[] = {"", "a block barrier", "a cluster barrier", "a grid barrier", "a warp collective"};
+    unsigned counts[5] = {};
+    int line[5] = {};
+    for (unsigned i = 0; i < started; ++i) {
+        const Fiber& fiber = fibers[start_order[i]];
+        if (fiber.exited) continue;
+        int where = static_cast<int>(fiber.waits_at);
+        ++counts[where];
+        line[where] = fiber.line;
+    }
+    std::string text;
+    for (int where = 1; where < 5; ++where) {
+        if (!counts[where]) continue;
+        if (!text.empty()) text += ", ";
+        text += std::to_string(counts[where]) + " threads wait at " + kPlaces[where];
+        if (where != static_cast<int>(Wait::warp)) text += " (line " + std::to_string(line[where]) + ")";
+    }
+    unsigned exited = started - counts[0] - counts[1] - counts[2] - counts[3] - counts[4];
+    return text + ", " + std::to_string(exited) + " have exited";
+}
+
+}  // namespace emu

@@ -1,0 +1,120 @@
+// A block that has been started: its threads, and all places where they can wait for each other.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emu/block.h"
+#include "emu/kernel.h"
+#include "emu/warp.h"
+#include "fiber.h"
+#include "random.h"
+#include "thread_set.h"
+
+namespace emu {
+
+class Grid;
+struct ResidentBlock;
+
+enum class Wait : unsigned char { none, block, cluster, grid, warp };
+
+struct Fiber : Thread {
+    Context context;  // where to go on
+    char* stack;  // null until first run
+    Wait waits_at;
+    bool exited;
+    bool arrived_at_cluster;  // but has not waited for the others yet
+    int line;                 // of the barrier it waits at
+    unsigned cluster_phase;   // of its last arrival
+    Collective collective;    // it waits in
+    unsigned mask;            // of that collective
+};
+
+// Lanes that wait in the same collective with the same mask. Several groups of one warp may wait at a time.
+struct LaneGroup {
+    unsigned mask, arrived;
+    Collective kind;
+};
+
+struct Warp {
+    unsigned present;  // lanes that exist
+    unsigned exited;
+    unsigned groups;
+    LaneGroup group[kWarpSize];
+    uint64_t deposit[kWarpSize];
+    unsigned char source[kWarpSize];
+    uint64_t result[kWarpSize];
+};
+
+// Blocks that share a barrier and can reach each other's shared memory; a block without a cluster is one alone.
+// All of them run on one worker.
+struct Cluster {
+    uint3 index;
+    unsigned live = 0;     // threads that have not exited
+    unsigned arrived = 0;  // of those, at the barrier
+    unsigned phase = 0;    // barriers completed
+    std::vector<ResidentBlock*> blocks;
+
+    void complete_if_all_arrived();
+};
+
+struct ResidentBlock : Block {
+    std::vector<Fiber> fibers;
+    std::vector<Warp> warps;
+    std::vector<unsigned> start_order;  // ranks in the order in which threads begin
+    unsigned started = 0;
+    unsigned live = 0;      // threads that have not exited
+    unsigned position = 0;  // rank at which the search for the next ready thread begins
+    unsigned turns = 0;     // threads that gave way since the block was last left
+
+    ThreadSet ready;           // suspended, may go on
+    ThreadSet at_barrier[3];   // indexed by Wait::block, cluster, grid less one
+    unsigned votes[2] = {};    // of the current and the last block barrier, by parity
+    unsigned voters[2] = {};
+    unsigned barriers = 0;     // completed block barriers
+    unsigned grid_phase = 0;   // of the grid barrier its threads wait at
+    bool arrived_at_grid = false;
+
+    std::shared_ptr<Cluster> cluster;
+    std::vector<char> arena;
+    size_t arena_bytes = 0;
+    char* arena_begin = nullptr;
+
+    void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
+
+    bool runnable() const { return ready.count() > 0 || started < fibers.size(); }
+    ThreadSet& waiting(Wait where) { return at_barrier[static_cast<int>(where) - 1]; }
+    const ThreadSet& waiting(Wait where) const { return at_barrier[static_cast<int>(where) - 1]; }
+
+    // Takes the thread to run next out of `ready` or of those not started; null if there is none.
+    Fiber* pick(Random* random);
+
+    // Parks a thread at a barrier. Whoever completes the barrier releases all that wait.
+    void park(Fiber& fiber, Wait where, int line);
+    void release(Wait where);
+    void release_block_barrier();
+    // Puts lanes of a warp that waited in a collective back to ready.
+    void release_lanes(unsigned warp, unsigned lanes);
+
+    // Bookkeeping for a thread that has left the kernel; may complete what others wait for.
+    void exit_thread(Fiber& fiber);
+
+    // Where its threads wait, for a report.
+    std::string describe_waits() const;
+    // A representative thread that waits.
+    const Fiber* waiting_thread() const;
+
+  private:
+    void resize(dim3 shape);
+    void lay_out_shared(const Grid& grid);
+    Fiber* start_next();
+};
+
+inline ResidentBlock& block_of(const Thread& thread) { return static_cast<ResidentBlock&>(*thread.block); }
+
+// Completes the collectives of a warp that no longer wait for anyone; called when one of its lanes has exited.
+void complete_collectives(ResidentBlock& block, unsigned warp);
+
+}  // namespace emu

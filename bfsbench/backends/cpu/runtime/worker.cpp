@@ -1,0 +1,257 @@
+#include "worker.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <thread>
+
+#include "faults.h"
+
+namespace emu {
+
+__thread Thread* current = nullptr;
+thread_local Worker* worker = nullptr;
+
+namespace {
+
+// Yield points a thread passes before others get their turn: long enough to cost nothing, short enough that
+// waiting for another thread does not take long.
+constexpr int kPatience = 1024;
+
+// Blocks that a seeded schedule keeps in progress at a time without need.
+constexpr size_t kInterleaved = 4;
+
+Fiber& current_fiber() { return *static_cast<Fiber*>(current); }
+
+}  // namespace
+
+std::string place_of(const Grid& grid, const Thread& thread) {
+    const uint3 b = thread.block->index, t = thread.index;
+    char text[160];
+    snprintf(text, sizeof text, "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u): ", grid.kernel.name, b.x, b.y, b.z,
+             t.x, t.y, t.z);
+    return text;
+}
+
+void fail(const char* format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    worker->grid->abort(place_of(*worker->grid, *current) + text);
+    worker->abandon();
+}
+
+void give_way() { worker->give_way(current_fiber()); }
+
+void finish_thread() { worker->finish(current_fiber()); }
+
+// Seeded schedules interrupt at any scale: often after a few yield points, sometimes after many.
+int Worker::draw_patience() {
+    if (!random_) return kPatience;
+    return static_cast<int>(1 + random_->below(1u << random_->below(7)));
+}
+
+Fiber* Worker::pick(ResidentBlock& block) { return grid->aborted() ? nullptr : block.pick(random_); }
+
+// Continues `to`, or the worker's loop if null. Comes back when someone goes to *save.
+void Worker::go(Context* save, Fiber* to) {
+    current = to;
+    if (!to) {
+        emu_switch(save, loop_);
+        return;
+    }
+    to->patience = draw_patience();
+    if (!to->stack) {
+        to->stack = stacks_.take();
+        to->context = prepare(to->stack, grid->entry);
+    }
+    emu_switch(save, to->context);
+}
+
+void Worker::suspend(Fiber& fiber) {
+    Fiber* to = pick(block_of(fiber));
+    if (to == &fiber) {
+        fiber.patience = draw_patience();
+        return;
+    }
+    go(&fiber.context, to);
+}
+
+void Worker::give_way(Fiber& fiber) {
+    if (grid->aborted()) abandon();
+    ResidentBlock& block = block_of(fiber);
+    bool alone = !block.runnable();
+    block.ready.insert(fiber.rank);
+    bool leave = alone || (random_ ? random_->below(4) == 0 : ++block.turns > block.live);
+    if (!leave) return suspend(fiber);
+    block.turns = 0;
+    gave_way_ = true;
+    go(&fiber.context, nullptr);
+}
+
+void Worker::finish(Fiber& fiber) {
+    ResidentBlock& block = block_of(fiber);
+    block.exit_thread(fiber);
+    unsigned waiters = block.waiting(Wait::grid).count();
+    if (waiters && waiters == block.live && !block.arrived_at_grid) arrive_at_grid(block);
+    Fiber* to = pick(block);
+    if (to && !to->stack) {  // it begins on the stack that has just become free
+        to->stack = fiber.stack;
+        to->patience = draw_patience();
+        current = to;
+        return;
+    }
+    stacks_.give(fiber.stack);
+    Context nowhere;
+    go(&nowhere, to);
+}
+
+void Worker::abandon() {
+    Context nowhere;
+    go(&nowhere, nullptr);
+    __builtin_unreachable();
+}
+
+void Worker::run(Grid& launched) {
+    grid = &launched;
+    worker = this;
+    grid->join();
+    while (ResidentBlock* block = next_block()) {
+        gave_way_ = false;
+        if (Fiber* first = pick(*block)) go(&loop_, first);
+        current = nullptr;
+        if (grid->aborted()) break;
+        if (block->live == 0) {
+            retire(*block);
+        } else if (!block->runnable()) {
+            check_progress(*block);
+        }
+    }
+    drop_everything();
+    worker = nullptr;
+}
+
+// Threads that wait only for each other, within the block, will wait for ever.
+void Worker::check_progress(const ResidentBlock& block) {
+    if (block.waiting(Wait::grid).count() || block.waiting(Wait::cluster).count()) return;
+    grid->abort(place_of(*grid, *block.waiting_thread()) + "deadlock: " + block.describe_waits());
+}
+
+ResidentBlock* Worker::next_block() {
+    while (!grid->aborted()) {
+        wake_grid_waiters();
+        ResidentBlock* runnable = find_runnable();
+        bool want_new = !runnable || (random_ ? resident_.size() < kInterleaved && random_->below(2) : gave_way_);
+        if (want_new) {
+            if (ResidentBlock* fresh = start_cluster()) return fresh;
+        }
+        if (runnable) {
+            // All blocks here have had their turn and still wait: let another worker's have the core.
+            if (gave_way_ && !random_ && runnable == resident_.front()) std::this_thread::yield();
+            return runnable;
+        }
+        if (!grid->wait_for_work(*this)) return nullptr;
+    }
+    return nullptr;
+}
+
+// The next runnable block after the one that ran last.
+ResidentBlock* Worker::find_runnable() {
+    size_t count = resident_.size();
+    size_t first = random_ && count ? random_->below(static_cast<unsigned>(count)) : last_ + 1;
+    for (size_t i = 0; i < count; ++i) {
+        size_t candidate = (first + i) % count;
+        if (!resident_[candidate]->runnable()) continue;
+        last_ = candidate;
+        return resident_[candidate];
+    }
+    return nullptr;
+}
+
+ResidentBlock* Worker::start_cluster() {
+    uint3 place;
+    if (!grid->take(place)) return nullptr;
+    auto cluster = std::make_shared<Cluster>();
+    cluster->index = place;
+    dim3 shape = grid->kernel.cluster;
+    for (unsigned rank = 0; rank < volume(shape); ++rank) {
+        if (spare_.empty()) spare_.push_back(std::make_unique<ResidentBlock>());
+        ResidentBlock* block = spare_.back().release();
+        spare_.pop_back();
+        uint3 index = {place.x * shape.x + rank % shape.x, place.y * shape.y + rank / shape.x % shape.y,
+                       place.z * shape.z + rank / shape.x / shape.y};
+        block->begin(*grid, index, cluster, random_);
+        cluster->blocks.push_back(block);
+        cluster->live += block->live;
+        resident_.push_back(block);
+    }
+    last_ = resident_.size() - cluster->blocks.size();
+    return cluster->blocks.front();
+}
+
+bool Worker::released() const {
+    for (const ResidentBlock* block : resident_) {
+        if (block->arrived_at_grid && block->grid_phase != grid->phase()) return true;
+    }
+    return false;
+}
+
+void Worker::arrive_at_grid(ResidentBlock& block) {
+    block.grid_phase = grid->phase();
+    block.arrived_at_grid = true;
+    if (grid->arrive()) wake_grid_waiters();
+}
+
+void Worker::wake_grid_waiters() {
+    for (ResidentBlock* block : resident_) {
+        if (!block->arrived_at_grid || block->grid_phase == grid->phase()) continue;
+        block->arrived_at_grid = false;
+        block->release(Wait::grid);
+    }
+}
+
+// A block of a cluster stays until all of them have ended: the others may still use its shared memory.
+void Worker::retire(ResidentBlock& block) {
+    std::shared_ptr<Cluster> cluster = block.cluster;
+    if (cluster->live > 0) return;
+    for (ResidentBlock* member : cluster->blocks) {
+        for (size_t i = 0; i < resident_.size(); ++i) {
+            if (resident_[i] != member) continue;
+            resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (last_ >= i && last_ > 0) --last_;
+            break;
+        }
+        member->cluster = nullptr;
+        spare_.emplace_back(member);
+    }
+    grid->end_blocks(static_cast<unsigned>(cluster->blocks.size()));
+}
+
+// After an abort: take the stacks of threads that will not go on.
+void Worker::drop_everything() {
+    for (ResidentBlock* block : resident_) {
+        for (unsigned i = 0; i < block->started; ++i) {
+            Fiber& fiber = block->fibers[block->start_order[i]];
+            if (!fiber.exited && fiber.stack) stacks_.give(fiber.stack);
+        }
+        block->cluster = nullptr;
+        spare_.emplace_back(block);
+    }
+    resident_.clear();
+    last_ = 0;
+    gave_way_ = false;
+    constexpr size_t kSpareBlocks = 64;
+    if (spare_.size() > kSpareBlocks) spare_.resize(kSpareBlocks);
+    stacks_.trim();
+}
+
+std::string Worker::describe_waits() const {
+    for (const ResidentBlock* block : resident_) {
+        const Fiber* fiber = block->waiting_thread();
+        if (fiber) return place_of(*grid, *fiber) + "deadlock: " + block->describe_waits();
+    }
+    return "";
+}
+
+}  // namespace emu

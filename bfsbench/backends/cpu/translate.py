@@ -1,0 +1,199 @@
+"""CUDA C++ to C++: the few constructs that no header can give a meaning are rewritten in the text.
+
+- ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a call that queues a child launch.
+- ``__shared__ int s[256];`` becomes a reference into the running block's arena, and so does
+  ``extern __shared__ int s[];``.
+- A local ``#include "x.cuh"`` is replaced by the translated file.
+
+Lines keep their file and number through ``#line`` directives, so that compilers name the ``.cu`` source.
+Kernels and shared variables that come out of macros are not supported, nor are shared variables outside
+functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bfsbench.backends.cpu.source_text import Edit, SourceText, split_at_commas
+
+_LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
+_PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
+_KERNEL = re.compile(r"\b__global__\b")
+_LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
+_LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
+_SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
+_ALIGNMENT = re.compile(r"\b(?:__align__|alignas|__builtin_align__)\s*\(([^()]*(?:\([^()]*\))?[^()]*)\)")
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_DECLARATOR = re.compile(r"([*\s]*)(?<!\w)([A-Za-z_]\w*)\s*((?:\[.*\])?)\s*$", re.DOTALL)
+_C_LINKAGE = re.compile(r'\bextern\s*"C"\s*(\{)?')
+
+_FUNCTIONS = "device_functions"
+"""Owner of the shared variables that are declared outside kernels."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A ``__global__`` function, its attributes as written and where its body lies in its file."""
+
+    name: str
+    c_linkage: bool
+    """Only then can the host launch it by name."""
+    launch_bounds: str
+    cluster: str
+    body: range
+
+
+@dataclass
+class Translation:
+    """C++ for a ``.cu`` file and the local headers it includes."""
+
+    text: str = ""
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+    launches_kernels: bool = False
+    volatile: bool = False
+    """Whether threads may poll memory in loops that call nothing."""
+    shared_variables: int = 0
+
+
+def translate(source: Path) -> Translation:
+    """Translate a ``.cu`` file. Raises ToolchainError, naming file and line, for what it cannot read."""
+    result = Translation()
+    body = _translate_file(source, result, ())
+    owners = [f'static ::emu::Kernel {_FUNCTIONS}("{_FUNCTIONS}", nullptr);']
+    owners += [f'static ::emu::Kernel {name}("{name}", &{_FUNCTIONS});' for name in result.kernels]
+    definitions = [_definition(kernel) for kernel in result.kernels.values() if kernel.c_linkage]
+    head = f'#line 1 "kernel table"\nnamespace emu_kernels {{ {" ".join(owners)} }}\n'
+    result.text = "\n".join([head, body, '#line 1 "kernel table"', *definitions, ""])
+    return result
+
+
+def _definition(kernel: Kernel) -> str:
+    """The exported description of a kernel; its attributes may use anything the file has defined."""
+    bounds = f"::emu::first_of({kernel.launch_bounds})" if kernel.launch_bounds else "0"
+    return (
+        f'extern "C" EMU_API ::emu::Kernel* const emu_kernel_{kernel.name} = '
+        f"::emu::define<{kernel.name}>(emu_kernels::{kernel.name}, {bounds}, dim3({kernel.cluster or 1}));"
+    )
+
+
+def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]) -> str:
+    source = SourceText(path)
+    kernels = list(_kernels(source))
+    for kernel in kernels:
+        result.kernels.setdefault(kernel.name, kernel)
+    result.volatile |= re.search(r"\bvolatile\b", source.mask) is not None
+    edits = [
+        *_expand_includes(source, result, including),
+        *_rewrite_shared(source, kernels, result),
+        *_rewrite_launches(source, result),
+    ]
+    return f"#line 1 {_quoted(path)}\n{source.edited(edits)}\n"
+
+
+def _quoted(path: Path) -> str:
+    return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _expand_includes(source: SourceText, result: Translation, including: tuple[Path, ...]) -> Iterator[Edit]:
+    for match in _LOCAL_INCLUDE.finditer(source.code):
+        header = (source.path.parent / match.group(1)).resolve()
+        if not header.is_file() or header in including:
+            continue  # one of CUDA's own, or guarded against including itself
+        inner = _translate_file(header, result, (*including, header))
+        if _PRAGMA_ONCE.search(inner):
+            guard = "EMU_ONCE_" + str(header).encode().hex()
+            inner = f"#ifndef {guard}\n#define {guard}\n{_PRAGMA_ONCE.sub('', inner)}#endif\n"
+        back = f"#line {source.line(match.start()) + 1} {_quoted(source.path)}"
+        yield Edit(match.start(), match.end(), inner + back)
+
+
+def _kernels(source: SourceText) -> Iterator[Kernel]:
+    for match in _KERNEL.finditer(source.statements):
+        head = max(source.statements.rfind(mark, 0, match.start()) for mark in ";{}") + 1
+        attributes: dict[str, str] = {}
+        position = head
+        while call := _CALL.search(source.statements, position):
+            close = source.closing(call.end() - 1)
+            position = close + 1
+            if call.start() > match.start() and not call.group(1).startswith("__"):
+                break
+            attributes[call.group(1)] = source.code[call.end() : close].strip()
+        if call is None:
+            raise source.error(match.start(), "no function follows __global__")
+        body = re.compile(r"\s*\{").match(source.statements, position)
+        yield Kernel(
+            name=call.group(1),
+            c_linkage=_has_c_linkage(source, head, match.start()),
+            launch_bounds=attributes.get("__launch_bounds__", ""),
+            cluster=attributes.get("__cluster_dims__", ""),
+            body=range(body.end(), source.closing(body.end() - 1)) if body else range(0),
+        )
+
+
+def _has_c_linkage(source: SourceText, head: int, position: int) -> bool:
+    """Whether ``extern "C"`` stands at the head of the declaration, or before a block around it."""
+    for match in _C_LINKAGE.finditer(source.code, 0, position):
+        if match.start() >= head or (match.group(1) and source.closing(match.end() - 1) > position):
+            return True
+    return False
+
+
+def _rewrite_launches(source: SourceText, result: Translation) -> Iterator[Edit]:
+    for match in _LAUNCH.finditer(source.mask):
+        end = source.mask.find(">>>", match.end())
+        opening = _LAUNCH_ARGUMENTS.match(source.mask, end) if end >= 0 else None
+        if opening is None:
+            raise source.error(match.start(), "a launch must read kernel<<<grid, block>>>(arguments)")
+        result.launches_kernels = True
+        function = match.group(1)
+        owner = function.partition("<")[0].strip().rpartition("::")[2]
+        close = source.closing(opening.end() - 1)
+        shape = source.code[match.end() : end].strip()
+        arguments = source.code[opening.end() : close].strip()
+        call = f"::emu::launch<({function})>(emu_kernels::{owner}, ::emu::LaunchShape({shape})"
+        yield Edit(match.start(), close + 1, f"{call}, {arguments})" if arguments else f"{call})")
+
+
+def _rewrite_shared(source: SourceText, kernels: list[Kernel], result: Translation) -> Iterator[Edit]:
+    for match in _SHARED.finditer(source.mask):
+        end = source.mask.find(";", match.end())
+        before = source.mask[: match.start()]
+        if end < 0 or before.count("{") <= before.count("}"):
+            raise source.error(match.start(), "declare __shared__ variables inside a function")
+        result.shared_variables += 1
+        owner = next((kernel.name for kernel in kernels if match.start() in kernel.body), _FUNCTIONS)
+        qualifiers = " ".join(word for word in ("volatile", "const") if word in match.group())
+        declaration = f"{qualifiers} {source.code[match.end() : end]}"
+        replacement = _declare_shared(declaration, "extern" in match.group(), owner, result.shared_variables)
+        if replacement is None:
+            raise source.error(match.start(), "cannot read this __shared__ declaration")
+        yield Edit(match.start(), end + 1, replacement)
+
+
+def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) -> str | None:
+    """C++ for a shared declaration; ``number`` makes its helper names unique."""
+    alignment = "0"
+    if found := _ALIGNMENT.search(declaration):
+        alignment = found.group(1)
+        declaration = declaration.replace(found.group(), "")
+    first, *others = split_at_commas(declaration)
+    leading = _DECLARATOR.search(first)
+    if leading is None:
+        return None
+    base = f"emu_type_{number}"
+    statements = [f"using {base} = {first[: leading.start()].strip()};"]
+    for i, declarator in enumerate([leading.group(), *others]):
+        parts = _DECLARATOR.search(declarator)
+        if parts is None:
+            return None
+        pointer, name, extents = parts.groups()
+        if dynamic:
+            statements.append(f"auto& {name} = ::emu::dynamic_shared<{base}{pointer}>();")
+            continue
+        tag = f"emu_tag_{number}_{i}"
+        variable = f"{base}{pointer}{extents}, {tag}, emu_kernels::{owner}, ({alignment})"
+        statements.append(f"struct {tag} {{}}; auto& {name} = ::emu::shared_variable<{variable}>();")
+    return " ".join(statements)
