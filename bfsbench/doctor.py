@@ -1,0 +1,262 @@
+"""What this installation can run, and the command that mends each thing it lacks.
+
+Every check looks at one thing and returns a record; none changes anything outside a temporary folder.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.metadata
+import importlib.util
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bfsbench import toolchain
+from bfsbench.errors import ToolchainError
+from bfsbench.paths import cache_dir
+
+PACKAGES = ("click", "msgspec", "numpy", "pandas", "platformdirs", "requests", "rich", "tabulate")
+"""Distributions that are always needed."""
+
+DRIVER_LIBRARY = "libcuda.so.1"
+DRIVER_VERSION = Path("/proc/driver/nvidia/version")
+COMPILE_LIMIT = 120
+"""Seconds; the first use of the compiler from PyPI builds a C++ library of its own."""
+
+INSTALL_COMPILER = 'pip install "bfsbench[compiler]"'
+CHANGE_COMPILER = f'{INSTALL_COMPILER} && export CXX="{sys.executable} -m ziglang c++"'
+INSTALL_GXX = "sudo apt install g++"
+INSTALL_DRIVER = "sudo ubuntu-drivers install (elsewhere: https://www.nvidia.com/drivers)"
+SHOW_DEVICES = "unset CUDA_VISIBLE_DEVICES; nvidia-smi (in a container: start it with --gpus all)"
+INSTALL_NVCC = 'pip install "bfsbench[nvcc]"'
+REINSTALL_NVCC = 'pip install --force-reinstall "bfsbench[nvcc]"'
+INSTALL_PYCUDA = 'pip install "bfsbench[cuda]"'
+REINSTALL_PYCUDA = "pip install --force-reinstall --no-cache-dir --no-deps pycuda"
+INSTALL_NVML = "pip install nvidia-ml-py"
+MOVE_CACHE = "export BFSBENCH_CACHE=/path/to/a/writable/folder"
+
+_CPP = '#include <atomic>\nextern "C" int answer() { return std::atomic<int>(42).load(); }\n'
+_CUDA = "__global__ void answer(int *result) { *result = 42; }\n"
+_COMPUTE_CAPABILITY = (75, 76)
+"""CUdevice_attribute values of the major and the minor number."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was found out about one thing."""
+
+    name: str
+    state: Literal["ok", "missing", "broken"]
+    detail: str
+    fix: str = ""
+    """What to type; empty when ``state`` is ok."""
+    required: bool = True
+    """Whether its section works only with it."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The checks that one thing a user wants to do depends on."""
+
+    title: str
+    checks: tuple[Check, ...]
+
+    @property
+    def works(self) -> bool:
+        return all(check.state == "ok" for check in self.checks if check.required)
+
+
+def examine() -> dict[str, Section]:
+    """Run all checks: those for everything (``common``) and those for the backends ``cpu`` and ``cuda``."""
+    return {
+        "common": Section("Any use", (python_packages(), cache_folder())),
+        "cpu": Section("CPU backend", (cpp_compiler(),)),
+        "cuda": Section("CUDA backend", (driver(), nvcc(), pycuda(), telemetry())),
+    }
+
+
+def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
+    """Whether ``cpu`` and ``cuda`` can run."""
+    return {name: sections["common"].works and sections[name].works for name in ("cpu", "cuda")}
+
+
+def python_packages() -> Check:
+    """The interpreter and the packages that are needed in any case."""
+    versions, absent = [f"Python {platform.python_version()}"], []
+    for name in PACKAGES:
+        try:
+            versions.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(name)
+    if absent:
+        return Check("packages", "missing", ", ".join(absent), f"pip install {' '.join(absent)}")
+    return Check("packages", "ok", ", ".join(versions))
+
+
+def cache_folder() -> Check:
+    """The cache can be written to, found out in the closest folder above it that exists."""
+    try:
+        folder = cache_dir()
+    except ImportError as error:
+        return Check("cache folder", "broken", f"its place is unknown: {error}", MOVE_CACHE)
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            free = shutil.disk_usage(existing).free
+    except OSError as error:
+        return Check("cache folder", "broken", f"cannot write to {folder}: {error.strerror}", MOVE_CACHE)
+    return Check("cache folder", "ok", f"{folder}, {free / 2**30:.1f} GiB free")
+
+
+def cpp_compiler() -> Check:
+    """A C++ compiler whose output can be loaded."""
+    name = "C++ compiler"
+    try:
+        command = toolchain.compiler()
+    except ToolchainError as error:
+        fix = "unset CXX" if "CXX" in str(error) else INSTALL_COMPILER
+        return Check(name, "missing", str(error).partition(":")[0], fix)
+    what = f"{' '.join(command)}: {toolchain.compiler_version()}"
+    with tempfile.TemporaryDirectory() as work:
+        library = Path(work) / "answer.so"
+        source = library.with_suffix(".cpp")
+        source.write_text(_CPP)
+        complaint = _run(
+            [*command, "-std=c++17", "-fPIC", "-shared", "-pthread", str(source), "-o", str(library)]
+        )
+        if complaint is None:
+            complaint = _load(library)
+    if complaint is not None:
+        return Check(name, "broken", f"{what}; a test program fails: {complaint}", CHANGE_COMPILER)
+    return Check(name, "ok", what)
+
+
+def _load(library: Path) -> str | None:
+    """Why the compiled test cannot be used, or None."""
+    try:
+        answer = ctypes.CDLL(str(library)).answer()
+    except OSError as error:
+        return str(error)
+    return None if answer == 42 else f"it answers {answer} instead of 42"
+
+
+def _run(command: Sequence[str]) -> str | None:
+    """Run a compiler; its first error when it fails, or None."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_LIMIT, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else toolchain.first_error(done.stderr or done.stdout)
+
+
+def driver() -> Check:
+    """NVIDIA's driver and the GPUs it offers."""
+    name = "NVIDIA driver"
+    try:
+        cuda = ctypes.CDLL(DRIVER_LIBRARY)
+    except OSError:
+        return Check(name, "missing", f"{DRIVER_LIBRARY} cannot be loaded", INSTALL_DRIVER)
+    status = cuda.cuInit(0)
+    if status != 0:
+        message = ctypes.c_char_p()
+        cuda.cuGetErrorString(status, ctypes.byref(message))
+        text = (message.value or b"unknown error").decode()
+        return Check(name, "broken", f"cuInit fails: {text} ({status})", SHOW_DEVICES)
+    count, version = ctypes.c_int(), ctypes.c_int()
+    cuda.cuDeviceGetCount(ctypes.byref(count))
+    cuda.cuDriverGetVersion(ctypes.byref(version))
+    if count.value == 0:
+        return Check(name, "broken", "no GPU is visible", SHOW_DEVICES)
+    release = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    gpus = ", ".join(_describe(cuda, index) for index in range(count.value))
+    return Check(name, "ok", f"{' '.join(filter(None, (_driver_release(), release)))}; {gpus}")
+
+
+def _describe(cuda: ctypes.CDLL, index: int) -> str:
+    device, name = ctypes.c_int(), ctypes.create_string_buffer(256)
+    cuda.cuDeviceGet(ctypes.byref(device), index)
+    cuda.cuDeviceGetName(name, len(name), device)
+    numbers = []
+    for attribute in _COMPUTE_CAPABILITY:
+        number = ctypes.c_int()
+        cuda.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
+        numbers.append(str(number.value))
+    return f"{name.value.decode()} (compute capability {'.'.join(numbers)})"
+
+
+def _driver_release() -> str:
+    """The kernel module's release, such as 580.95.05; empty when it does not say."""
+    try:
+        found = re.search(r"\b\d{3,}\.[\d.]+", DRIVER_VERSION.read_text(encoding="utf-8"))
+    except OSError:
+        return ""
+    return found[0] if found else ""
+
+
+def nvcc() -> Check:
+    """NVIDIA's compiler and all that it needs to compile a kernel."""
+    name = "nvcc"
+    try:
+        program = toolchain.find_nvcc()
+    except ToolchainError:
+        return Check(
+            name, "missing", "not on the PATH, in CUDA_HOME, /usr/local/cuda or a wheel", INSTALL_NVCC
+        )
+    with tempfile.TemporaryDirectory() as work:
+        source = Path(work) / "answer.cu"
+        source.write_text(_CUDA)
+        complaint = _run([str(program), "-cubin", str(source), "-o", str(source.with_suffix(".cubin"))])
+    if complaint is not None:
+        fix = REINSTALL_NVCC if shutil.which("g++") else INSTALL_GXX
+        return Check(name, "broken", f"{program}: a test kernel fails: {complaint}", fix)
+    return Check(name, "ok", f"{program}, release {_release(program)}")
+
+
+def _release(program: Path) -> str:
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"release ([\d.]+)", done.stdout)
+    return found[1] if found else "unknown"
+
+
+def pycuda() -> Check:
+    """PyCUDA can be imported, which also loads the driver."""
+    name = "PyCUDA"
+    if importlib.util.find_spec("pycuda") is None:
+        return Check(name, "missing", "not installed", _install_pycuda())
+    try:
+        importlib.import_module("pycuda.driver")
+        importlib.import_module("pycuda.compiler")
+    except ImportError as error:
+        fix = INSTALL_DRIVER if DRIVER_LIBRARY in str(error) else REINSTALL_PYCUDA
+        return Check(name, "broken", f"cannot be imported: {str(error).splitlines()[0]}", fix)
+    return Check(name, "ok", importlib.metadata.version("pycuda"))
+
+
+def _install_pycuda() -> str:
+    """The installation compiles against the toolkit that it finds through nvcc."""
+    try:
+        root = toolchain.find_nvcc().resolve().parent.parent
+    except ToolchainError:
+        return f"{INSTALL_NVCC} && bfsbench doctor"
+    if shutil.which("nvcc") is not None:
+        return INSTALL_PYCUDA
+    return f"CUDA_ROOT={root} PATH={root / 'bin'}:$PATH {INSTALL_PYCUDA}"
+
+
+def telemetry() -> Check:
+    """NVML's Python package; without it rows do not say at which clocks they were taken."""
+    name = "nvidia-ml-py"
+    try:
+        return Check(name, "ok", importlib.metadata.version(name), required=False)
+    except importlib.metadata.PackageNotFoundError:
+        detail = "not installed: rows will not record clocks and throttling"
+        return Check(name, "missing", detail, INSTALL_NVML, required=False)
