@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Define, Limits
+from bfsbench.backends.base import Define, Event, Limits
 from bfsbench.backends.cpu.kernel import CpuModule
 from bfsbench.backends.cpu.library import (
     NativeLimits,
@@ -83,8 +83,10 @@ class CpuEvent:
         """Take the time now: everything issued before has run already."""
         self._seconds = time.perf_counter()
 
-    def milliseconds_since(self, earlier: CpuEvent) -> float:
+    def milliseconds_since(self, earlier: Event) -> float:
         """Host time between two events, in ms. Raises KernelError if a kernel has failed."""
+        if not isinstance(earlier, CpuEvent):
+            raise TypeError("both events must be of the emulated device")
         self._device.synchronize()
         return (self._seconds - earlier._seconds) * 1000.0
 

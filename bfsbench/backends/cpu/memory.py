@@ -36,7 +36,7 @@ class CpuBuffer:
         self.pointer = ctypes.c_void_p(array.ctypes.data)
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        """Set ``count`` elements from ``start`` on, or all that follow. Raises DeviceError if out of range."""
+        """Set ``count`` elements from ``start`` on, or all from there. Raises DeviceError if out of range."""
         stop = self.size if count is None else start + count
         if not 0 <= start <= stop <= self.size:
             raise DeviceError(f"fill of elements {start} to {stop} in a buffer of {self.size}")
@@ -69,6 +69,6 @@ class CpuSignal:
         self._device.synchronize()
         return int(self._array[index])
 
-    def fill(self, value: int) -> None:
-        """Set every word."""
-        self._array[:] = value
+    def fill(self, value: int, index: int | None = None) -> None:
+        """Set the word ``index``, or every word."""
+        self._array[slice(None) if index is None else index] = value
