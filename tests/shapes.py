@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -88,7 +89,7 @@ SHAPES: Mapping[str, EdgeList] = Shapes(
         "hub": hub,
         "random_sparse": lambda: random_digraph(500, seed=2, degree=1),
         "random_dense": lambda: random_digraph(100, seed=3, degree=40),
-        **{f"random_{n}": lambda n=n: random_digraph(n) for n in AROUND_WARPS_AND_BLOCKS},
+        **{f"random_{n}": partial(random_digraph, n) for n in AROUND_WARPS_AND_BLOCKS},
     }
 )
 

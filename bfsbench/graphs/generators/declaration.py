@@ -105,7 +105,7 @@ def edges() -> Parameter:
     return Parameter("m", int, "number of edges drawn", minimum=0, maximum=2**40)
 
 
-def share(name: str, meaning: str, default: float, minimum: float = 0.0, maximum: float = 1.0) -> Parameter:
+def share(name: str, meaning: str, default: float, minimum: float = 0, maximum: float = 1) -> Parameter:
     """A parameter that is a probability or a share of a whole."""
     return Parameter(name, float, meaning, default=default, minimum=minimum, maximum=maximum)
 

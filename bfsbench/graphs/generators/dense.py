@@ -32,8 +32,8 @@ DENSE = Generator(
     orientation="directed",
     parameters=(
         vertices("nodes", maximum=2**20),
-        share("density", "share of all possible arcs, per cent", 25.0, maximum=100.0),
-        share("degree", "largest out-degree, per cent of the nodes", 100.0, maximum=100.0),
+        share("density", "share of all possible arcs, per cent", 25.0, maximum=100),
+        share("degree", "largest out-degree, per cent of the nodes", 100.0, maximum=100),
         SEED,
     ),
     build=dense,
