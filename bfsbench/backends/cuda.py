@@ -60,6 +60,8 @@ def _packed(argument: Argument) -> tuple[str, Any]:
     """Format letter and value of a kernel argument, as PyCUDA's prepared calls take them."""
     if isinstance(argument, CudaBuffer | CudaSignal):
         return "P", argument.pointer
+    if argument is None:
+        return "P", 0
     if isinstance(argument, np.generic):
         return argument.dtype.char, argument
     return "i", argument

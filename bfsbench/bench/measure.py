@@ -29,12 +29,13 @@ class WrongLevelsError(BfsbenchError):
 
 @dataclass(frozen=True)
 class Timing:
-    """Samples in ms, in the order taken; ``reset_ms`` and ``prepare_ms`` are single figures."""
+    """Samples in ms, in the order taken; the other three are single figures, also in ms."""
 
     search_ms: list[float]
     wall_ms: list[float]
     reset_ms: float
     prepare_ms: float
+    preprocess_ms: float
 
 
 class Clock(Protocol):
@@ -111,7 +112,7 @@ def measure(variant: Variant, clock: Clock, source: int, reference: Levels, repe
         clock.start()
         variant.reset(source)
         resets.append(clock.stop())
-    return Timing(search, wall, min(resets), prepare_ms)
+    return Timing(search, wall, min(resets), prepare_ms, variant.preprocess_ms)
 
 
 def timing_columns(timing: Timing, traversed: int, symmetrised: bool) -> dict[str, str]:
@@ -127,6 +128,7 @@ def timing_columns(timing: Timing, traversed: int, symmetrised: bool) -> dict[st
         "wall_ms_samples": ";".join(map(_ms, timing.wall_ms)),
         "reset_ms": _ms(timing.reset_ms),
         "prepare_ms": _ms(timing.prepare_ms),
+        "preprocess_ms": _ms(timing.preprocess_ms),
         "edges_traversed": str(traversed),
         "mteps": f"{mteps:.3f}",
         "mteps_graph500": f"{mteps / 2:.3f}" if symmetrised else "",

@@ -35,7 +35,8 @@ OUTCOME = (
     "wall_ms",  # minimum of the host's clock around the same
     "wall_ms_samples",
     "reset_ms",  # share of search_ms spent on per-search initialisation; minimum of as many samples
-    "prepare_ms",  # once per graph and configuration, outside search_ms: allocation, preprocessing
+    "prepare_ms",  # once per graph and configuration, outside search_ms: compiling, allocation, preprocessing
+    "preprocess_ms",  # the preprocessing of the graph in it, such as reordering; 0 for most variants
     "depth",  # levels below the source
     "reached",  # vertices
     "edges_traversed",  # sum of out-degrees of reached vertices
@@ -77,6 +78,7 @@ NUMERIC = (
     "wall_ms",
     "reset_ms",
     "prepare_ms",
+    "preprocess_ms",
     "depth",
     "reached",
     "edges_traversed",

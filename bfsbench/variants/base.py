@@ -117,6 +117,8 @@ class Variant(ABC):
     knobs: ClassVar[tuple[Knob, ...]] = ()
     host: ClassVar[bool] = False
     """True for native CPU programs, which have no grid and block."""
+    preprocess_ms: float = 0.0
+    """What ``prepare`` spent on changing the graph, in ms: a cost that other variants do not have."""
 
     @abstractmethod
     def prepare(self) -> None:
@@ -176,6 +178,8 @@ class KernelVariant(Variant):
         self.grid = grid
         self.block = block
         self.knob = knobs
+        self.records: Buffer | None = None
+        """For kernels that run several levels in one launch: where they note each (see profile.cuh)."""
         self.level_array: Buffer = device.empty(self.num_vertices, "int32")
 
     def blocks(self, work: int) -> int:
@@ -202,6 +206,9 @@ class KernelVariant(Variant):
 
     def levels(self) -> npt.NDArray[np.int32]:
         return self.level_array.download()
+
+    def mark(self, level: int, kernel: str) -> None:
+        """Host loops call this after they issued a level; only a profiled run puts something in its place."""
 
 
 class LevelKernelVariant(KernelVariant):
@@ -231,10 +238,11 @@ class LevelKernelVariant(KernelVariant):
         self.progress.fill(0)
 
     def traverse(self, source: int) -> None:
-        expand, progress, num_blocks = self.expand, self.progress, self.num_blocks
+        expand, progress, num_blocks, mark = self.expand, self.progress, self.num_blocks, self.mark
         level = 0
         while True:
             expand(num_blocks, level)
+            mark(level, self.name)
             level += 1
             if progress.read() != level:
                 return

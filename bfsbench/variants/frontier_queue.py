@@ -62,6 +62,7 @@ class FrontierQueue(KernelVariant):
         level, frontier_size = 0, 1
         while frontier_size:
             expand[level & 1](blocks(frontier_size), level)
+            self.mark(level, self.name)
             level += 1
             frontier_size = sizes.read(level % 3)
             if frontier_size > capacity:

@@ -1,0 +1,22 @@
+// Notes on levels for kernels that run several of them in one launch.
+#pragma once
+
+// What is known when a level begins. The time is that of the device's own clock.
+struct level_record {
+    unsigned long long nanoseconds;
+    int frontier_size;
+    int layer;  // which part of the algorithm runs the level; the variant names them
+};
+
+#ifndef __CUDA_ON_CPU__
+__device__ __forceinline__ unsigned long long globaltimer() {
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+#endif
+
+// To be called by one thread. Timed runs pass a null pointer, and all that is left is the test for it.
+__device__ __forceinline__ void note_level(level_record *records, int level, int frontier_size, int layer) {
+    if (records != nullptr) records[level] = level_record{globaltimer(), frontier_size, layer};
+}
