@@ -1,14 +1,36 @@
-"""A local file server whose every answer can be spoilt."""
+"""A local file server whose every answer can be spoilt, and a small graph to serve."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http.server
+import io
 import re
+import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+SNAP = b"# a comment\n# Nodes: 5 Edges: 6\n0\t1\n0\t2\n1\t3\n2\t3\n3\t4\n4\t0\n"
+"""5 vertices, 6 arcs."""
+
+MATRIX = b"%%MatrixMarket matrix coordinate pattern general\n5 5 6\n1 2\n1 3\n2 4\n3 4\n4 5\n5 1\n"
+"""The same graph."""
+
+
+def gzipped(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)
+
+
+def tarred(member: str, content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        info = tarfile.TarInfo(member)
+        info.size = len(content)
+        archive.addfile(info, io.BytesIO(content))
+    return packed.getvalue()
 
 
 @dataclass

@@ -6,12 +6,14 @@ import errno
 import hashlib
 import os
 import random
+import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fetch_server import Server, serving
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bfsbench.errors import FetchError, UsageError
 from bfsbench.graphs.download import Patience, StoppedError, Transfer, UnavailableError
@@ -19,12 +21,6 @@ from bfsbench.graphs.download import Patience, StoppedError, Transfer, Unavailab
 BODY = random.Random(1).randbytes(200_000)
 OTHER = random.Random(2).randbytes(200_000)
 QUICK = Patience(connect_timeout=2, read_timeout=0.3, attempts=3, first_pause=0.01, longest_pause=0.05)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as running:
-        yield running
 
 
 def sha256(body: bytes) -> str:
@@ -82,6 +78,15 @@ def test_failures_count_only_while_nothing_new_arrives(server: Server, tmp_path:
     server.add("graph.gz", BODY, cuts=list(cuts))
     assert len(cuts) > QUICK.attempts
     assert download(server, tmp_path) == sha256(BODY)
+
+
+@settings(max_examples=25, deadline=None)
+@given(cuts=st.lists(st.integers(1, 60_000), max_size=8))
+def test_wherever_it_is_cut_no_byte_is_sent_twice(cuts: list[int]) -> None:
+    with serving() as server, tempfile.TemporaryDirectory() as folder:
+        server.add("graph.gz", BODY, cuts=list(cuts))
+        assert download(server, Path(folder)) == sha256(BODY)
+        assert server.sent("graph.gz") == len(BODY)
 
 
 def test_a_server_without_ranges_starts_anew(server: Server, tmp_path: Path) -> None:

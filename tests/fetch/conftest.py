@@ -1,0 +1,41 @@
+"""A server, a catalogue of small graphs served by it, and a cache of each test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fetch_server import Server, serving
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Path:
+    """An empty cache that shares nothing but compiled code with the session's."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (cache / "native").mkdir(exist_ok=True)
+    (folder / "native").symlink_to(cache / "native")
+    monkeypatch.setenv("BFSBENCH_CACHE", str(folder))
+    monkeypatch.delenv("BFSBENCH_DATASETS", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return folder
+
+
+@pytest.fixture
+def entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Make the text given the user's catalogue."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        monkeypatch.setenv("BFSBENCH_DATASETS", str(path))
+        return path
+
+    return write

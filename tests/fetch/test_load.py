@@ -1,0 +1,189 @@
+"""Graphs by name, by path, and by a generator's specification."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fetch_server import MATRIX, SNAP
+
+from bfsbench.errors import InputError, UsageError
+from bfsbench.graphs import files
+from bfsbench.graphs.load import load, resolve
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def test_bundled_graphs_work_without_a_network() -> None:
+    graph = load("epinions")
+    assert (graph.full_name, graph.num_vertices, graph.num_edges) == (
+        "soc-Epinions1:directed",
+        75_879,
+        508_837,
+    )
+
+
+def test_a_bundled_road_network_is_undirected() -> None:
+    graph = load("New-York")
+    assert graph.full_name == "USA-road-d.NY:symmetrised"
+    assert (graph.num_vertices, graph.num_edges) == (264_346, 730_100)
+
+
+def test_a_directed_graph_can_be_symmetrised() -> None:
+    graph = load("pmpp:symmetrised")
+    assert graph.full_name == "pmpp-example:symmetrised"
+    assert graph.num_edges == 30
+    assert load("pmpp", symmetrise=True).checksum == graph.checksum
+
+
+def test_an_undirected_graph_cannot_be_directed() -> None:
+    with pytest.raises(UsageError, match=r"USA-road-d\.NY is undirected"):
+        resolve("USA-road-d.NY:directed")
+
+
+def test_symmetrising_what_is_undirected_makes_no_second_copy(home: Path) -> None:
+    first, second = load("pmpp-maze"), load("pmpp-maze:symmetrised")
+    assert first.full_name == second.full_name
+    assert len([path for path in (home / "graphs").iterdir() if path.is_dir()]) == 1
+
+
+def test_contradictory_directions_are_refused() -> None:
+    with pytest.raises(UsageError, match="cannot be both"):
+        resolve("soc-Epinions1:directed", symmetrise=True)
+
+
+def test_a_graph_that_is_not_here_says_how_to_get_it() -> None:
+    assert resolve("wikitalk").full_name == "wiki-Talk:directed"
+    with pytest.raises(UsageError) as caught:
+        load("wikitalk")
+    assert str(caught.value) == "dataset wiki-Talk is not here yet: run 'bfsbench fetch wiki-Talk'"
+
+
+def test_an_unknown_name_brings_near_misses() -> None:
+    with pytest.raises(UsageError, match="unknown dataset 'soc-Epinion': did you mean soc-epinions1"):
+        resolve("soc-Epinion")
+
+
+def test_a_specification_is_canonical_and_leads_back_to_the_same_graph() -> None:
+    request = resolve("kronecker( seed=3, scale=5, edge_factor=16 )")
+    assert request.full_name == "kronecker(scale=5,seed=3):symmetrised"
+    assert load(request.full_name).checksum == load("kronecker(scale=5,seed=3)").checksum
+
+
+@pytest.mark.parametrize(
+    ("spec", "direction"),
+    [
+        ("path(n=4)", "symmetrised"),
+        ("path(n=4,directed=1)", "directed"),
+        ("star(n=4,arcs=in)", "directed"),
+        ("star(n=4)", "symmetrised"),
+        ("dense(nodes=8)", "directed"),
+    ],
+)
+def test_the_direction_of_generated_graphs_is_known_beforehand(spec: str, direction: str) -> None:
+    assert resolve(spec).direction == direction == load(spec).direction
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("kroneker(scale=4)", "unknown generator 'kroneker': did you mean kronecker"),
+        ("kronecker(scal=4)", "unknown parameter 'scal'"),
+        ("kronecker(scale=four)", "scale must be an integer"),
+        ("kronecker(scale=4", "does not name a generated graph"),
+    ],
+)
+def test_mistakes_in_a_specification_are_one_line(spec: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        resolve(spec)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("g.txt", SNAP), ("g.txt.gz", gzip.compress(SNAP)), ("g.mtx", MATRIX)],
+)
+def test_a_path_stands_for_its_graph(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    graph = load(str(path))
+    assert graph.full_name == f"{path}:directed"
+    assert graph.row_offsets.tolist() == [0, 2, 3, 4, 5, 6]
+    assert graph.column_indices.tolist() == [1, 2, 3, 3, 4, 0]
+    assert load(graph.full_name).checksum == graph.checksum
+
+
+def test_the_header_tells_that_a_matrix_is_undirected(tmp_path: Path) -> None:
+    path = tmp_path / "g.mtx"
+    path.write_bytes(MATRIX.replace(b"general", b"symmetric"))
+    assert resolve(str(path)).direction == "symmetrised"
+    with pytest.raises(UsageError, match="is undirected"):
+        resolve(f"{path}:directed")
+
+
+def test_an_orientation_can_be_given(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    path.write_bytes(SNAP)
+    graph = load(str(path), orientation="each_once", ids=None)
+    assert (graph.direction, graph.num_edges) == ("symmetrised", 12)
+
+
+def test_a_file_in_the_working_folder_needs_no_separator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "g.txt").write_bytes(SNAP)
+    monkeypatch.chdir(tmp_path)
+    assert load("g.txt").num_vertices == 5
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"cannot read {tmp_path}/none.txt: No such file"):
+        resolve(f"{tmp_path}/none.txt")
+
+
+def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_bytes(SNAP)
+    with pytest.raises(UsageError, match="unknown format 'snapp': did you mean snap"):
+        resolve(f"{tmp_path}/g.txt", format="snapp")
+
+
+def test_a_changed_file_is_converted_again(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    path.write_bytes(b"0\t1\n")
+    before = load(str(path))
+    path.write_bytes(b"0\t1\n1\t0\n")
+    assert load(str(path)).num_edges == before.num_edges + 1
+
+
+def test_a_file_is_read_once_for_its_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "g.txt"
+    path.write_bytes(SNAP)
+    checksum = files.checksum_of(path)
+
+    def unexpected(path: Path) -> str:
+        raise AssertionError(f"{path} was read again")
+
+    monkeypatch.setattr(files, "sha256_of", unexpected)
+    assert files.checksum_of(path) == checksum
+    os.utime(path, ns=(0, 0))
+    with pytest.raises(AssertionError, match="was read again"):
+        files.checksum_of(path)
+
+
+def test_published_counts_are_checked(tmp_path: Path, entries: Callable[[str], Path]) -> None:
+    entries(
+        '[wrong]\nfamily = "x"\ndescription = "x"\ndirected = true\nnum_vertices = 10\n'
+        'generator = "path"\nparameters = { n = 9, directed = 1 }\n'
+    )
+    with pytest.raises(InputError, match="wrong: 10 vertices are published, the source has 9"):
+        load("wrong")
+
+
+def test_ids_kept_are_not_counted_against_the_publisher() -> None:
+    graph = load("soc-Epinions1", ids="keep")
+    assert graph.num_vertices > 75_879
+    assert np.diff(graph.row_offsets).sum() == 508_837
