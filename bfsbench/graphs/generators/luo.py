@@ -27,10 +27,10 @@ def luo_grid(n: int, form: str) -> EdgeList:
 def centre(n: int, form: str) -> int:
     """The vertex in the middle of :func:`luo_grid`, from which the paper searches."""
     columns, rows, _ = _box(n, form)
-    layer = columns * rows
-    layers = -(-n // layer)
-    lines = rows if layers > 1 else -(-n // columns)
-    return min(layers // 2 * layer + lines // 2 * columns + columns // 2, n - 1)
+    layers, rest = divmod(n, columns * rows)
+    lines = rows if layers else rest // columns
+    # The middle of the full layers and lines: the last ones may be incomplete.
+    return (layers // 2 * rows + lines // 2) * columns + columns // 2
 
 
 def _box(n: int, form: str) -> tuple[int, int, int]:
