@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -24,6 +26,10 @@ class _Arcs(ctypes.Structure):
     )
 
 
+class _Scratch(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("seen", "level", "fresh", "queue"))
+
+
 class _Reach(ctypes.Structure):
     """One search: vertices reached, the largest distance, and a vertex at that distance."""
 
@@ -36,10 +42,10 @@ class _Reach(ctypes.Structure):
 @cache
 def _native() -> ctypes.CDLL:
     native = library("statistics")
-    bits, queue = (np.ctypeslib.ndpointer(dtype, ndim=1, flags="C") for dtype in (np.uint64, np.int32))
-    arcs, reached, count = (ctypes.POINTER(kind) for kind in (_Arcs, _Reach, ctypes.c_int64))
-    native.reach.argtypes = [arcs, ctypes.c_int32, bits, queue, reached]
-    native.components.argtypes = [arcs, bits, queue, reached]
+    arcs, scratch, found = (ctypes.POINTER(kind) for kind in (_Arcs, _Scratch, _Reach))
+    count = ctypes.POINTER(ctypes.c_int64)
+    native.reach.argtypes = [arcs, scratch, ctypes.c_int32, found]
+    native.components.argtypes = [arcs, scratch, found]
     native.components.restype = ctypes.c_int64
     native.count_repeats.argtypes = [arcs, count, count]
     return native
@@ -102,7 +108,8 @@ class _Searcher:
     def components(self) -> tuple[int, _Reach]:
         """Number of components, and the search that found the largest."""
         largest = _Reach()
-        return _native().components(self.arcs, *self._scratch(), largest), largest
+        with self._scratch() as scratch:
+            return _native().components(self.arcs, scratch, largest), largest
 
     def diameter(self, seeds: list[int]) -> int:
         """The largest distance met by double sweeps: a search from a seed, and one from where it ended."""
@@ -115,9 +122,13 @@ class _Searcher:
 
     def _reach(self, start: int) -> _Reach:
         found = _Reach()
-        _native().reach(self.arcs, start, *self._scratch(), found)
+        with self._scratch() as scratch:
+            _native().reach(self.arcs, scratch, start, found)
         return found
 
-    def _scratch(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
-        """The set of visited vertices, and the queue."""
-        return np.zeros(self.num_vertices // 64 + 1, np.uint64), np.empty(self.num_vertices, np.int32)
+    @contextmanager
+    def _scratch(self) -> Iterator[_Scratch]:
+        """Working memory of one search."""
+        bits = np.zeros((3, self.num_vertices // 64 + 1), np.uint64)
+        queue = np.empty(self.num_vertices, np.int32)
+        yield _Scratch(*(array.ctypes.data for array in (*bits, queue)))
