@@ -81,6 +81,8 @@ class CpuKernel:
     def _c_value(self, position: int, argument: Argument) -> Any:
         if isinstance(argument, CpuBuffer | CpuSignal):
             return argument.pointer
+        if argument is None:
+            return ctypes.c_void_p()
         if isinstance(argument, np.number):
             return (ctypes.c_char * argument.itemsize).from_buffer_copy(argument.tobytes())
         if isinstance(argument, int):

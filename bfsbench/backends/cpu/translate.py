@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bfsbench.backends.cpu.source_text import Edit, SourceText, split_at_commas
+from bfsbench.paths import CUDA_SRC
 
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
@@ -99,8 +100,9 @@ def _quoted(path: Path) -> str:
 
 def _expand_includes(source: SourceText, result: Translation, including: tuple[Path, ...]) -> Iterator[Edit]:
     for match in _LOCAL_INCLUDE.finditer(source.code):
-        header = (source.path.parent / match.group(1)).resolve()
-        if not header.is_file() or header in including:
+        places = (source.path.parent, CUDA_SRC)  # as nvcc is told to look for them
+        header = next((h for place in places if (h := (place / match.group(1)).resolve()).is_file()), None)
+        if header is None or header in including:
             continue  # one of CUDA's own, or guarded against including itself
         inner = _translate_file(header, result, (*including, header))
         if _PRAGMA_ONCE.search(inner):
