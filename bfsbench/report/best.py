@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bfsbench.report.rows import SETTING, SHAPE, configurations, fastest, kinds, sources_of
+from bfsbench.report.rows import SETTING, SHAPE, configurations, fastest, in_words, kinds, sources_of
 from bfsbench.report.table import Table
 
 if TYPE_CHECKING:
@@ -24,10 +24,9 @@ def best_times(rows: pd.DataFrame) -> list[Table]:
     """One table of measured times and one of emulated ones, as far as there are rows."""
     tables = []
     for kind in kinds(rows):
-        chosen = fastest(configurations(kind.rows), SETTING).sort_values(
-            ["graph", "graph_checksum", "search_ms"]
-        )
-        frame = chosen[[*SETTING, *SHAPE, "sources", *_FIGURES]]
+        chosen = fastest(configurations(kind.rows), SETTING)
+        frame = chosen.sort_values(["graph", "graph_checksum", "search_ms"])
+        frame = frame[[*SETTING, *SHAPE, "sources", *_FIGURES]]
         title = f"Best time per variant and graph{kind.heading}"
         notes = _NOTES if len(frame) else ("No point has a time.",)
         tables.append(Table.of(f"best{kind.suffix}", title, frame, notes, _drawings(frame, kind.rows)))
@@ -35,12 +34,13 @@ def best_times(rows: pd.DataFrame) -> list[Table]:
 
 
 def _drawings(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
-    """One table a graph, variants in the order of their times."""
+    """One table a graph, variants by their times; columns that would say nothing are left out."""
     for (graph, checksum), group in frame.groupby(["graph", "graph_checksum"], sort=False):
-        shown = [name for name in ("variant", "backend") if name == "variant" or group[name].nunique() > 1]
-        devices = group.groupby("backend")[["device", "host"]].nunique().max()
-        shown += [name for name in ("device", "host") if devices[name] > 1]
-        figures = _MANY_SOURCES if group["sources"].max() > 1 else _ONE_SOURCE
-        shown += [*SHAPE, *(name for name in figures if group[name].notna().any())]
-        title = f"{graph}, {sources_of(rows, graph, checksum)}"
-        yield Table.of("", title, group[shown])
+        where = [name for name in ("backend", "host") if group[name].nunique() > 1]
+        if group.groupby("backend")["device"].nunique().max() > 1:
+            where.append("device")
+        sources = sources_of(rows, graph, checksum)
+        figures = _MANY_SOURCES if len(sources) > 1 else _ONE_SOURCE
+        known = [name for name in figures if group[name].notna().any()]
+        title = f"{graph}, {in_words(sources)}"
+        yield Table.of("", title, group[["variant", *where, *SHAPE, *known]])

@@ -82,7 +82,7 @@ def _markdown(table: Table, depth: int = 2) -> str:
 
     parts = [f"{'#' * depth} {table.title}\n"] if table.title else []
     parts += [f"{_escaped(note)}\n" for note in table.notes]
-    if table.drawings:
+    if table.drawings is not None:
         parts += [_markdown(drawing, depth + 1) for drawing in table.drawings]
     elif table.rows:
         cells = [[_escaped(cell) for cell in line] for line in _cells(table)]
@@ -98,7 +98,8 @@ def _escaped(text: str) -> str:
 
 def _text(table: Table, colour: bool) -> str:
     parts = [f"{table.title}\n{'=' * len(table.title)}\n", *_lines(table.notes)]
-    for drawn in table.drawings or (replace(table, title="", notes=()),):
+    itself = replace(table, title="", notes=())
+    for drawn in (itself,) if table.drawings is None else table.drawings:
         body = [*_lines(drawn.notes), *([_columns(drawn, colour) + "\n"] if drawn.rows else [])]
         parts += ["\n", *([f"{drawn.title}\n"] if drawn.title else []), *body] if body else []
     return "".join(parts)

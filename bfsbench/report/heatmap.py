@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bfsbench.report.formats import HEAT_LEGEND
-from bfsbench.report.rows import SETTING, configurations, fastest, kinds, sources_of
+from bfsbench.report.rows import SETTING, configurations, fastest, in_words, kinds, sources_of
 from bfsbench.report.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def heat_maps(rows: pd.DataFrame) -> list[Table]:
         cells = fastest(frame[frame["backend"] != "host"], [*SETTING, *_LAUNCH])
         least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
         cells = cells.assign(times_best=cells["search_ms"] / least)
-        cells = cells.assign(order=_grid_order(cells["grid"])).sort_values([*SETTING, "order", "block"])
+        cells = cells.assign(order=cells["grid"].map(_order)).sort_values([*SETTING, "order", "block"])
         title = f"Grid x block{kind.heading}"
         tables.append(
             Table.of(
@@ -43,11 +44,9 @@ def heat_maps(rows: pd.DataFrame) -> list[Table]:
     return tables
 
 
-def _grid_order(grid: pd.Series[str]) -> pd.Series[float]:
+def _order(grid: str) -> float:
     """Sorts ``auto`` before every number of blocks."""
-    import pandas as pd
-
-    return pd.to_numeric(grid.where(grid != "auto", "0"))
+    return 0 if grid == "auto" else float(grid) if grid.isdecimal() else math.inf
 
 
 def _drawings(cells: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
@@ -55,9 +54,9 @@ def _drawings(cells: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
         if len(group) == 1:
             continue
         failed = rows[(rows["graph"] == graph) & (rows["variant"] == variant) & (rows["backend"] == backend)]
-        failed = failed[failed["status"] != "ok"]
+        failed = failed[(failed["status"] != "ok") & failed["block"].notna()]
         where = ", ".join(str(name) for name in (device, host) if name)
-        title = f"{variant} on {graph}, {sources_of(rows, graph, checksum)}; {where}"
+        title = f"{variant} on {graph}, {in_words(sources_of(rows, graph, checksum))}; {where}"
         yield _matrix(title, group, failed)
 
 
@@ -67,7 +66,7 @@ def _matrix(title: str, group: pd.DataFrame, failed: pd.DataFrame) -> Table:
         zip(failed["grid"], failed["block"], strict=True), "fail"
     )
     cells.update(zip(zip(group["grid"], group["block"], strict=True), group["search_ms"], strict=True))
-    grids = sorted({grid for grid, _ in cells}, key=lambda grid: 0 if grid == "auto" else int(grid))
+    grids = sorted({grid for grid, _ in cells}, key=_order)
     blocks = sorted({block for _, block in cells})
     columns = ("grid \\ block", *(f"{block:g}" for block in blocks))
     lines = [(grid, *(cells.get((grid, block)) for block in blocks)) for grid in grids]

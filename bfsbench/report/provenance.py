@@ -53,17 +53,15 @@ def _throttled(rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def warnings(rows: pd.DataFrame) -> list[str]:
-    """What a reader must know before comparing times among these rows; emulated rows are left out of it."""
+    """What a reader must know before comparing times among these rows, emulated ones left out."""
     rows = rows[rows["backend"] != "cpu"]
     found = []
-    devices = rows[["gpu", "host"]][rows["backend"] == "cuda"].drop_duplicates()
-    if len(devices) > 1:
-        found.append(
-            f"GPU times come from different devices: {_listed(map(' on '.join, devices.to_numpy()))}"
-        )
-    hosts = rows[["host_cpu", "host"]][rows["backend"] == "host"].drop_duplicates()
-    if len(hosts) > 1:
-        found.append(f"CPU times come from different machines: {_listed(map(' on '.join, hosts.to_numpy()))}")
+    gpus = set(rows["gpu"][rows["backend"] == "cuda"])
+    if len(gpus) > 1:
+        found.append(f"GPU times come from different devices: {_listed(gpus)}")
+    machines = set(rows["host_cpu"] + " on " + rows["host"])
+    if len(machines) > 1:
+        found.append(f"rows come from different machines: {_listed(machines)}")
     versions = set(rows["commit"].str.removesuffix("+dirty")) - {""}
     if len(versions) > 1:
         found.append(f"rows come from different commits: {_listed(text[:12] for text in versions)}")

@@ -116,11 +116,14 @@ def configurations(rows: pd.DataFrame) -> pd.DataFrame:
         median_ms=("search_ms_median", "median"),
         spread=("spread", "median"),
         slowness=("slowness", "mean"),
-        mteps_q1=("mteps", lambda values: values.quantile(0.25)),
-        mteps_q3=("mteps", lambda values: values.quantile(0.75)),
         speedup=("speedup", "median"),
     )
-    return frame.assign(mteps=1 / frame["slowness"]).drop(columns="slowness").reset_index()
+    frame = frame.assign(
+        mteps=1 / frame["slowness"],
+        mteps_q1=grouped["mteps"].quantile(0.25),
+        mteps_q3=grouped["mteps"].quantile(0.75),
+    )
+    return frame.drop(columns="slowness").reset_index()
 
 
 def _baseline(rows: pd.DataFrame) -> pd.DataFrame:
@@ -139,8 +142,12 @@ def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return ranked.drop_duplicates(list(by))
 
 
-def sources_of(rows: pd.DataFrame, graph: object, checksum: object) -> str:
-    """From where a graph was searched, in words."""
+def sources_of(rows: pd.DataFrame, graph: object, checksum: object) -> list[int]:
+    """The vertices from which a graph was searched."""
     same = (rows["graph"] == graph) & (rows["graph_checksum"] == checksum)
-    sources = rows["source"][same].unique()
-    return f"source {sources[0]:.0f}" if len(sources) == 1 else f"{len(sources)} sources"
+    return sorted(map(int, rows["source"][same].dropna().unique()))
+
+
+def in_words(sources: Sequence[int]) -> str:
+    """``source 7`` or ``64 sources``."""
+    return f"source {sources[0]}" if len(sources) == 1 else f"{len(sources)} sources"

@@ -19,7 +19,7 @@ class Table:
     """One table; :mod:`bfsbench.report.formats` turns it into text.
 
     ``rows`` hold one cell per column. Where one long table is right for programs and hard on the eye,
-    ``drawings`` present the same facts in tables that people read instead.
+    ``drawings`` present the same facts in tables that people read instead (None: the table serves both).
     """
 
     name: str
@@ -28,7 +28,7 @@ class Table:
     columns: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
     notes: tuple[str, ...] = ()
-    drawings: tuple[Table, ...] = ()
+    drawings: tuple[Table, ...] | None = None
     heat: bool = False
     """The numbers right of the first column are times to be shaded by their ratio to the smallest."""
 
@@ -39,14 +39,15 @@ class Table:
         title: str,
         frame: pd.DataFrame,
         notes: Iterable[str] = (),
-        drawings: Iterable[Table] = (),
+        drawings: Iterable[Table] | None = None,
         heat: bool = False,
     ) -> Table:
         """A table with the columns and rows of a frame; NaN and infinity become None."""
         finite = frame.replace([math.inf, -math.inf], math.nan).astype(object)
         cells = finite.where(finite.notna(), None)
         rows = list(cells.itertuples(index=False, name=None))
-        return cls(name, title, tuple(map(str, frame.columns)), rows, tuple(notes), tuple(drawings), heat)
+        drawn = None if drawings is None else tuple(drawings)
+        return cls(name, title, tuple(map(str, frame.columns)), rows, tuple(notes), drawn, heat)
 
     def columns_of(self, *columns: str) -> Table:
         """The same rows with these columns only, untitled: something to draw."""

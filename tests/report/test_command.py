@@ -1,0 +1,174 @@
+"""``bfsbench report`` as a user drives it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from result_rows import emulated_row, failed_row, host_row, row, write
+
+from bfsbench.cli import main
+
+
+def report(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["report", *map(str, arguments)])
+
+
+def refused(result: Result) -> str:
+    """The one line of a request that cannot be carried out."""
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line.removeprefix("bfsbench: ")
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    rows = [row(2.0), row(1.0, block=512), host_row(9.0), emulated_row(50.0), failed_row(block=1024)]
+    path = tmp_path / "rows.csv"
+    write(path, rows)
+    return path
+
+
+def test_all_tables_are_shown(results: Path) -> None:
+    result = report(results)
+    assert result.exit_code == 0
+    titles = [line for line in result.stdout.splitlines() if line.strip("=") == "" and line]
+    assert len(titles) == 7
+    assert "emulated on the CPU: shows that it works, never how fast it is" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_chosen_tables_in_the_order_asked_for(results: Path) -> None:
+    made = json.loads(report(results, "--table", "failures,datasets", "--format", "json").stdout)
+    assert list(made) == ["failures", "datasets"]
+
+
+def test_json_of_everything(results: Path) -> None:
+    made = json.loads(report(results, "--format", "json").stdout)
+    assert list(made) == [
+        *("datasets", "best", "best_emulated", "heatmap", "heatmap_emulated", "failures", "provenance"),
+    ]
+    assert {line["backend"] for line in made["best"]["rows"]} == {"cuda", "host"}
+
+
+def test_csv_of_one_kind_of_time(results: Path) -> None:
+    text = report(results, "--table", "best", "--backend", "cuda,host", "--format", "csv").stdout
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert [(line["variant"], line["block"], line["search_ms"]) for line in lines] == [
+        ("pull", "512", "1.0"),
+        ("cpu_queue", "", "9.0"),
+    ]
+
+
+@pytest.mark.parametrize("names", [[], ["--table", "best,failures"]])
+def test_csv_needs_exactly_one_table(results: Path, names: list[str]) -> None:
+    line = refused(report(results, "--format", "csv", *names))
+    assert line.startswith("--format csv writes one table: choose it with --table")
+
+
+def test_csv_never_mixes_kinds_of_time(results: Path) -> None:
+    line = refused(report(results, "--table", "best", "--format", "csv"))
+    assert line == "csv holds one table, not 2 (best, best_emulated): add --backend, or use json"
+
+
+def test_filters_reach_the_tables(results: Path) -> None:
+    shown = report(results, "--table", "best", "--variant", "cpu_queue", "--graph", "grid").stdout
+    assert "cpu_queue" in shown
+    assert "pull" not in shown
+    assert "no rows of graph 'road'" in refused(report(results, "--graph", "road"))
+
+
+def test_unknown_table(results: Path) -> None:
+    line = refused(report(results, "--table", "bets"))
+    assert line == "unknown table 'bets': there are datasets, best, heatmap, failures, provenance"
+
+
+def test_the_newest_file_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for age, name in enumerate(("new", "old")):
+        path = write(tmp_path / "results" / f"{name}.csv", [row(variant=name)])
+        os.utime(path, (1e9 - age, 1e9 - age))
+    monkeypatch.chdir(tmp_path)
+    assert "new" in report("--table", "best").stdout
+    assert "old" not in report("--table", "best").stdout
+
+
+def test_no_file_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert refused(report()) == "no result file in results/: name one, or make one with 'bfsbench run'"
+
+
+def test_several_files_are_one_set_of_rows(results: Path, tmp_path: Path) -> None:
+    more = write(tmp_path / "more.csv", [row(0.5, block=32)])
+    made = json.loads(report(results, more, "--table", "best", "--format", "json").stdout)
+    assert made["best"]["rows"][0]["block"] == 32
+
+
+@pytest.mark.parametrize("content", ["", None])
+def test_a_file_without_rows(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "rows.csv"
+    if content is None:
+        write(path, [])
+    else:
+        path.write_text(content)
+    assert refused(report(path)) == f"no rows in {path}: nothing to report"
+
+
+def test_malformed_files_are_refused_in_one_line(results: Path, tmp_path: Path) -> None:
+    text = results.read_text()
+    broken = tmp_path / "broken.csv"
+    broken.write_text("a,b\n1,2\n")
+    assert "is not a result file" in refused(report(broken))
+    broken.write_text(text + "1,2,3\n")
+    assert refused(report(broken)).startswith(f"{broken}:7: expected")
+    broken.write_text(text.replace("0.5", "soon").replace("9.0", "soon"))
+    assert "not numeric" in refused(report(broken))
+    broken.write_bytes(b"\xff\xfe\x00")
+    assert refused(report(broken)).startswith(f"cannot read {broken}")
+    assert refused(report(tmp_path / "absent.csv")).startswith(f"cannot read {tmp_path / 'absent.csv'}")
+
+
+def test_out_replaces_the_file_whole(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.md"
+    out.write_text("old")
+    result = report(results, "--format", "markdown", "--out", out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert out.read_text().startswith("## Datasets")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.md", "rows.csv"]
+
+
+def test_a_failed_report_leaves_out_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "report.md"
+    out.write_text("old")
+    refused(report(tmp_path / "absent.csv", "--out", out))
+    assert out.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("where", ["absent/report.md", "."])
+def test_an_unwritable_out_is_noticed_before_the_files_are_read(tmp_path: Path, where: str) -> None:
+    line = refused(report(tmp_path / "absent.csv", "--out", tmp_path / where))
+    assert line.startswith(f"cannot write {tmp_path / where}: ")
+
+
+def test_warnings_are_said_even_without_the_table_that_explains_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [row(), row(commit="def")])
+    assert (
+        report(path, "--table", "best").stderr
+        == "bfsbench: warning: rows come from different commits: abc, def\n"
+    )
+    whole = report(path)
+    assert whole.stderr == ""
+    assert "Warning: rows come from different commits: abc, def." in whole.stdout
+
+
+def test_a_report_without_a_terminal_has_no_colours(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [row(2.0), row(1.0, block=512)])
+    shown = report(path, "--table", "heatmap").stdout
+    assert "1.00 *" in shown
+    assert "\x1b" not in shown

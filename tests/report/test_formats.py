@@ -1,0 +1,123 @@
+"""Every format holds the table's cells and can be read back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfsbench.errors import UsageError
+from bfsbench.report.formats import WIDTH, render
+from bfsbench.report.table import Cell, Table
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=12)
+CELLS = st.none() | TEXT | st.integers(-(10**12), 10**12) | st.floats(allow_nan=False, allow_infinity=False)
+ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=5)
+
+
+def table(
+    *rows: tuple[Cell, ...], notes: tuple[str, ...] = (), drawings: tuple[Table, ...] | None = None
+) -> Table:
+    return Table("times", "Times", ("variant", "search_ms", "mteps"), list(rows), notes, drawings)
+
+
+@given(ROWS)
+def test_json_gives_the_cells_back(rows: list[tuple[Cell, ...]]) -> None:
+    read = json.loads(render([table(*rows)], "json"))
+    assert [tuple(line.values()) for line in read["times"]["rows"]] == rows
+
+
+@given(ROWS)
+def test_csv_gives_the_cells_back_as_text(rows: list[tuple[Cell, ...]]) -> None:
+    head, *lines = csv.reader(io.StringIO(render([table(*rows)], "csv")))
+    assert tuple(head) == ("variant", "search_ms", "mteps")
+    assert lines == [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
+@given(ROWS.filter(bool))
+def test_markdown_has_a_line_for_every_row(rows: list[tuple[Cell, ...]]) -> None:
+    lines = [line for line in render([table(*rows)], "markdown").splitlines() if line.startswith("|")]
+    assert len(lines) == 2 + len(rows)
+    assert {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines} == {4}
+
+
+@given(ROWS)
+def test_text_can_be_made_of_any_cells(rows: list[tuple[Cell, ...]]) -> None:
+    assert render([table(*rows)], "text").startswith("Times\n=====\n")
+
+
+def test_text_has_units_and_aligned_numbers() -> None:
+    text = render([table(("pull", 0.0512, 12345.0), ("virtual_warp", 12.3, None))], "text")
+    assert text.splitlines()[3:] == [
+        "variant       search ms     MTEPS",
+        "------------  ---------  --------",
+        "pull             0.0512  12,345.0",
+        "virtual_warp    12.3000",
+    ]
+
+
+def test_long_cells_wrap_at_spaces_to_fit() -> None:
+    reason = "block 1024 needs too much shared memory " * 5
+    lines = render([table(("bfs4k", 1.0, 2.0), (reason, None, None))], "text").splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert " ".join(" ".join(lines[6:]).split()) == reason.strip()
+
+
+def test_words_are_never_broken() -> None:
+    name = "x" * (WIDTH + 20)
+    assert name in render([table((name, 1.0, 2.0))], "text")
+
+
+def test_drawings_stand_for_the_table_where_people_read() -> None:
+    drawn = Table("", "One graph", ("variant",), [("pull",)], ("drawn note",))
+    whole = table(("never shown", 1.0, 2.0), drawings=(drawn,), notes=("a note",))
+    for style in ("text", "markdown"):
+        shown = render([whole], style)
+        assert "never shown" not in shown
+        assert all(part in shown for part in ("Times", "a note", "One graph", "drawn note", "pull"))
+    for style in ("csv", "json"):
+        assert "never shown" in render([whole], style)
+        assert "One graph" not in render([whole], style)
+
+
+def test_an_empty_table_keeps_its_title_and_notes() -> None:
+    assert render([table(notes=("No point has a time.",))], "text") == "Times\n=====\nNo point has a time.\n"
+
+
+def test_csv_refuses_two_tables() -> None:
+    with pytest.raises(
+        UsageError, match=r"csv holds one table, not 2 \(times, times\): add --backend, or use json"
+    ):
+        render([table(), table()], "csv", narrow="--backend")
+
+
+HEAT = Table(
+    "heatmap",
+    "Map",
+    ("grid \\ block", "64", "128", "256"),
+    [("auto", 1.0, 1.2, 2.0), ("16", 3.0, 40.0, "fail"), ("32", None, None, None)],
+    heat=True,
+)
+
+
+def test_heat_map_marks_the_best_and_darkens_with_time() -> None:
+    lines = render([HEAT], "text").splitlines()
+    assert lines[5].split() == ["auto", "1.00", "*", "1.20", "·", "2.00", "░"]
+    assert lines[6].split() == ["16", "3.00", "▒", "40.00", "▓", "fail"]
+    assert lines[7].split() == ["32"]
+
+
+def test_colours_change_nothing_but_colour() -> None:
+    coloured = render([HEAT], "text", colour=True)
+    assert coloured != render([HEAT], "text")
+    assert click.unstyle(coloured) == render([HEAT], "text")
+
+
+def test_markdown_escapes_what_would_end_a_cell() -> None:
+    assert "| a\\|b \\\\" in render([table(("a|b \\", 1.0, 2.0))], "markdown")

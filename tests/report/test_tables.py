@@ -1,0 +1,308 @@
+"""What the tables say, held against rows whose answer is known."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from result_rows import EDGES_TRAVERSED, emulated_row, failed_row, frame, host_row, row
+
+from bfsbench.errors import UsageError
+from bfsbench.report import TABLES, Table, select, tables, warnings
+
+
+def records(table: Table) -> list[dict[str, Any]]:
+    return [dict(zip(table.columns, line, strict=True)) for line in table.rows]
+
+
+def drawings(table: Table) -> tuple[Table, ...]:
+    assert table.drawings is not None
+    return table.drawings
+
+
+def only(made: list[Table]) -> Table:
+    (table,) = made
+    return table
+
+
+def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
+    rows = frame(
+        tmp_path,
+        [
+            row(3.0, grid="auto", block=64, knobs="W_SZ=4"),
+            row(2.0, grid=128, block=512, knobs="W_SZ=8"),
+            row(2.5, grid="auto", block=64, knobs="W_SZ=8"),
+            failed_row(block=1024, knobs="W_SZ=8"),
+        ],
+    )
+    (best,) = records(only(tables(rows, ["best"])))
+    assert (best["grid"], best["block"], best["knobs"]) == ("128", 512, "W_SZ=8")
+    assert best["search_ms"] == 2.0
+    assert best["median_ms"] == pytest.approx(2.2)
+    assert best["spread"] == pytest.approx(1.5)
+    assert best["mteps"] == pytest.approx(EDGES_TRAVERSED / 2.0 / 1000)
+
+
+def test_variants_and_graphs_each_have_a_best(tmp_path: Path) -> None:
+    rows = frame(
+        tmp_path,
+        [
+            row(3.0),
+            row(1.0, graph="road:symmetrised", graph_checksum="r"),
+            row(2.0, variant="simple"),
+        ],
+    )
+    table = only(tables(rows, ["best"]))
+    found = {(line["graph"], line["variant"]): line["search_ms"] for line in records(table)}
+    assert found == {
+        ("grid:directed", "pull"): 3,
+        ("grid:directed", "simple"): 2,
+        ("road:symmetrised", "pull"): 1,
+    }
+    assert [drawing.rows[0][0] for drawing in drawings(table)] == ["simple", "pull"]
+
+
+def test_times_of_emulated_kernels_stand_apart(tmp_path: Path) -> None:
+    rows = frame(
+        tmp_path,
+        [row(5.0), row(6.0, block=64), host_row(9.0), emulated_row(1.0), emulated_row(2.0, block=64)],
+    )
+    for name in ("best", "heatmap"):
+        measured, emulated = tables(rows, [name])
+        assert {line["backend"] for line in records(measured)} <= {"cuda", "host"}
+        assert {line["backend"] for line in records(emulated)} == {"cpu"}
+        assert "emulated on the CPU: shows that it works, never how fast it is" in emulated.title
+        assert "emulated" not in measured.title
+    assert min(line["search_ms"] for line in records(tables(rows, ["best"])[0])) == 5.0
+
+
+def test_rows_of_one_kind_make_one_table(tmp_path: Path) -> None:
+    assert only(tables(frame(tmp_path, [emulated_row()]), ["best"])).name == "best_emulated"
+    assert only(tables(frame(tmp_path / "more", [row()]), ["best"])).name == "best"
+
+
+def test_speedup_is_over_the_best_sequential_row_of_that_graph_and_source(tmp_path: Path) -> None:
+    rows = frame(
+        tmp_path,
+        [
+            row(2.0),
+            host_row(10.0),
+            host_row(8.0),
+            host_row(1.0, source=7),
+            host_row(4.0, variant="cpu_parallel"),
+        ],
+    )
+    found = {line["variant"]: line["speedup"] for line in records(only(tables(rows, ["best"])))}
+    assert found["pull"] == pytest.approx(4.0)
+    assert found["cpu_parallel"] == pytest.approx(2.0)
+    assert found["cpu_queue"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("changes", [{"host": "node2"}, {"host_cpu": "EPYC"}, {"graph_checksum": "other"}])
+def test_no_speedup_across_machines_or_graphs(tmp_path: Path, changes: dict[str, str]) -> None:
+    rows = frame(tmp_path, [row(2.0), host_row(8.0, **changes)])
+    found = {line["variant"]: line["speedup"] for line in records(only(tables(rows, ["best"])))}
+    assert found["pull"] is None
+
+
+def test_two_devices_are_not_mixed_into_one_best(tmp_path: Path) -> None:
+    rows = frame(tmp_path, [row(2.0), row(1.0, gpu="NVIDIA A100", host="node2")])
+    table = only(tables(rows, ["best"]))
+    assert {line["device"]: line["search_ms"] for line in records(table)} == {
+        "NVIDIA H200": 2,
+        "NVIDIA A100": 1,
+    }
+    assert "device" in drawings(table)[0].columns
+
+
+def test_several_sources_are_put_together(tmp_path: Path) -> None:
+    times = {"64": [1.0, 2.0, 9.0, 4.0], "128": [3.5, 3.0, 3.2, 3.1]}
+    rows = [row(ms, source=i, block=block) for block, values in times.items() for i, ms in enumerate(values)]
+    rows += [host_row(12.0, source=i) for i in range(4)]
+    pull = next(
+        line for line in records(only(tables(frame(tmp_path, rows), ["best"]))) if line["variant"] == "pull"
+    )
+    assert pull["block"] == 64  # median 3.0 against 3.15
+    assert pull["sources"] == 4
+    assert pull["search_ms"] == statistics.median(times["64"])
+    rates = [EDGES_TRAVERSED / ms / 1000 for ms in times["64"]]
+    assert pull["mteps"] == pytest.approx(statistics.harmonic_mean(rates))
+    first, _, third = statistics.quantiles(rates, n=4, method="inclusive")
+    assert (pull["mteps_q1"], pull["mteps_q3"]) == (pytest.approx(first), pytest.approx(third))
+    assert pull["speedup"] == pytest.approx(statistics.median(12 / ms for ms in times["64"]))
+
+
+def test_a_configuration_that_failed_from_a_source_does_not_win_by_the_others(tmp_path: Path) -> None:
+    rows = [row(5.0, source=i, block=64) for i in range(3)]
+    rows += [row(1.0, source=0, block=128), failed_row(source=1, block=128), failed_row(source=2, block=128)]
+    (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
+    assert best["block"] == 64
+
+
+def test_a_point_measured_twice_counts_once(tmp_path: Path) -> None:
+    rows = [row(4.0), row(2.0), row(10.0, source=1)]
+    (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
+    assert (best["sources"], best["search_ms"]) == (2, 6.0)
+
+
+def test_a_time_of_zero_has_no_rate(tmp_path: Path) -> None:
+    (best,) = records(only(tables(frame(tmp_path, [row(0.0)]), ["best"])))
+    assert (best["search_ms"], best["mteps"], best["spread"]) == (0.0, None, None)
+
+
+@given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=12))
+def test_best_is_the_minimum_whatever_the_times(times: list[float]) -> None:
+    import pandas as pd
+
+    from bfsbench.bench.results import COLUMNS, NUMERIC
+
+    made = pd.DataFrame([row(ms, block=32 * i) for i, ms in enumerate(times, 1)], columns=list(COLUMNS))
+    made = made.astype(dict.fromkeys(NUMERIC, "float64")).assign(grid="auto")
+    (best,) = records(only(tables(made, ["best"])))
+    assert best["search_ms"] == min(times)
+    heat = records(only(tables(made, ["heatmap"])))
+    assert [line["block"] for line in heat if line["times_best"] == 1] == [
+        32 * i for i, ms in enumerate(times, 1) if ms == min(times)
+    ]
+
+
+def test_heat_map_has_a_cell_for_every_shape_with_its_best_knobs(tmp_path: Path) -> None:
+    rows = [
+        row(4.0, grid="auto", block=64, knobs="W_SZ=2"),
+        row(2.0, grid="auto", block=64, knobs="W_SZ=4"),
+        row(1.0, grid=100, block=64, knobs="W_SZ=2"),
+        row(8.0, grid=20, block=128, knobs="W_SZ=2"),
+        failed_row(grid=20, block=1024),
+        host_row(1.0),
+    ]
+    table = only(tables(frame(tmp_path, rows), ["heatmap"]))
+    cells = {(line["grid"], line["block"]): line for line in records(table)}
+    assert set(cells) == {("auto", 64), ("20", 128), ("100", 64)}
+    assert cells["auto", 64]["knobs"] == "W_SZ=4"
+    assert [cells[key]["times_best"] for key in (("100", 64), ("auto", 64), ("20", 128))] == [1, 2, 8]
+    matrix = only(list(drawings(table)))
+    assert matrix.columns == ("grid \\ block", "64", "128", "1024")
+    assert matrix.rows == [("auto", 2.0, None, None), ("20", None, 8.0, "fail"), ("100", 1.0, None, None)]
+
+
+def test_a_map_of_one_cell_is_not_drawn(tmp_path: Path) -> None:
+    assert drawings(only(tables(frame(tmp_path, [row()]), ["heatmap"]))) == ()
+
+
+def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
+    rows = [row(), failed_row(block=512), failed_row(block=1024), failed_row("timeout", "no end after 60 s")]
+    table = only(tables(frame(tmp_path, rows), ["failures"]))
+    assert [(line["points"], line["status"], line["reason"]) for line in records(table)] == [
+        (2, "cannot launch", "too many threads"),
+        (1, "timeout", "no end after 60 s"),
+    ]
+    assert table.notes == ("3 of 4 points have no time.",)
+
+
+def test_only_failures_leave_the_tables_of_times_empty(tmp_path: Path) -> None:
+    made = {table.name: table for table in tables(frame(tmp_path, [failed_row(), failed_row(block=1)]))}
+    assert list(made) == list(TABLES)
+    assert made["best"].rows == made["heatmap"].rows == []
+    assert made["best"].notes == ("No point has a time.",)
+    assert len(made["datasets"].rows) == 1
+
+
+def test_a_failure_before_the_graph_was_known_is_reported(tmp_path: Path) -> None:
+    unknown = {"num_vertices": "", "num_edges": "", "graph_checksum": "", "gpu": "", "host": "", "block": ""}
+    made = {table.name: table for table in tables(frame(tmp_path, [failed_row(**unknown)]))}
+    assert made["datasets"].rows == []
+    assert len(made["failures"].rows) == 1
+
+
+def test_datasets_tell_apart_graphs_of_one_name(tmp_path: Path) -> None:
+    rows = frame(tmp_path, [row(), row(), row(graph_checksum="d" * 64, num_edges=300)])
+    table = only(tables(rows, ["datasets"]))
+    assert table.rows == [
+        ("grid:directed", 100, 250, 2.5, "c" * 12),
+        ("grid:directed", 100, 300, 3.0, "d" * 12),
+    ]
+    assert any("grid:directed stands for different graphs" in note for note in table.notes)
+
+
+def test_provenance_counts_rows_and_spans_their_time(tmp_path: Path) -> None:
+    rows = frame(
+        tmp_path, [row(taken_at="2026-01-02T00:00:00Z"), row(taken_at="2026-01-01T00:00:00Z"), host_row()]
+    )
+    gpu, cpu = records(only(tables(rows, ["provenance"])))
+    assert (gpu["rows"], gpu["first_taken"], gpu["last_taken"]) == (
+        2,
+        "2026-01-01T00:00:00Z",
+        "2026-01-02T00:00:00Z",
+    )
+    assert (cpu["backend"], cpu["rows"], cpu["gpu"]) == ("host", 1, "")
+    assert warnings(rows) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "warning"),
+    [
+        (
+            {"gpu": "NVIDIA A100"},
+            "GPU times come from different devices: NVIDIA A100, NVIDIA H200",
+        ),
+        ({"host": "node2"}, "rows come from different machines: Xeon on node1, Xeon on node2"),
+        ({"commit": "def"}, "rows come from different commits: abc, def"),
+        ({"commit": "abc+dirty"}, "1 of 2 rows were taken with uncommitted changes"),
+        ({"throttle": "power cap"}, "1 of 2 rows had throttled clocks (power cap)"),
+    ],
+)
+def test_what_speaks_against_a_comparison_is_said(
+    tmp_path: Path, changes: dict[str, str], warning: str
+) -> None:
+    rows = frame(tmp_path, [row(), row(**changes)])
+    assert warnings(rows) == [warning]
+    assert f"Warning: {warning}." in only(tables(rows, ["provenance"])).notes
+
+
+def test_cpu_and_gpu_of_two_machines_are_told_apart(tmp_path: Path) -> None:
+    rows = frame(tmp_path, [row(), host_row(host="node2")])
+    assert warnings(rows) == ["rows come from different machines: Xeon on node1, Xeon on node2"]
+    assert "host" in drawings(only(tables(rows, ["best"])))[0].columns
+
+
+def test_emulated_rows_raise_no_warnings(tmp_path: Path) -> None:
+    assert warnings(frame(tmp_path, [row(), emulated_row(commit="def+dirty", host="node2")])) == []
+
+
+def test_a_grid_that_is_no_number_does_no_harm(tmp_path: Path) -> None:
+    rows = [row(grid="many"), row(grid=9), row(grid="auto"), failed_row(grid="", block="")]
+    (matrix,) = drawings(only(tables(frame(tmp_path, rows), ["heatmap"])))
+    assert [line[0] for line in matrix.rows] == ["auto", "9", "many"]
+
+
+def test_filters(tmp_path: Path) -> None:
+    rows = frame(
+        tmp_path,
+        [row(), row(graph="grid:symmetrised"), row(variant="virtual_warp"), host_row(graph="road:directed")],
+    )
+    assert len(select(rows)) == 4
+    assert set(select(rows, graphs=["grid"])["graph"]) == {"grid:directed", "grid:symmetrised"}
+    assert set(select(rows, graphs=["grid:directed", "road"])["graph"]) == {"grid:directed", "road:directed"}
+    assert set(select(rows, variants=["hong"])["variant"]) == {"virtual_warp"}
+    assert set(select(rows, backends=["host"])["variant"]) == {"cpu_queue"}
+
+
+def test_filters_name_what_there_is(tmp_path: Path) -> None:
+    rows = frame(tmp_path, [row(), row(graph="road:directed")])
+    with pytest.raises(UsageError, match=r"no rows of graph 'gird': there are grid:directed, road:directed"):
+        select(rows, graphs=["gird"])
+    with pytest.raises(UsageError, match=r"no rows of variant 'simple': there are pull"):
+        select(rows, variants=["simple"])
+    with pytest.raises(UsageError, match=r"unknown variant 'pul': did you mean pull"):
+        select(rows, variants=["pul"])
+    with pytest.raises(UsageError, match=r"no rows of backend 'cpu': there are cuda"):
+        select(rows, backends=["cpu"])
+
+
+def test_a_table_becomes_a_frame(tmp_path: Path) -> None:
+    table = only(tables(frame(tmp_path, [row(2.0), row(3.0, variant="simple")]), ["best"]))
+    assert table.frame()["search_ms"].tolist() == [2.0, 3.0]
