@@ -19,7 +19,7 @@ from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-Parameter = int | float | str | bool | list[int]
+Parameter = int | float | str
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
 
@@ -151,7 +151,7 @@ class Catalogue:
 
     def family(self, name: str) -> list[Dataset]:
         """The datasets of one family. Raises UsageError when there is no such family."""
-        members = [dataset for dataset in self if dataset.family == name.lower()]
+        members = [dataset for dataset in self if dataset.family.lower() == name.lower()]
         if not members:
             raise UsageError(f"unknown family '{name}': choose one of {', '.join(self.families())}")
         return members
@@ -192,6 +192,8 @@ def _dataset(path: Path, name: str, table: Any) -> Dataset:
     where = f"{path}: [{name}]"
     if not isinstance(table, dict):
         raise InputError(f"{path}: key '{name}' stands outside any [dataset]")
+    if "name" in table:
+        raise InputError(f"{where}: unknown field `name`; the heading is the name")
     try:
         dataset = msgspec.convert({**table, "name": name}, Dataset)
     except msgspec.ValidationError as error:

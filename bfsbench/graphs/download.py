@@ -87,8 +87,7 @@ class Transfer:
         failures, furthest = 0, part.size()
         while True:
             try:
-                with storage_errors(target.parent):
-                    self._attempt(url, part, size, progress)
+                self._attempt(url, part, size, progress)
                 break
             except _InterruptedError as interruption:
                 grown = part.size() > furthest
@@ -99,8 +98,7 @@ class Transfer:
                 pause = min(interruption.wait, self.patience.longest_pause) or self.patience.pause(failures)
                 if self.stop.wait(pause):
                     raise StoppedError("interrupted; run the command again to resume") from None
-        with storage_errors(target.parent):
-            return part.finish(size, sha256)
+        return part.finish(size, sha256)
 
     def _attempt(self, url: str, part: Part, size: int | None, progress: Progress) -> None:
         """One request. Returns when all of the file is in ``part``."""
@@ -121,7 +119,8 @@ class Transfer:
             raise UnavailableError(f"{url}: {_reason(error)}") from error
         except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError) as error:
             raise _InterruptedError(_reason(error)) from error
-        except requests.RequestException as error:
+        except OSError as error:
+            # All other errors of requests, and of the certificates on this machine.
             raise UnavailableError(f"{url}: {_reason(error)}") from error
 
     def _receive(
@@ -176,16 +175,21 @@ class Part:
     @contextmanager
     def open(self, start: int, total: int | None, validator: str) -> Iterator[IO[bytes]]:
         """A stream that appends from byte ``start`` on, after what it belongs to has been written down."""
-        self._target.parent.mkdir(parents=True, exist_ok=True)
-        if start == 0:
-            # Bytes of an older version must be gone before the new version is written down.
-            self._path.unlink(missing_ok=True)
-            self._about.write_bytes(msgspec.json.encode(_About(self._url, validator, total)))
-        with self._path.open("ab") as stream:
-            yield stream
+        with storage_errors(self._target.parent):
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            if start == 0:
+                # Bytes of an older version must be gone before the new version is written down.
+                self._path.unlink(missing_ok=True)
+                self._about.write_bytes(msgspec.json.encode(_About(self._url, validator, total)))
+            with self._path.open("ab") as stream:
+                yield stream
 
     def finish(self, size: int | None, sha256: str | None) -> str:
         """Check the whole file, move it to its final name, and return its SHA-256."""
+        with storage_errors(self._target.parent):
+            return self._finish(size, sha256)
+
+    def _finish(self, size: int | None, sha256: str | None) -> str:
         found = sha256_of(self._path)
         if size is not None and self.size() != size:
             self.discard()

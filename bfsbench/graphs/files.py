@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,9 @@ from bfsbench.graphs.catalogue import Dataset, Source
 from bfsbench.graphs.download import Part, Progress, UnavailableError, sha256_of, storage_errors
 
 _RECORD = "verified.json"
-_PACKINGS = ("", ".gz", ".bz2", ".xz", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
+_PACKINGS = (*_ARCHIVES, ".gz", ".bz2", ".xz", "")
+_SUFFIXES = {"snap": ".txt", "dimacs9": ".gr", "metis": ".graph", "mtx": ".mtx"}
 _BLOCK = 1 << 20
 
 
@@ -118,8 +121,9 @@ def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> H
     except OSError as error:
         raise InputError(f"cannot read {found}: {error.strerror}") from error
     digest = hashlib.sha256()
-    with original, storage_errors(target.parent):
+    with original, storage_errors(target.parent), ExitStack() as undo:
         target.parent.mkdir(parents=True, exist_ok=True)
+        undo.callback(temporary.unlink, missing_ok=True)
         size = found.stat().st_size
         with temporary.open("wb") as copy:
             while block := original.read(_BLOCK):
@@ -131,7 +135,6 @@ def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> H
         sha256 = digest.hexdigest()
         # Another packing of the same graph has a checksum of its own; its content was verified above.
         if found.name == source.filename and source.sha256 not in (None, sha256):
-            temporary.unlink()
             raise UnavailableError(f"{found}: SHA-256 is {sha256}, the catalogue says {source.sha256}")
         temporary.replace(target)
     return keep(dataset, source, target, sha256, str(found.resolve()))
@@ -163,14 +166,11 @@ def graph_suffixes() -> list[str]:
 
 def _acceptable(source: Source) -> Iterable[str]:
     yield source.filename
-    stem = source.filename
-    for packing in sorted(_PACKINGS, key=len, reverse=True):
-        if packing and stem.endswith(packing):
-            stem = stem.removesuffix(packing)
-            break
-    stems = [stem] if "." in stem else [stem, f"{stem}.{source.format}"]
-    for name in stems:
-        yield from (name + packing for packing in _PACKINGS)
+    packing = next(packing for packing in _PACKINGS if source.filename.endswith(packing))
+    stem = source.filename.removesuffix(packing)
+    yield from (stem + other for other in _PACKINGS)
+    if packing in _ARCHIVES:
+        yield from (stem + _SUFFIXES[source.format] + other for other in _PACKINGS)
 
 
 def _content_sha256(path: Path) -> str:

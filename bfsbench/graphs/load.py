@@ -72,13 +72,13 @@ def resolve(text: str, **overrides: Any) -> Request:
     name, direction = _split(text)
     chosen = {key: value for key, value in overrides.items() if value is not None}
     catalogue = Catalogue.load()
-    path = Path(name).expanduser()
     if name in catalogue:
         dataset = catalogue.get(name)
         spec = _canonical(dataset.generator, dataset.parameters) if dataset.generator else None
         request = Request(dataset.name, "directed", chosen, dataset=dataset, spec=spec)
         directed = dataset.directed
-    elif os.sep in name or path.is_file():
+    elif os.sep in name or ("(" not in name and Path(name).is_file()):
+        path = Path(name).expanduser()
         request = Request(name, "directed", chosen, path=path)
         directed = _file_orientation(path, chosen.get("format")) == "directed"
     elif "(" in name or _is_generator(name):

@@ -165,6 +165,7 @@ def test_a_catalogue_that_is_named_must_exist(monkeypatch: pytest.MonkeyPatch, t
         (("[tiny]", '["a:b"]'), "name 'a:b' may hold only"),
         (("[tiny]", "[tiny]\naliases = ['a b']"), "name 'a b' may hold only"),
         (("[tiny]", "loose = 1\n[tiny]"), "key 'loose' stands outside any [dataset]"),
+        (("[tiny]", "[tiny]\nname = 'huge'"), "unknown field `name`"),
         (("[tiny]", "[tiny"), "at line 2"),
     ],
 )

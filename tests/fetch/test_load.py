@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fetch_server import MATRIX, SNAP
+from fetch_server import MATRIX, SNAP, gzipped
 
 from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs import files
@@ -105,7 +104,8 @@ def test_mistakes_in_a_specification_are_one_line(spec: str, message: str) -> No
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("g.txt", SNAP), ("g.txt.gz", gzip.compress(SNAP)), ("g.mtx", MATRIX)],
+    [("g.txt", SNAP), ("g.txt.gz", gzipped(SNAP)), ("g.mtx", MATRIX)],
+    ids=["text", "packed", "matrix"],
 )
 def test_a_path_stands_for_its_graph(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name
