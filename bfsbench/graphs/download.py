@@ -165,8 +165,10 @@ class Part:
     def resumable(self) -> tuple[int, str, int | None]:
         """Bytes to build on, the version they are of, and bytes in all; (0, "", None) to begin anew."""
         try:
-            about = msgspec.json.decode(self._about.read_bytes(), type=_About)
-        except (FileNotFoundError, msgspec.MsgspecError):
+            with storage_errors(self._target.parent):
+                text = self._about.read_bytes() if self._about.exists() else b""
+            about = msgspec.json.decode(text, type=_About)
+        except msgspec.MsgspecError:
             return 0, "", None
         if about.url != self._url or not about.validator:
             return 0, "", None

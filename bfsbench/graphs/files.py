@@ -191,16 +191,16 @@ def _stamp(path: Path, sha256: str, origin: str = "", taken_from: str = "") -> _
 def _unchanged(path: Path, record: _Record) -> bool:
     try:
         status = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return False
     return (status.st_size, status.st_mtime_ns) == (record.size, record.mtime_ns)
 
 
 def _read_record(path: Path) -> _Record | None:
-    """The record at ``path``; None when there is none or it is damaged, which makes its file untrusted."""
+    """The record at ``path``; None when none can be read, which makes its file untrusted."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Record)
-    except (FileNotFoundError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError):
         return None
 
 

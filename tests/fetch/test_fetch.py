@@ -316,6 +316,8 @@ def test_a_cache_that_cannot_be_written_is_one_line(
     assert result.exit_code == 1
     assert "tiny: cannot write in" in result.output
     assert "set BFSBENCH_CACHE" in result.output
+    with pytest.raises(BfsbenchError, match="not here yet"):
+        load("tiny")
 
 
 BIG = b"# a long comment\n" * 40_000 + SNAP
