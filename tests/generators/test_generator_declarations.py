@@ -38,6 +38,7 @@ REFUSED: list[tuple[str, dict[str, object], str]] = [
         {"scale": 3, "seed": -1},
         "kronecker: seed must be an integer from 0 to 9,223,372,036,854,775,807",
     ),
+    ("uniform", {"n": 10**400, "m": 1}, "uniform: n must be an integer from 1 to 2,147,483,647, not 1000"),
     ("rmat", {"n": 0, "m": 1}, "rmat: n must be an integer from 1 to 2,147,483,647, not 0"),
     (
         "lattice",
@@ -130,6 +131,7 @@ def test_specifications_are_read() -> None:
         {"rows": 3, "columns": 4, "keep": 0.5},
     )
     assert parse_spec("pmpp") == parse_spec("pmpp()") == ("pmpp", {})
+    assert parse_spec(f"path(n={'9' * 5000})") == ("path", {"n": float("inf")})
     assert parse_spec("uniform(n=1e6,m=2)") == ("uniform", {"n": 1e6, "m": 2})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -46,7 +45,7 @@ class Parameter:
     def _convert(self, value: object) -> Value | None:
         if self.type is str:
             return value if isinstance(value, str) and value in self.choices else None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         if not self.minimum <= value <= self.maximum:
             return None

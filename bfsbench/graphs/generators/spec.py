@@ -9,7 +9,7 @@ from bfsbench.graphs.generators.declaration import Generator, Parameters, Value
 
 _SPEC = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\((.*)\)\s*)?", re.ASCII | re.DOTALL)
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z]\w*)\s*=\s*([\w.+-]+)\s*", re.ASCII)
-_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d{1,100}", re.ASCII)  # longer ones, out of any range, are read as decimals
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _EXAMPLE = "write it like kronecker(scale=12,edge_factor=16,seed=1)"
 
