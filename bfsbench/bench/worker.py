@@ -152,6 +152,15 @@ class Worker:
             return f"the worker process was killed by {signal.Signals(-code).name}"
         return f"the worker process ended with exit code {code}"
 
+    def close(self) -> None:
+        """Let an idle process end by itself, its device closed properly."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._process is not None:
+            self._process.join(10)
+        self.stop()
+
     def stop(self) -> None:
         """End the process, whatever it is doing."""
         if self._process is not None:

@@ -155,8 +155,11 @@ def run(
             _print_plan(points, repeats)
             return
         statuses = _execute(points, graphs, worker, writer, repeats, timeout)
-    finally:
+    except KeyboardInterrupt:
         worker.stop()
+        raise
+    finally:
+        worker.close()
         if writer is not None:
             writer.close()
     _conclude(statuses, path)
