@@ -107,7 +107,7 @@ def cache_folder() -> Check:
     try:
         folder = cache_dir()
     except ImportError as error:
-        return Check("cache folder", "broken", f"its place is unknown: {error}", MOVE_CACHE)
+        return Check("cache folder", "broken", f"its place is unknown: {error}", "pip install platformdirs")
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):

@@ -1,0 +1,298 @@
+"""``bfsbench doctor`` on machines that lack one thing or another."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bfsbench import doctor, toolchain
+from bfsbench.cli import main
+from bfsbench.doctor import Check, Section
+from bfsbench.errors import ToolchainError
+
+
+@pytest.fixture(autouse=True)
+def forget_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let every test find the compiler of its own environment."""
+    monkeypatch.delenv("CXX", raising=False)
+    for function in (toolchain.compiler, toolchain.compiler_version):
+        function.cache_clear()
+    yield
+    for function in (toolchain.compiler, toolchain.compiler_version):
+        function.cache_clear()
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine with nothing on its PATH but what the test puts into the returned folder."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    found = importlib.util.find_spec
+    hidden = ("ziglang", "nvidia", "pycuda")
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name, *more: None if name in hidden else found(name, *more)
+    )
+    return folder
+
+
+def program(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def libcuda(*, status: int = 0, gpus: tuple[str, ...] = ("NVIDIA H200",)) -> SimpleNamespace:
+    """Stands in for the driver: one function per call that the check makes."""
+
+    def put(reference: Any, value: object) -> None:
+        reference._obj.value = value
+
+    return SimpleNamespace(
+        cuInit=lambda _flags: status,
+        cuGetErrorString=lambda _status, text: put(text, b"no CUDA-capable device is detected"),
+        cuDeviceGetCount=lambda count: put(count, len(gpus)),
+        cuDriverGetVersion=lambda version: put(version, 13010),
+        cuDeviceGet=put,
+        cuDeviceGetName=lambda name, _size, device: setattr(name, "value", gpus[device.value].encode()),
+        cuDeviceGetAttribute=lambda value, attribute, _device: put(value, {75: 9, 76: 0}[attribute]),
+    )
+
+
+def with_driver(monkeypatch: pytest.MonkeyPatch, library: SimpleNamespace | None) -> None:
+    def load(name: str) -> SimpleNamespace:
+        if library is None:
+            raise OSError(f"{name}: cannot open shared object file")
+        return library
+
+    monkeypatch.setattr(ctypes, "CDLL", load)
+
+
+def test_a_working_compiler() -> None:
+    check = doctor.cpp_compiler()
+    assert check == Check(
+        "C++ compiler", "ok", f"{' '.join(toolchain.compiler())}: {toolchain.compiler_version()}"
+    )
+
+
+def test_no_compiler(bare: Path) -> None:
+    assert doctor.cpp_compiler() == Check(
+        "C++ compiler", "missing", "no C++ compiler found", 'pip install "bfsbench[compiler]"'
+    )
+
+
+def test_cxx_names_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    detail = "CXX is set to 'no-such-compiler', which is not a program on this machine"
+    assert doctor.cpp_compiler() == Check("C++ compiler", "missing", detail, "unset CXX")
+
+
+def test_a_compiler_that_fails(bare: Path) -> None:
+    program(
+        bare / "g++",
+        'if [ "$1" = --version ]; then echo "g++ 0.1"; else echo "fatal error: no headers" >&2; exit 1; fi',
+    )
+    fix = f'pip install "bfsbench[compiler]" && export CXX="{sys.executable} -m ziglang c++"'
+    detail = f"{bare / 'g++'}: g++ 0.1; a test program fails: fatal error: no headers"
+    assert doctor.cpp_compiler() == Check("C++ compiler", "broken", detail, fix)
+
+
+def test_a_compiler_that_writes_nothing(bare: Path) -> None:
+    program(bare / "g++", "exit 0")
+    check = doctor.cpp_compiler()
+    assert check.state == "broken"
+    assert "cannot open shared object file" in check.detail
+
+
+def test_a_compiler_that_hangs(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(bare / "g++", 'if [ "$1" != --version ]; then exec /bin/sleep 60; fi')
+    monkeypatch.setattr(doctor, "COMPILE_LIMIT", 0.2)
+    check = doctor.cpp_compiler()
+    assert check.state == "broken"
+    assert "timed out after 0.2 seconds" in check.detail
+
+
+def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_driver(monkeypatch, None)
+    fix = "sudo ubuntu-drivers install (elsewhere: https://www.nvidia.com/drivers)"
+    assert doctor.driver() == Check("NVIDIA driver", "missing", "libcuda.so.1 cannot be loaded", fix)
+
+
+def test_a_driver_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_driver(monkeypatch, libcuda(status=100))
+    fix = "unset CUDA_VISIBLE_DEVICES; nvidia-smi (in a container: start it with --gpus all)"
+    detail = "cuInit fails: no CUDA-capable device is detected (100)"
+    assert doctor.driver() == Check("NVIDIA driver", "broken", detail, fix)
+    with_driver(monkeypatch, libcuda(gpus=()))
+    assert doctor.driver() == Check("NVIDIA driver", "broken", "no GPU is visible", fix)
+
+
+def test_a_driver_with_two_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    version = tmp_path / "version"
+    version.write_text(
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\nGCC 15.3.0\n"
+    )
+    monkeypatch.setattr(doctor, "DRIVER_VERSION", version)
+    with_driver(monkeypatch, libcuda(gpus=("NVIDIA H200", "NVIDIA H100")))
+    gpus = "NVIDIA H200 (compute capability 9.0), NVIDIA H100 (compute capability 9.0)"
+    assert doctor.driver() == Check("NVIDIA driver", "ok", f"580.95.05 for CUDA 13.1; {gpus}")
+
+
+def no_nvcc() -> Path:
+    raise ToolchainError("no nvcc found")
+
+
+def test_no_nvcc(monkeypatch: pytest.MonkeyPatch, bare: Path) -> None:
+    monkeypatch.setattr(toolchain, "find_nvcc", no_nvcc)
+    detail = "not on the PATH, in CUDA_HOME, /usr/local/cuda or a wheel"
+    assert doctor.nvcc() == Check("nvcc", "missing", detail, 'pip install "bfsbench[nvcc]"')
+    fix = 'pip install "bfsbench[nvcc]" && bfsbench doctor'
+    assert doctor.pycuda() == Check("PyCUDA", "missing", "not installed", fix)
+
+
+def test_nvcc_without_a_host_compiler(bare: Path) -> None:
+    program(bare / "nvcc", 'echo "gcc: No such file or directory" >&2; exit 1')
+    detail = f"{bare / 'nvcc'}: a test kernel fails: gcc: No such file or directory"
+    assert doctor.nvcc() == Check("nvcc", "broken", detail, "sudo apt install g++")
+
+
+def test_a_broken_nvcc(bare: Path) -> None:
+    program(bare / "g++", "exit 0")
+    program(bare / "nvcc", 'echo "fatal error: crt/host_config.h: no such file" >&2; exit 1')
+    check = doctor.nvcc()
+    assert (check.state, check.fix) == ("broken", 'pip install --force-reinstall "bfsbench[nvcc]"')
+
+
+def test_a_working_nvcc(bare: Path) -> None:
+    program(
+        bare / "nvcc",
+        'if [ "$1" = --version ]; then echo "Cuda compilation tools, release 13.0, V13.0.88"; fi',
+    )
+    assert doctor.nvcc() == Check("nvcc", "ok", f"{bare / 'nvcc'}, release 13.0")
+    assert doctor.pycuda().fix == 'pip install "bfsbench[cuda]"'
+
+
+def test_pycuda_is_told_where_the_toolkit_is(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    root = tmp_path.resolve() / "cuda"
+    monkeypatch.setattr(toolchain, "find_nvcc", lambda: root / "bin" / "nvcc")
+    fix = f'CUDA_ROOT={root} PATH={root}/bin:$PATH pip install "bfsbench[cuda]"'
+    assert doctor.pycuda() == Check("PyCUDA", "missing", "not installed", fix)
+
+
+@pytest.mark.parametrize(
+    ("reason", "fix"),
+    [
+        ("libcuda.so.1: cannot open shared object file", doctor.INSTALL_DRIVER),
+        ("undefined symbol: cuCtxCreate", doctor.REINSTALL_PYCUDA),
+    ],
+)
+def test_a_pycuda_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch, reason: str, fix: str) -> None:
+    def fail(_name: str) -> ModuleType:
+        raise ImportError(reason)
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: object())
+    monkeypatch.setattr("importlib.import_module", fail)
+    assert doctor.pycuda() == Check("PyCUDA", "broken", f"cannot be imported: {reason}", fix)
+
+
+def test_a_working_pycuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "2026.1")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: object())
+    monkeypatch.setattr("importlib.import_module", ModuleType)
+    assert doctor.pycuda() == Check("PyCUDA", "ok", "2026.1")
+    assert doctor.telemetry() == Check("nvidia-ml-py", "ok", "2026.1", required=False)
+
+
+def test_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "yet" / "there"
+    monkeypatch.setenv("BFSBENCH_CACHE", str(folder))
+    assert doctor.cache_folder().state == "ok"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cache_folder_that_is_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.touch()
+    monkeypatch.setenv("BFSBENCH_CACHE", str(place))
+    fix = "export BFSBENCH_CACHE=/path/to/a/writable/folder"
+    detail = f"cannot write to {place}: Not a directory"
+    assert doctor.cache_folder() == Check("cache folder", "broken", detail, fix)
+
+
+def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "PACKAGES", ("numpy", "no-such-package", "nor-this"))
+    fix = "pip install no-such-package nor-this"
+    assert doctor.python_packages() == Check("packages", "missing", "no-such-package, nor-this", fix)
+
+
+def test_the_packages_are_those_of_the_project() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert [line.partition(">")[0] for line in project["dependencies"]] == list(doctor.PACKAGES)
+    extras = {"compiler", "cuda", "nvcc"}
+    assert extras <= set(project["optional-dependencies"])
+
+
+OK, BAD = Check("a", "ok", "fine"), Check("b", "missing", "gone", "get it")
+
+
+@pytest.mark.parametrize(
+    ("common", "cpu", "cuda", "usable", "code"),
+    [
+        (OK, OK, OK, {"cpu": True, "cuda": True}, 0),
+        (OK, BAD, OK, {"cpu": False, "cuda": True}, 0),
+        (OK, OK, BAD, {"cpu": True, "cuda": False}, 0),
+        (OK, BAD, BAD, {"cpu": False, "cuda": False}, 1),
+        (BAD, OK, OK, {"cpu": False, "cuda": False}, 1),
+    ],
+)
+def test_the_exit_code_tells_whether_anything_can_run(
+    monkeypatch: pytest.MonkeyPatch,
+    common: Check,
+    cpu: Check,
+    cuda: Check,
+    usable: dict[str, bool],
+    code: int,
+) -> None:
+    found = {"common": Section("All", (common,)), "cpu": Section("C", (cpu,)), "cuda": Section("G", (cuda,))}
+    monkeypatch.setattr("bfsbench.cli.doctor.examine", lambda: found)
+    result = CliRunner().invoke(main, ["doctor", "--format", "json"])
+    assert result.exit_code == code
+    read = json.loads(result.stdout)
+    assert read["usable"] == usable
+    assert read["cpu"]["checks"][0]["state"] == cpu.state
+    text = CliRunner().invoke(main, ["doctor"])
+    assert text.exit_code == code
+    for backend, able in usable.items():
+        assert f"Backend {backend} {'can run' if able else 'cannot run yet'}." in text.stdout
+
+
+def test_what_is_optional_does_not_matter() -> None:
+    extra = Check("clocks", "missing", "gone", "get it", required=False)
+    assert Section("GPU", (OK, extra)).works
+
+
+def test_every_fix_stands_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Check("nvcc", "missing", "a long detail " * 20, "a long command " * 20)
+    monkeypatch.setattr(
+        "bfsbench.cli.doctor.examine", lambda: dict.fromkeys(("common", "cpu", "cuda"), Section("S", (long,)))
+    )
+    shown = CliRunner().invoke(main, ["doctor"]).stdout
+    assert shown.count(long.fix) == 3
+    assert all(len(line) <= 100 for line in shown.splitlines() if long.fix not in line)
+
+
+def test_the_doctor_of_this_machine_finds_its_compiler() -> None:
+    result = CliRunner().invoke(main, ["doctor", "--format", "json"])
+    assert json.loads(result.stdout)["cpu"]["works"]
+    assert result.exit_code == 0
