@@ -35,11 +35,12 @@ def best_times(rows: pd.DataFrame) -> list[Table]:
 
 def _drawings(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
     """One table a graph, variants by their times; columns that would say nothing are left out."""
+    searched = sources_of(rows)
     for (graph, checksum), group in frame.groupby(["graph", "graph_checksum"], sort=False):
         where = [name for name in ("backend", "host") if group[name].nunique() > 1]
         if group.groupby("backend")["device"].nunique().max() > 1:
             where.append("device")
-        sources = sources_of(rows, graph, checksum)
+        sources = searched[graph, checksum]
         figures = _MANY_SOURCES if len(sources) > 1 else _ONE_SOURCE
         known = [name for name in figures if group[name].notna().any()]
         title = f"{graph}, {in_words(sources)}"

@@ -50,14 +50,15 @@ def _order(grid: str) -> float:
 
 
 def _drawings(cells: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
+    searched = sources_of(rows)
+    without_time = rows[(rows["status"] != "ok") & rows["block"].notna()]
+    failed = dict(iter(without_time.groupby(["graph", "variant", "backend"])))
     for (graph, checksum, variant, backend, device, host), group in cells.groupby(list(SETTING), sort=False):
         if len(group) == 1:
             continue
-        failed = rows[(rows["graph"] == graph) & (rows["variant"] == variant) & (rows["backend"] == backend)]
-        failed = failed[(failed["status"] != "ok") & failed["block"].notna()]
         where = ", ".join(str(name) for name in (device, host) if name)
-        title = f"{variant} on {graph}, {in_words(sources_of(rows, graph, checksum))}; {where}"
-        yield _matrix(title, group, failed)
+        title = f"{variant} on {graph}, {in_words(searched[graph, checksum])}; {where}"
+        yield _matrix(title, group, failed.get((graph, variant, backend), without_time[:0]))
 
 
 def _matrix(title: str, group: pd.DataFrame, failed: pd.DataFrame) -> Table:

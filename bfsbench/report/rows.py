@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -142,10 +142,10 @@ def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return ranked.drop_duplicates(list(by))
 
 
-def sources_of(rows: pd.DataFrame, graph: object, checksum: object) -> list[int]:
-    """The vertices from which a graph was searched."""
-    same = (rows["graph"] == graph) & (rows["graph_checksum"] == checksum)
-    return sorted(map(int, rows["source"][same].dropna().unique()))
+def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
+    """The vertices from which each graph (name, checksum) was searched."""
+    groups = rows.dropna(subset=["source"]).groupby(["graph", "graph_checksum"])["source"]
+    return {key: sorted(map(int, sources)) for key, sources in groups.unique().items()}
 
 
 def in_words(sources: Sequence[int]) -> str:

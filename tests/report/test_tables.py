@@ -256,7 +256,7 @@ def test_provenance_counts_rows_and_spans_their_time(tmp_path: Path) -> None:
     ],
 )
 def test_what_speaks_against_a_comparison_is_said(
-    tmp_path: Path, changes: dict[str, str], warning: str
+    tmp_path: Path, changes: dict[str, Any], warning: str
 ) -> None:
     rows = frame(tmp_path, [row(), row(**changes)])
     assert warnings(rows) == [warning]
