@@ -108,8 +108,8 @@ def cache_folder() -> Check:
         folder = cache_dir()
     except ImportError as error:
         return Check("cache folder", "broken", f"its place is unknown: {error}", "pip install platformdirs")
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         with tempfile.TemporaryFile(dir=existing):
             free = shutil.disk_usage(existing).free
     except OSError as error:

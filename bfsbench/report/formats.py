@@ -93,7 +93,7 @@ def _markdown(table: Table, depth: int = 2) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|")
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
 def _text(table: Table, colour: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bfsbench.report.formats import header
@@ -15,6 +16,8 @@ _ORIGIN = (
     *("backend", "gpu", "compute_capability", "driver", "cuda", "host", "host_cpu"),
     *("python", "version", "commit", "schema"),
 )
+_ORIGINS_ACROSS = 3
+"""How many stand side by side in text."""
 _NOT_THROTTLED = ("", "none")
 
 
@@ -32,16 +35,18 @@ def origins(rows: pd.DataFrame) -> list[Table]:
         last_taken=("taken_at", "max"),
     )
     table = Table.of("provenance", "Provenance", frame, [f"Warning: {text}." for text in warnings(rows)])
-    return [Table(table.name, table.title, table.columns, table.rows, table.notes, (_upright(table),))]
+    starts = range(0, len(table.rows), _ORIGINS_ACROSS)
+    return [replace(table, drawings=tuple(_upright(table, start) for start in starts))]
 
 
-def _upright(table: Table) -> Table:
-    """Facts down, origins across: few origins, many facts. A fact that no origin has is left out."""
+def _upright(table: Table, start: int) -> Table:
+    """Facts down, some of the origins across. A fact that none of them has is left out."""
+    origins = table.rows[start : start + _ORIGINS_ACROSS]
     facts: list[tuple[Cell, ...]] = []
-    for column, values in zip(table.columns, zip(*table.rows, strict=True), strict=True):
+    for column, values in zip(table.columns, zip(*origins, strict=True), strict=True):
         if any(value not in (None, "") for value in values):
             facts.append((header(column), *(_plain(value) for value in values)))
-    return Table("", "", ("", *(f"origin {i}" for i in range(1, len(table.rows) + 1))), facts)
+    return Table("", "", ("", *(f"origin {start + i}" for i in range(1, len(origins) + 1))), facts)
 
 
 def _plain(value: Cell) -> Cell:
@@ -56,10 +61,10 @@ def warnings(rows: pd.DataFrame) -> list[str]:
     """What a reader must know before comparing times among these rows, emulated ones left out."""
     rows = rows[rows["backend"] != "cpu"]
     found = []
-    gpus = set(rows["gpu"][rows["backend"] == "cuda"])
+    gpus = set(rows["gpu"]) - {""}
     if len(gpus) > 1:
         found.append(f"GPU times come from different devices: {_listed(gpus)}")
-    machines = set(rows["host_cpu"] + " on " + rows["host"])
+    machines = set((rows["host_cpu"] + " on " + rows["host"])[rows["host"] != ""])
     if len(machines) > 1:
         found.append(f"rows come from different machines: {_listed(machines)}")
     versions = set(rows["commit"].str.removesuffix("+dirty")) - {""}

@@ -136,6 +136,12 @@ def test_several_sources_are_put_together(tmp_path: Path) -> None:
     assert pull["speedup"] == pytest.approx(statistics.median(12 / ms for ms in times["64"]))
 
 
+def test_the_graph500_rate_is_kept_apart(tmp_path: Path) -> None:
+    rows = [row(1.0, mteps=8, mteps_graph500=4), row(1.0, mteps=2, mteps_graph500=1, source=1)]
+    (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
+    assert (best["mteps"], best["mteps_graph500"]) == (pytest.approx(3.2), pytest.approx(1.6))
+
+
 def test_a_configuration_that_failed_from_a_source_does_not_win_by_the_others(tmp_path: Path) -> None:
     rows = [row(5.0, source=i, block=64) for i in range(3)]
     rows += [row(1.0, source=0, block=128), failed_row(source=1, block=128), failed_row(source=2, block=128)]
@@ -267,6 +273,10 @@ def test_cpu_and_gpu_of_two_machines_are_told_apart(tmp_path: Path) -> None:
     rows = frame(tmp_path, [row(), host_row(host="node2")])
     assert warnings(rows) == ["rows come from different machines: Xeon on node1, Xeon on node2"]
     assert "host" in drawings(only(tables(rows, ["best"])))[0].columns
+
+
+def test_rows_of_an_unknown_device_raise_no_warnings(tmp_path: Path) -> None:
+    assert warnings(frame(tmp_path, [row(), failed_row(gpu="", host="", commit="")])) == []
 
 
 def test_emulated_rows_raise_no_warnings(tmp_path: Path) -> None:
