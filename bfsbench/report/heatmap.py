@@ -25,9 +25,8 @@ _NOTES = (
 def heat_maps(rows: pd.DataFrame) -> list[Table]:
     """One table of measured times and one of emulated ones, a row per cell; drawn as matrices."""
     tables = []
-    for kind in kinds(rows):
-        frame = configurations(kind.rows)
-        cells = fastest(frame[frame["backend"] != "host"], [*SETTING, *_LAUNCH])
+    for kind in kinds(rows[rows["backend"] != "host"]):
+        cells = fastest(configurations(kind.rows), [*SETTING, *_LAUNCH])
         least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
         cells = cells.assign(times_best=cells["search_ms"] / least)
         cells = cells.assign(order=cells["grid"].map(_order)).sort_values([*SETTING, "order", "block"])
@@ -37,7 +36,7 @@ def heat_maps(rows: pd.DataFrame) -> list[Table]:
                 f"heatmap{kind.suffix}",
                 title,
                 cells[[*SETTING, *_LAUNCH, *_COLUMNS]],
-                _NOTES if len(cells) else ("No point has a time.",),
+                _NOTES if len(cells) else ("No kernel has a time.",),
                 _drawings(cells, kind.rows),
             )
         )

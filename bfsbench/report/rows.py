@@ -34,9 +34,9 @@ class Kind:
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
-    """Measured rows (``cuda`` and ``host``), then, if there are any, rows of emulated kernels (``cpu``)."""
+    """Measured rows (``cuda``, ``host``) and rows of emulated kernels (``cpu``), as far as there are any."""
     emulated = rows["backend"] == "cpu"
-    if not emulated.all():
+    if rows.empty or not emulated.all():
         yield Kind("", "", rows[~emulated])
     if emulated.any():
         heading = "emulated on the CPU: shows that it works, never how fast it is"

@@ -199,6 +199,12 @@ def test_a_map_of_one_cell_is_not_drawn(tmp_path: Path) -> None:
     assert drawings(only(tables(frame(tmp_path, [row()]), ["heatmap"]))) == ()
 
 
+def test_host_programs_have_no_heat_map(tmp_path: Path) -> None:
+    table = only(tables(frame(tmp_path, [host_row()]), ["heatmap"]))
+    assert (table.name, table.rows, table.notes) == ("heatmap", [], ("No kernel has a time.",))
+    assert only(tables(frame(tmp_path / "more", [host_row(), emulated_row()]), ["heatmap"])).rows
+
+
 def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
     rows = [row(), failed_row(block=512), failed_row(block=1024), failed_row("timeout", "no end after 60 s")]
     table = only(tables(frame(tmp_path, rows), ["failures"]))
