@@ -172,6 +172,7 @@ class KernelVariant(Variant):
     ) -> None:
         self.device = device
         self.graph = graph
+        self.host_graph = host_graph
         self.num_vertices = host_graph.num_vertices
         self.num_edges = host_graph.row_offsets.dtype.type(host_graph.num_edges)
         """Of the kernels' ``offset_t``."""
@@ -227,10 +228,14 @@ class LevelKernelVariant(KernelVariant):
     def work_items(self) -> int:
         """How many items the threads of one launch share out."""
 
+    def shared_memory(self) -> int:
+        """Bytes of dynamic shared memory a block."""
+        return 0
+
     def prepare(self) -> None:
         self.progress = self.device.signal()
-        kernel = self.kernel(self.name)
-        self.expand = kernel.bind(*self.arguments(), self.progress, block=self.block, scalars=1)
+        arguments, shared = (*self.arguments(), self.progress), self.shared_memory()
+        self.expand = self.kernel(self.name).bind(*arguments, block=self.block, shared=shared, scalars=1)
         self.num_blocks = self.blocks(self.work_items())
 
     def reset(self, source: int) -> None:
