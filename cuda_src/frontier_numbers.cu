@@ -6,19 +6,11 @@
 // Races. Several threads may find the same neighbour unreached and write its level; all write the same value.
 // A neighbour that gets level + 1 during this launch is not taken for a frontier vertex, since that needs
 // equality with level.
-#include "graph.cuh"
+#include "neighbours.cuh"
 
 extern "C" __global__ void frontier_numbers(const offset_t *__restrict__ row_offsets,
                                             const int *__restrict__ column_indices, int num_vertices, int *levels,
                                             int *progress, int level) {
-    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
-        if (levels[v] != level) continue;
-        for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
-            int neighbour = column_indices[e];
-            if (levels[neighbour] == UNREACHED) {
-                levels[neighbour] = level + 1;
-                *progress = level + 1;
-            }
-        }
-    }
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads())
+        if (levels[v] == level) expand(row_offsets, column_indices, v, levels, progress, level);
 }

@@ -6,18 +6,14 @@
 //
 // Races. A thread may read the level of an in-neighbour while that neighbour's thread changes it from
 // UNREACHED to level + 1; neither equals level, so the outcome is the same.
-#include "graph.cuh"
+#include "neighbours.cuh"
 
 extern "C" __global__ void pull(const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,
                                 int num_vertices, int *levels, int *progress, int level) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
-        if (levels[v] != UNREACHED) continue;
-        for (offset_t e = column_offsets[v]; e < column_offsets[v + 1]; ++e) {
-            if (levels[row_indices[e]] == level) {
-                levels[v] = level + 1;
-                *progress = level + 1;
-                break;
-            }
+        if (levels[v] == UNREACHED && has_parent(column_offsets, row_indices, v, levels, level)) {
+            levels[v] = level + 1;
+            *progress = level + 1;
         }
     }
 }

@@ -8,7 +8,7 @@
 //
 // Races. As in frontier_numbers. Threads of one virtual warp may see different values for the vertex they
 // share only while its level changes from UNREACHED to level + 1; neither equals level.
-#include "graph.cuh"
+#include "neighbours.cuh"
 
 extern "C" __global__ void virtual_warp(const offset_t *__restrict__ row_offsets,
                                         const int *__restrict__ column_indices, int num_vertices, int *levels,
@@ -16,15 +16,7 @@ extern "C" __global__ void virtual_warp(const offset_t *__restrict__ row_offsets
     for (unsigned item = global_thread(); item < (num_vertices + W_SZ - 1) / W_SZ * W_SZ; item += grid_threads()) {
         unsigned first = item / W_SZ * W_SZ;
         int lane = item % W_SZ;
-        for (unsigned v = first; v < first + W_SZ && v < num_vertices; ++v) {
-            if (levels[v] != level) continue;
-            for (offset_t e = row_offsets[v] + lane; e < row_offsets[v + 1]; e += W_SZ) {
-                int neighbour = column_indices[e];
-                if (levels[neighbour] == UNREACHED) {
-                    levels[neighbour] = level + 1;
-                    *progress = level + 1;
-                }
-            }
-        }
+        for (unsigned v = first; v < first + W_SZ && v < num_vertices; ++v)
+            if (levels[v] == level) expand(row_offsets, column_indices, v, levels, progress, level, lane, W_SZ);
     }
 }

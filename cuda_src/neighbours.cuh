@@ -1,0 +1,34 @@
+// The two ways to get from one level to the next when the level array is the frontier.
+#pragma once
+
+#include "graph.cuh"
+
+// Push: the unreached out-neighbours of v, a vertex at this level, get the next one. Of `width` threads that share
+// a vertex, each takes every width-th neighbour from its own lane on. The counter is unsigned because it may pass
+// 2^31 in its last step.
+//
+// Races. Several threads may find the same neighbour unreached and write its level; all write the same value.
+__device__ __forceinline__ void expand(const offset_t *__restrict__ row_offsets,
+                                       const int *__restrict__ column_indices, int v, int *levels, int *progress,
+                                       int level, int lane = 0, int width = 1) {
+    const edge_t end = row_offsets[v + 1];
+    for (edge_t e = row_offsets[v] + (edge_t)lane; e < end; e += width) {
+        int neighbour = column_indices[e];
+        if (levels[neighbour] == UNREACHED) {
+            levels[neighbour] = level + 1;
+            *progress = level + 1;
+        }
+    }
+}
+
+// Pull: whether an in-neighbour of v is at this level. Stops at the first.
+//
+// Races. An in-neighbour's level may change from UNREACHED to level + 1 meanwhile; neither equals level.
+__device__ __forceinline__ bool has_parent(const offset_t *__restrict__ column_offsets,
+                                           const int *__restrict__ row_indices, int v, const int *levels,
+                                           int level) {
+    const edge_t end = column_offsets[v + 1];
+    for (edge_t e = column_offsets[v]; e < end; ++e)
+        if (levels[row_indices[e]] == level) return true;
+    return false;
+}
