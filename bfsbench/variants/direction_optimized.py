@@ -1,0 +1,66 @@
+"""Search that changes between push and pull."""
+
+from __future__ import annotations
+
+from bfsbench.variants.base import KernelVariant, Knob
+
+COUNT_WORDS = 4
+"""int32 words of the kernels' ``search_counts``: edges, low and high half; vertices; padding."""
+
+
+class DirectionOptimized(KernelVariant):
+    """Beamer's direction-optimising search over PMPP's kernels.
+
+    Push and pull are those of Figs. 15.6 and 15.8 with counting added, so the level array serves as frontier
+    in both directions where Beamer's program keeps a queue and a bitmap. As there, out-edges stand for the
+    edges that pull would look at, also on directed graphs, and the edges of the frontier itself no longer
+    count as unexplored. The first level is always pushed.
+    """
+
+    name = "direction_optimized"
+    summary = "pushes small frontiers, lets unreached vertices pull while the frontier is large"
+    origin = ("PMPP ch. 15, section 15.3", "Beamer et al. 2012, thresholds")
+    layout = ("CSR", "CSC")
+    frontier = "level array"
+    parallel_unit = "a thread per vertex"
+    work = "O(D(V + E))"
+    knobs = (
+        Knob("ALPHA", 14, "pull if frontier edges exceed unexplored edges / ALPHA", minimum=1, maximum=1e9),
+        Knob("BETA", 24, "push again if frontier vertices are below V / BETA", minimum=1, maximum=1e9),
+    )
+
+    def prepare(self) -> None:
+        self.reached = self.device.signal(COUNT_WORDS)
+        self.num_blocks = self.blocks(self.num_vertices)
+        graph, rows = self.graph, self.graph.row_offsets
+        tail = (self.num_vertices, self.level_array, self.reached)
+        push, pull = self.kernel("push"), self.kernel("pull")
+        self.push = push.bind(rows, graph.column_indices, *tail, block=self.block, scalars=1)
+        self.pull = pull.bind(
+            graph.column_offsets, graph.row_indices, rows, *tail, block=self.block, scalars=1
+        )
+
+    def reset(self, source: int) -> None:
+        super().reset(source)
+        self.reached.fill(0)
+
+    def traverse(self, source: int) -> None:
+        push, pull, num_blocks, reached = self.push, self.pull, self.num_blocks, self.reached
+        first, last = self.host_graph.row_offsets[source : source + 2].tolist()
+        edges_beyond_source = int(self.num_edges) - (last - first)
+        alpha, beta = int(self.knob["ALPHA"]), int(self.knob["BETA"])
+        level = vertices = edges = 0
+        pulling = False
+        while True:
+            (pull if pulling else push)(num_blocks, level)
+            self.mark(level, "pull" if pulling else "push")
+            level += 1
+            low, high, vertices_now, _ = reached.read_all()
+            if vertices_now == vertices:
+                return
+            edges_now = (high << 32) + (low & 0xFFFFFFFF)
+            if pulling:
+                pulling = (vertices_now - vertices) * beta >= self.num_vertices
+            else:
+                pulling = (edges_now - edges) * alpha > edges_beyond_source - edges_now
+            vertices, edges = vertices_now, edges_now

@@ -1,0 +1,29 @@
+"""Unoptimised edge-centric search without a frontier."""
+
+from __future__ import annotations
+
+from bfsbench.backends.base import Argument
+from bfsbench.variants.base import LevelKernelVariant
+
+
+class EdgeSimple(LevelKernelVariant):
+    """Springer's unoptimised edge-centric kernel.
+
+    Mended: the printed kernel adds one to the level of an unreached tail, which overflows where the paper's
+    ``MAX_DIST`` is the largest integer; here edges with unreached tails are passed over. The edges are in CSR
+    order.
+    """
+
+    name = "edge_simple"
+    summary = "every edge relaxes its head until nothing changes"
+    origin = ("Springer, section 4.1 and Fig. 16",)
+    layout = ("COO",)
+    frontier = "none"
+    parallel_unit = "a thread per edge"
+    work = "O(DE)"
+
+    def arguments(self) -> tuple[Argument, ...]:
+        return (self.graph.edge_sources, self.graph.column_indices, self.num_edges, self.level_array)
+
+    def work_items(self) -> int:
+        return int(self.num_edges)

@@ -1,0 +1,44 @@
+"""Push that defers vertices of high out-degree to the end of a level."""
+
+from __future__ import annotations
+
+from bfsbench.backends.base import Argument
+from bfsbench.variants.base import Knob, LevelKernelVariant
+
+
+class FrontierNumbersDefer(LevelKernelVariant):
+    """Springer's deferring of outliers, after Hong et al. 2011.
+
+    Mended: the printed kernel takes its queue for full when fewer places are left than the block has threads.
+    That needs a barrier in every round, gives up places, and lets the queue be written past its end when a
+    block has more threads than the queue has entries, since their unsigned difference is then huge. Here a
+    vertex that is given a place past the end is expanded at once, whatever the block and queue sizes.
+    """
+
+    name = "frontier_numbers_defer"
+    summary = "vertices of high out-degree wait in shared memory until the end of the level"
+    origin = ("Springer, section 3.3 and Fig. 12",)
+    layout = ("CSR",)
+    frontier = "level array"
+    parallel_unit = "a thread per vertex"
+    work = "O(DV + E)"
+    knobs = (
+        Knob("DEFER_MAX", 16, "lowest out-degree that is deferred", minimum=0, maximum=1e9),
+        Knob(
+            "D_BLOCK_QUEUE_SIZE",
+            2048,
+            "vertices a block can defer, in shared memory",
+            minimum=1,
+            maximum=57344,
+        ),
+    )
+
+    def arguments(self) -> tuple[Argument, ...]:
+        graph = (self.graph.row_offsets, self.graph.column_indices, self.num_vertices)
+        return (*graph, self.level_array, self.knob["DEFER_MAX"], self.knob["D_BLOCK_QUEUE_SIZE"])
+
+    def work_items(self) -> int:
+        return self.num_vertices
+
+    def shared_memory(self) -> int:
+        return 4 * int(self.knob["D_BLOCK_QUEUE_SIZE"])

@@ -1,0 +1,51 @@
+"""Search by matrix-vector products."""
+
+from __future__ import annotations
+
+from bfsbench.variants.base import KernelVariant
+
+
+class Spmv(KernelVariant):
+    """The matrix-based search of Deng et al. 2009, which Luo and BFS-4K compare with.
+
+    Their paper's own kernels are described there only by their complexity. Ours takes a thread per row and
+    the unmasked product of every row in every level, which is that complexity; see the kernel for why. x and
+    y are vectors of bytes and swap roles from level to level.
+    """
+
+    name = "spmv"
+    aliases = ("deng",)
+    summary = "every level is a product of the transposed adjacency matrix with the frontier"
+    origin = ("Deng et al. 2009, in Luo, section 2", "BFS-4K, section 3, reference 6")
+    layout = ("CSC",)
+    frontier = "boolean vector"
+    parallel_unit = "a thread per row"
+    work = "O(V + DE)"
+
+    def prepare(self) -> None:
+        self.vectors = [self.device.empty(self.num_vertices, "uint8") for _ in range(2)]
+        self.progress = self.device.signal()
+        self.num_blocks = self.blocks(self.num_vertices)
+        even, odd = self.vectors
+        matrix = (self.graph.column_offsets, self.graph.row_indices, self.num_vertices)
+        head = (*matrix, self.level_array, self.progress)
+        kernel = self.kernel("spmv")
+        self.multiply = [
+            kernel.bind(*head, x, y, block=self.block, scalars=1) for x, y in ((even, odd), (odd, even))
+        ]
+
+    def reset(self, source: int) -> None:
+        super().reset(source)
+        self.vectors[0].fill(0)
+        self.vectors[0].fill(1, start=source, count=1)
+        self.progress.fill(0)
+
+    def traverse(self, source: int) -> None:
+        multiply, progress, num_blocks = self.multiply, self.progress, self.num_blocks
+        level = 0
+        while True:
+            multiply[level & 1](num_blocks, level)
+            self.mark(level, self.name)
+            level += 1
+            if progress.read() != level:
+                return

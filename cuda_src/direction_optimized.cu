@@ -1,0 +1,66 @@
+// direction_optimized: push while the frontier is small, pull while it is large (PMPP, section 15.3; thresholds of
+// Beamer, Asanovic and Patterson 2012).
+//
+// Both directions read and write the level array, as frontier_numbers and pull do, so that changing over costs
+// nothing. A level is one launch of either. It also counts the vertices it reaches and their out-edges; the host
+// reads the counts back instead of a mere sign of progress, and chooses the next direction by them.
+//
+// Invariant. Every vertex but the source is counted once, in the level that reaches it. Counts are never cleared
+// during a search, so the host takes differences. That of edges has 64 bits, since it grows to E.
+//
+// Races. In push several threads may find the same neighbour unreached; atomicCAS lets one of them count it. In pull
+// a vertex belongs to its thread; see neighbours.cuh for what it reads of others.
+#include "neighbours.cuh"
+
+struct search_counts {
+    unsigned long long edges;
+    unsigned vertices;
+
+    __device__ void add(unsigned more_vertices, unsigned long long more_edges) {
+        if (more_vertices == 0) return;
+        atomicAdd(&vertices, more_vertices);
+        atomicAdd(&edges, more_edges);
+    }
+};
+
+// Add what the threads of a block have reached to the counts of the search, with one visit to global memory a block.
+// All threads of the block must call it.
+__device__ __forceinline__ void add_block(search_counts *reached, unsigned vertices, unsigned long long edges) {
+    __shared__ search_counts block;
+    if (threadIdx.x == 0) block.edges = block.vertices = 0;
+    __syncthreads();
+    block.add(vertices, edges);
+    __syncthreads();
+    if (threadIdx.x == 0) reached->add(block.vertices, block.edges);
+}
+
+extern "C" __global__ void push(const offset_t *__restrict__ row_offsets, const int *__restrict__ column_indices,
+                                int num_vertices, int *levels, search_counts *reached, int level) {
+    unsigned vertices = 0;
+    unsigned long long edges = 0;
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        if (levels[v] != level) continue;
+        for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
+            const int neighbour = column_indices[e];
+            if (levels[neighbour] != UNREACHED) continue;
+            if (atomicCAS(&levels[neighbour], UNREACHED, level + 1) != UNREACHED) continue;
+            ++vertices;
+            edges += row_offsets[neighbour + 1] - row_offsets[neighbour];
+        }
+    }
+    add_block(reached, vertices, edges);
+}
+
+extern "C" __global__ void pull(const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,
+                                const offset_t *__restrict__ row_offsets, int num_vertices, int *levels,
+                                search_counts *reached, int level) {
+    unsigned vertices = 0;
+    unsigned long long edges = 0;
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        if (levels[v] != UNREACHED || !has_parent(column_offsets, row_indices, v, levels, level)) continue;
+        levels[v] = level + 1;
+        ++vertices;
+        edges += row_offsets[v + 1] - row_offsets[v];
+    }
+    add_block(reached, vertices, edges);
+}

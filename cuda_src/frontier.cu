@@ -1,0 +1,40 @@
+// frontier: boolean frontier, updated and visited arrays, two kernels a level (Springer, section 3.1 and Fig. 10;
+// the search of Harish and Narayanan 2007).
+//
+// The first kernel gives the unvisited neighbours of the frontier their level and marks them as updated; the second
+// turns updated vertices into visited ones and into the next frontier. Were the frontier marked at once, a thread
+// might expand a vertex that another has just discovered.
+//
+// A flag is a byte, as in the paper: a level reads one for every vertex, and bytes are a quarter of the traffic of
+// ints. Neighbouring bytes can be written by different threads without harm.
+//
+// Races. Several threads may find the same neighbour unvisited; all write the same level and the same flag. What is
+// read of other vertices, visited, does not change during the first kernel; the second touches only its own vertex.
+#include "graph.cuh"
+
+extern "C" __global__ void frontier(const offset_t *__restrict__ row_offsets, const int *__restrict__ column_indices,
+                                    int num_vertices, int *levels, bool *in_frontier, bool *updated,
+                                    const bool *visited) {
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        if (!in_frontier[v]) continue;
+        in_frontier[v] = false;
+        const int next_level = levels[v] + 1;
+        for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
+            int neighbour = column_indices[e];
+            if (!visited[neighbour]) {
+                levels[neighbour] = next_level;
+                updated[neighbour] = true;
+            }
+        }
+    }
+}
+
+extern "C" __global__ void update_flags(int num_vertices, bool *in_frontier, bool *updated, bool *visited,
+                                        int *progress, int level) {
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        if (!updated[v]) continue;
+        in_frontier[v] = visited[v] = true;
+        updated[v] = false;
+        *progress = level + 1;
+    }
+}

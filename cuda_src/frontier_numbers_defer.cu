@@ -1,0 +1,38 @@
+// frontier_numbers_defer: outliers wait until the end of the level (Springer, section 3.3 and Fig. 12).
+//
+// As frontier_numbers, but a frontier vertex of out-degree defer_max or more goes to its block's queue in shared
+// memory, so that it does not hold up a warp of lighter ones. When the block has been over all its vertices, its
+// threads take the queued ones, one each: heavy vertices meet only heavy ones in a warp.
+//
+// Capacity. The atomic that gives out places in the queue also says when none is left; such a vertex is expanded at
+// once. So `deferred` counts past the capacity, and no barrier is needed until all vertices have been seen.
+//
+// Races. As in frontier_numbers.
+#include "neighbours.cuh"
+
+extern "C" __global__ void frontier_numbers_defer(const offset_t *__restrict__ row_offsets,
+                                                  const int *__restrict__ column_indices, int num_vertices,
+                                                  int *levels, int defer_max, int queue_size, int *progress,
+                                                  int level) {
+    extern __shared__ int queue[];
+    __shared__ int deferred;
+    if (threadIdx.x == 0) deferred = 0;
+    __syncthreads();
+
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        if (levels[v] != level) continue;
+        if (row_offsets[v + 1] - row_offsets[v] >= defer_max) {
+            int position = atomicAdd(&deferred, 1);
+            if (position < queue_size) {
+                queue[position] = v;
+                continue;
+            }
+        }
+        expand(row_offsets, column_indices, v, levels, progress, level);
+    }
+    __syncthreads();
+
+    const int queued = min(deferred, queue_size);
+    for (int i = threadIdx.x; i < queued; i += blockDim.x)
+        expand(row_offsets, column_indices, queue[i], levels, progress, level);
+}
