@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -217,13 +218,11 @@ def _read(path: Path, recipe: Recipe, progress: Progress | None, wide: bool) -> 
             header = replace(header, layout=replace(header.layout, last_id=INT64_MAX))
 
         def blocks() -> Iterator[Block]:
-            text = first[header.size :]
-            while text:
+            for text in chain([first[header.size :]], texts):
                 position = source.position()
                 if progress is not None:
                     progress(position, source.size)
-                yield Block(text, position / source.size)
-                text = next(texts, b"")
+                yield Block(text, position / max(source.size, 1))
 
         parsed = parse_blocks(blocks(), header.layout, source.label, header.lines + 1)
         _check_counts(source.label, header, parsed)

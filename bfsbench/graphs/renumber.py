@@ -19,12 +19,12 @@ IdArray = npt.NDArray[np.int32 | np.int64]
 def _native() -> ctypes.CDLL:
     native = library("renumber")
     ids = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C")
-    bits = np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C")
-    native.mark_ids.argtypes = [ctypes.c_int64, ids, bits]
-    native.rank_words.argtypes = [ctypes.c_int64, bits, ids]
+    words = np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C")
+    native.mark_ids.argtypes = [ctypes.c_int64, ids, words]
+    native.rank_words.argtypes = [ctypes.c_int64, words]
     native.rank_words.restype = ctypes.c_int64
-    native.list_ids.argtypes = [ctypes.c_int64, bits, np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C")]
-    native.renumber_ids.argtypes = [ctypes.c_int64, ids, bits, ids]
+    native.list_ids.argtypes = [ctypes.c_int64, words, np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C")]
+    native.renumber_ids.argtypes = [ctypes.c_int64, ids, words]
     return native
 
 
@@ -43,13 +43,13 @@ def compact(sources: IdArray, targets: IdArray) -> tuple[Ids, Ids, OriginalIds]:
 
 def _compact_narrow(sources: Ids, targets: Ids) -> tuple[Ids, Ids, OriginalIds]:
     native = _native()
-    words = max(int(ids.max(initial=-1)) for ids in (sources, targets)) // 64 + 1
-    bits, ranks = np.zeros(words, np.uint64), np.empty(words, np.int32)
+    largest = max(int(ids.max(initial=-1)) for ids in (sources, targets))
+    words = np.zeros(largest // 32 + 1, np.uint64)  # of the native struct Word
     for ids in (sources, targets):
-        native.mark_ids(len(ids), ids, bits)
-    original = np.empty(native.rank_words(words, bits, ranks), np.int64)
-    native.list_ids(words, bits, original)
+        native.mark_ids(len(ids), ids, words)
+    original = np.empty(native.rank_words(len(words), words), np.int64)
+    native.list_ids(len(words), words, original)
     if len(original) and original[-1] != len(original) - 1:
         for ids in (sources, targets):
-            native.renumber_ids(len(ids), ids, bits, ranks)
+            native.renumber_ids(len(ids), ids, words)
     return sources, targets, original

@@ -1,6 +1,7 @@
 // Lines of text to vertex ids. A block is a run of whole lines, the last of them ended by '\n' too, so a scan that
 // stops at a line break needs no test for the end of the block.
 #include <cstdint>
+#include <cstring>
 
 namespace {
 
@@ -47,23 +48,41 @@ inline void skip_line(const char*& p) {
     while (*p != '\n') ++p;
 }
 
+// Reads up to 7 digits at once: leaves `q` behind them, or where it was when there are none or more.
+//
+// In the eight bytes from q on, XOR with '0' turns digits into their values, and adding 0x76 carries into the top bit
+// of every byte that is not a digit. Shifted to the high end, with zeros before them, neighbouring digits are joined to
+// pairs, and the four pairs weighted and summed by two multiplications.
+inline uint64_t read_short(const char*& q) {
+    uint64_t chunk;
+    std::memcpy(&chunk, q, sizeof chunk);
+    chunk ^= 0x3030303030303030;
+    const uint64_t others = (chunk | (chunk + 0x7676767676767676)) & 0x8080808080808080;
+    if (!others || others & 0x80) return 0;
+    const int length = __builtin_ctzll(others) >> 3;
+    q += length;
+    chunk <<= 64 - 8 * length;
+    chunk = chunk * 10 + (chunk >> 8);
+    const uint64_t pairs = 0x000000ff000000ff;
+    return ((chunk & pairs) * 0x000f424000000064 + (chunk >> 16 & pairs) * 0x0000271000000001) >> 32;
+}
+
 // Reads an id; on an error `p` is left at the start of the word.
-inline Error read_id(const char*& p, const Layout& layout, int64_t& id) {
-    if (!is_digit(*p)) {
-        if (*p == '\n') return kMissing;
-        return *p == '-' && is_digit(p[1]) ? kNegative : kNotAnId;
-    }
-    const uint64_t last = static_cast<uint64_t>(layout.last_id);
+inline Error read_id(const char*& p, const char* end, const Layout& layout, int64_t& id) {
     const char* q = p;
-    uint64_t value = 0;
+    uint64_t value = end - p >= 8 ? read_short(q) : 0;
     bool above = false;
-    for (; is_digit(*q); ++q) {
-        // Ten times a value that passed this test, plus nine, still fits 64 bits.
-        above |= value > UINT64_MAX / 10 - 1;
-        value = value * 10 + static_cast<uint64_t>(*q - '0');
+    if (q == p) {
+        for (; is_digit(*q); ++q) {
+            // Ten times a value that passed this test, plus nine, still fits 64 bits.
+            above |= value > UINT64_MAX / 10 - 1;
+            value = value * 10 + static_cast<uint64_t>(*q - '0');
+        }
+        if (q == p && *p == '\n') return kMissing;
+        if (q == p) return *p == '-' && is_digit(p[1]) ? kNegative : kNotAnId;
     }
     if (!ends_word(*q)) return kNotAnId;
-    if (above || value > last) return kAboveLast;
+    if (above || value > static_cast<uint64_t>(layout.last_id)) return kAboveLast;
     if (value < static_cast<uint64_t>(layout.first_id)) return kBelowFirst;
     p = q;
     id = static_cast<int64_t>(value) - (layout.shift ? layout.first_id : 0);
@@ -106,16 +125,16 @@ inline Error skip_numbers(const char*& p, int32_t least, int32_t most) {
 }
 
 template <class Id>
-Error edge_line(const char*& p, const Layout& layout, Id& source, Id& target) {
+Error edge_line(const char*& p, const char* end, const Layout& layout, Id& source, Id& target) {
     if (layout.tag) {
         if (*p != layout.tag || !ends_word(p[1])) return kTag;
         ++p;
         skip_blanks(p);
     }
     int64_t u = 0, v = 0;
-    if (Error error = read_id(p, layout, u)) return error;
+    if (Error error = read_id(p, end, layout, u)) return error;
     skip_blanks(p);
-    if (Error error = read_id(p, layout, v)) return error;
+    if (Error error = read_id(p, end, layout, v)) return error;
     if (Error error = skip_numbers(p, layout.min_values, layout.max_values)) return error;
     if (*p != '\n') return kSurplus;
     source = static_cast<Id>(u);
@@ -134,7 +153,7 @@ void parse_edges(const char* text, int64_t size, const Layout& layout, Id* sourc
             skip_line(p);
             continue;
         }
-        out.error = edge_line(p, layout, sources[out.edges], targets[out.edges]);
+        out.error = edge_line(p, end, layout, sources[out.edges], targets[out.edges]);
         if (out.error) {
             out.offset = p - text;
             return;
@@ -143,11 +162,12 @@ void parse_edges(const char* text, int64_t size, const Layout& layout, Id* sourc
     }
 }
 
-Error adjacency_line(const char*& p, const Layout& layout, int32_t row, int32_t* rows, int32_t* columns, int64_t& edges) {
+Error adjacency_line(const char*& p, const char* end, const Layout& layout, int32_t row, int32_t* rows,
+                     int32_t* columns, int64_t& edges) {
     if (Error error = skip_numbers(p, layout.row_values, layout.row_values)) return error;
     while (*p != '\n') {
         int64_t v = 0;
-        if (Error error = read_id(p, layout, v)) return error;
+        if (Error error = read_id(p, end, layout, v)) return error;
         if (Error error = skip_numbers(p, layout.entry_values, layout.entry_values)) return error;
         rows[edges] = row;
         columns[edges] = static_cast<int32_t>(v);
@@ -184,7 +204,7 @@ void parse_adjacency(const char* text, int64_t size, const Layout* layout, int32
         }
         if (*p != '\n') {
             out->error = out->rows < layout->max_rows
-                             ? adjacency_line(p, *layout, static_cast<int32_t>(out->rows), rows, columns, out->edges)
+                             ? adjacency_line(p, end, *layout, static_cast<int32_t>(out->rows), rows, columns, out->edges)
                              : kRows;
             if (out->error) {
                 out->offset = p - text;

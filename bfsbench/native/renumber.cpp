@@ -5,48 +5,63 @@
 
 #include "parallel.h"
 
+extern "C" {
+
+// 32 ids: which of them occur, and how many do in all words before. Together, so that one look-up reads one line.
+struct Word {
+    uint32_t bits;
+    int32_t rank;
+};
+}
+
 namespace {
 
-inline uint64_t bit_of(int32_t id) { return uint64_t{1} << (id & 63); }
+inline uint32_t bit_of(int32_t id) { return uint32_t{1} << (id & 31); }
+
+// Bits set, summed in fields of growing width: not every x86 processor compiled for has an instruction for it.
+inline int32_t count_bits(uint32_t bits) {
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    return static_cast<int32_t>(((bits + (bits >> 4) & 0x0f0f0f0f) * 0x01010101) >> 24);
+}
 
 }  // namespace
 
 extern "C" {
 
 // Sets the bits of all ids. Most are set already when met again, so that a read nearly always suffices.
-void mark_ids(int64_t count, const int32_t* ids, uint64_t* bits) {
-    auto* words = reinterpret_cast<std::atomic<uint64_t>*>(bits);
+void mark_ids(int64_t count, const int32_t* ids, Word* words) {
     bfsbench::parallel_slices(count, bfsbench::worker_count(count), [=](int, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-            auto& word = words[ids[i] >> 6];
-            const uint64_t bit = bit_of(ids[i]);
-            if (!(word.load(std::memory_order_relaxed) & bit)) word.fetch_or(bit, std::memory_order_relaxed);
+            auto* bits = reinterpret_cast<std::atomic<uint32_t>*>(&words[ids[i] >> 5].bits);
+            const uint32_t bit = bit_of(ids[i]);
+            if (!(bits->load(std::memory_order_relaxed) & bit)) bits->fetch_or(bit, std::memory_order_relaxed);
         }
     });
 }
 
-// ranks[w]: bits set in the words before w. Returns how many are set in all.
-int64_t rank_words(int64_t words, const uint64_t* bits, int32_t* ranks) {
-    int64_t count = 0;
-    for (int64_t w = 0; w < words; ++w) {
-        ranks[w] = static_cast<int32_t>(count);
-        count += __builtin_popcountll(bits[w]);
+// Fills in the ranks; returns how many ids occur.
+int64_t rank_words(int64_t count, Word* words) {
+    int64_t rank = 0;
+    for (int64_t w = 0; w < count; ++w) {
+        words[w].rank = static_cast<int32_t>(rank);
+        rank += count_bits(words[w].bits);
     }
-    return count;
+    return rank;
 }
 
 // The ids that occur, ascending.
-void list_ids(int64_t words, const uint64_t* bits, int64_t* ids) {
-    for (int64_t w = 0; w < words; ++w)
-        for (uint64_t rest = bits[w]; rest; rest &= rest - 1) *ids++ = w * 64 + __builtin_ctzll(rest);
+void list_ids(int64_t count, const Word* words, int64_t* ids) {
+    for (int64_t w = 0; w < count; ++w)
+        for (uint32_t rest = words[w].bits; rest; rest &= rest - 1) *ids++ = w * 32 + __builtin_ctz(rest);
 }
 
 // Replaces every id by its new number.
-void renumber_ids(int64_t count, int32_t* ids, const uint64_t* bits, const int32_t* ranks) {
+void renumber_ids(int64_t count, int32_t* ids, const Word* words) {
     bfsbench::parallel_slices(count, bfsbench::worker_count(count), [=](int, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-            const int32_t id = ids[i];
-            ids[i] = ranks[id >> 6] + __builtin_popcountll(bits[id >> 6] & (bit_of(id) - 1));
+            const Word word = words[ids[i] >> 5];
+            ids[i] = word.rank + count_bits(word.bits & (bit_of(ids[i]) - 1));
         }
     });
 }
