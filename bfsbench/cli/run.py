@@ -47,8 +47,8 @@ def _knob_options(command: click.Command) -> click.Command:
     multiple=True,
     required=True,
     metavar="LIST",
-    help="Names, files or generators such as 'kronecker(scale=12)', each with :directed or "
-    ":symmetrised behind it if wished.",
+    help="Names, files or generators such as 'kronecker(scale=12)'. Behind each may stand :ids=keep, "
+    ":self_loops=drop or :duplicates=drop, then :directed or :symmetrised.",
 )
 @click.option(
     "--variant",

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from bfsbench.errors import UsageError, unknown_name
 from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
-from bfsbench.graphs.recipe import Recipe
+from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
 
 _LONGEST_HEADER = 1 << 20
 """Bytes; the comments of some collections run over many kilobytes."""
 
 _DIRECTIONS: tuple[Direction, ...] = ("directed", "symmetrised")
 
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "ids": get_args(IdPolicy),
+    "self_loops": get_args(Keep),
+    "duplicates": get_args(Keep),
+    "orientation": get_args(Orientation),
+    "format": ("snap", "dimacs9", "metis", "mtx"),
+}
+"""Fields of :class:`Recipe` that a user may set behind a graph's name, and their values."""
+
 Overrides = dict[str, Any]
-"""Fields of :class:`Recipe` by name; None leaves a field as it is."""
+"""Fields of :class:`Recipe` by name."""
 
 Progress = Callable[[int, int], None]
 
@@ -32,7 +42,8 @@ class Request:
     """What a text like ``soc-Slashdot0902:directed`` asks for: a dataset, a file, or a generated graph."""
 
     name: str
-    """Canonical: the catalogue's name, the path as given, or the generator's shortest specification."""
+    """Canonical: the catalogue's name, the path as given, or the generator's shortest specification, followed
+    by the options that were set."""
     direction: Direction
     overrides: Overrides
     dataset: Dataset | None = None
@@ -51,43 +62,44 @@ class Request:
         return self.spec is None and self.path is None
 
 
-def load(text: str, progress: Progress | None = None, **overrides: Any) -> Graph:
+def load(text: str, progress: Progress | None = None) -> Graph:
     """The graph that ``text`` names, converted or generated if the cache does not hold it yet.
 
     ``text`` is a name or alias of the catalogue, the path of a graph file, or what a generator is to draw,
-    such as ``kronecker(scale=12,edge_factor=16,seed=1)``; ``:directed`` or ``:symmetrised`` may follow.
-    ``overrides`` are fields of :class:`Recipe`. ``progress`` is called with the bytes read so far and in all
+    such as ``kronecker(scale=12,edge_factor=16,seed=1)``. Options such as ``:duplicates=drop`` may follow,
+    and then ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far and in all
     while a file is converted. Raises UsageError for an unknown name or a graph that is not here, InputError
     for a file that is damaged or does not hold what its publisher says.
     """
-    request = resolve(text, **overrides)
+    request = resolve(text)
     found = files.held(request.dataset) if request.dataset else None
-    if request.needs_file and found is None:
-        raise UsageError(f"dataset {request.name} is not here yet: run 'bfsbench fetch {request.name}'")
+    if request.dataset is not None and request.needs_file and found is None:
+        name = request.dataset.name
+        raise UsageError(f"dataset {name} is not here yet: run 'bfsbench fetch {name}'")
     return prepare(request, found, progress)
 
 
-def resolve(text: str, **overrides: Any) -> Request:
+def resolve(text: str) -> Request:
     """What ``text`` asks for, found without reading more than a header. Raises UsageError, InputError."""
-    name, direction = _split(text)
-    chosen = {key: value for key, value in overrides.items() if value is not None}
+    name, options, direction = _split(text)
     catalogue = Catalogue.load()
     if name in catalogue:
         dataset = catalogue.get(name)
         spec = _canonical(dataset.generator, dataset.parameters) if dataset.generator else None
-        request = Request(dataset.name, "directed", chosen, dataset=dataset, spec=spec)
+        request = Request(dataset.name, "directed", options, dataset=dataset, spec=spec)
         directed = dataset.directed
     elif os.sep in name or ("(" not in name and Path(name).is_file()):
         path = Path(name).expanduser()
-        request = Request(name, "directed", chosen, path=path)
-        directed = _file_orientation(path, chosen.get("format")) == "directed"
+        request = Request(name, "directed", options, path=path)
+        directed = _file_orientation(path, options.get("format")) == "directed"
     elif "(" in name or _is_generator(name):
         spec = _canonical(*_parse(name))
-        request = Request(spec, "directed", chosen, spec=spec)
+        request = Request(spec, "directed", options, spec=spec)
         directed = _draws_arcs(spec)
     else:
         raise catalogue.unknown(name)
-    return _with_direction(request, direction, directed)
+    suffix = "".join(f":{key}={options[key]}" for key in _OPTIONS if key in options)
+    return _with_direction(replace(request, name=request.name + suffix), direction, directed)
 
 
 def prepare(request: Request, found: Held | None, progress: Progress | None = None) -> Graph:
@@ -144,30 +156,35 @@ def _edges(request: Request, found: Held | None, recipe: Recipe, progress: Progr
     return read_edges(path, recipe, progress)
 
 
-def _split(text: str) -> tuple[str, Direction | None]:
-    for direction in _DIRECTIONS:
-        if text.endswith(f":{direction}"):
-            return text.removesuffix(f":{direction}"), direction
-    return text, None
+def _split(text: str) -> tuple[str, Overrides, Direction | None]:
+    """Name, options and direction of ``NAME[:OPTION=VALUE...][:DIRECTION]``."""
+    name, direction, options = text, None, {}
+    for word in _DIRECTIONS:
+        if name.endswith(f":{word}"):
+            name, direction = name.removesuffix(f":{word}"), word
+    while match := re.search(r":(\w+)=(\w*)$", name):
+        key, value = match.groups()
+        if key not in _OPTIONS:
+            raise UsageError(f"unknown option '{key}' in '{text}': choose from {', '.join(_OPTIONS)}")
+        if value not in _OPTIONS[key]:
+            raise UsageError(f"option {key}: '{value}' is not one of {', '.join(_OPTIONS[key])}")
+        options[key] = value
+        name = name[: match.start()]
+    return name, options, direction
 
 
 def _with_direction(request: Request, direction: Direction | None, directed: bool) -> Request:
     """The request with its direction settled: as asked for, else as the graph is."""
-    overrides = dict(request.overrides)
-    if "orientation" in overrides:
-        directed = overrides["orientation"] == "directed"
-    symmetrise = overrides.pop("symmetrise", False) or direction == "symmetrised"
+    if "orientation" in request.overrides:
+        directed = request.overrides["orientation"] == "directed"
     if direction == "directed" and not directed:
         raise UsageError(
             f"{request.name} is undirected: its edges are searched both ways, so ':directed' does not apply"
         )
-    if direction == "directed" and symmetrise:
-        raise UsageError(f"{request.name} cannot be both ':directed' and symmetrised")
     # An undirected graph has both arcs of every edge already: asking for them must not make a second copy.
-    if symmetrise and directed:
-        overrides["symmetrise"] = True
-    settled: Direction = "directed" if directed and not symmetrise else "symmetrised"
-    return replace(request, direction=settled, overrides=overrides)
+    if directed and direction == "symmetrised":
+        return replace(request, direction="symmetrised", overrides={**request.overrides, "symmetrise": True})
+    return replace(request, direction="directed" if directed else "symmetrised")
 
 
 def _file_orientation(path: Path, format_name: str | None) -> Orientation:
@@ -194,9 +211,7 @@ def _draws_arcs(spec: str) -> bool:
     from bfsbench.graphs.generators import GENERATORS
 
     name, given = _parse(spec)
-    values = GENERATORS[name].complete(given)
-    chosen = values.get("directed", 0) == 1 or values.get("arcs", "both") != "both"
-    return chosen or GENERATORS[name].orientation == "directed"
+    return GENERATORS[name].draws_arcs(given)
 
 
 def _parse(spec: str) -> tuple[str, dict[str, Any]]:
