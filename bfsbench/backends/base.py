@@ -62,6 +62,9 @@ class Signal(Protocol):
     def read(self, index: int = 0) -> int:
         """Wait for all work issued so far and return the word ``index``."""
 
+    def read_all(self) -> list[int]:
+        """The same for all words, at the price of one."""
+
     def fill(self, value: int, index: int | None = None) -> None:
         """Set the word ``index``, or every word, asynchronously."""
 

@@ -113,12 +113,19 @@ class CudaSignal:
         self.pointer = self._words.pointer
 
     def read(self, index: int = 0) -> int:
+        self._update()
+        return int(self._mirror[index])
+
+    def read_all(self) -> list[int]:
+        self._update()
+        return [int(word) for word in self._mirror]
+
+    def _update(self) -> None:
         try:
             cuda.memcpy_dtoh_async(self._mirror, self.pointer, self._stream)
             self._stream.synchronize()
         except cuda.Error as error:
             raise _translate(error) from error
-        return int(self._mirror[index])
 
     def fill(self, value: int, index: int | None = None) -> None:
         self._words.fill(value, index or 0, None if index is None else 1)

@@ -69,6 +69,11 @@ class CpuSignal:
         self._device.synchronize()
         return int(self._array[index])
 
+    def read_all(self) -> list[int]:
+        """All words. Raises KernelError if a kernel has failed."""
+        self._device.synchronize()
+        return [int(word) for word in self._array]
+
     def fill(self, value: int, index: int | None = None) -> None:
         """Set the word ``index``, or every word."""
         self._array[slice(None) if index is None else index] = value

@@ -1,0 +1,177 @@
+"""Queues at three levels, kernels at three layers."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends.base import Argument, Buffer
+from bfsbench.errors import KernelError
+from bfsbench.graphs.split import SplitRows, split_rows
+from bfsbench.variants.base import KernelVariant, Knob
+
+_STATIC_SHARED_MEMORY = 1024
+"""Bytes set aside in a block for what its kernel declares itself."""
+_RESERVED_SHARED_MEMORY = 1024
+"""Bytes that CUDA takes of a multiprocessor's shared memory for each block."""
+_MAX_BLOCKS_PER_MULTIPROCESSOR = 32
+
+
+class Luo(KernelVariant):
+    """The search of Luo, Wong and Hwu, DAC 2010.
+
+    Settled here: a vertex is claimed by an atomic compare-and-swap, so nothing stands in a queue twice. What
+    a full queue in shared memory cannot hold goes straight to the one in global memory. The second layer hands
+    a frontier down to the first at half the size at which the first hands it up, lest one of about that size
+    return to the host in every level. Instead of copying the W-frontiers into a B-frontier, threads find its
+    entries where they are, by the offsets that the copy would need.
+    """
+
+    name = "luo"
+    aliases = ("uiuc",)
+    summary = "warp, block and grid queues; levels in one block, in resident blocks or one a launch, by size"
+    origin = ("Luo, sections 3.2, 3.3 and 4",)
+    layout = ("CSR",)
+    frontier = "queues in shared and global memory"
+    parallel_unit = "a thread per frontier vertex"
+    work = "O(V + E)"
+    knobs = (
+        Knob(
+            "W_FRONTIERS",
+            8,
+            "W-frontiers a block; a thread appends to that of its index modulo their number",
+            choices=(1, 2, 4, 8, 16, 32),
+            compile_time=True,
+        ),
+        Knob(
+            "B_FRONTIER_SIZE",
+            0,
+            "vertices that a block's W-frontiers hold; 0: as the maximum degree asks and memory permits",
+            minimum=0,
+            maximum=28672,
+        ),
+        Knob(
+            "BLOCK_LIMIT",
+            0,
+            "largest frontier that stays in one block; 0: its number of threads, -1: none",
+            minimum=-1,
+            maximum=2**30,
+        ),
+        Knob(
+            "RESIDENT_LIMIT",
+            0,
+            "largest frontier that stays in resident blocks; 0: their number of threads, -1: none",
+            minimum=-1,
+            maximum=2**30,
+        ),
+        Knob(
+            "BLOCKS_PER_MULTIPROCESSOR",
+            1,
+            "resident blocks, if that many fit",
+            minimum=1,
+            maximum=_MAX_BLOCKS_PER_MULTIPROCESSOR,
+        ),
+        Knob(
+            "SPLIT_DEGREE",
+            0,
+            "vertices of higher degree are split into rows of at most this one; 0: none",
+            minimum=0,
+            maximum=2**20,
+        ),
+    )
+    layers = ("luo_block", "luo_resident")
+    """What ``layer`` stands for in the records of levels."""
+    max_polls = 1 << 26
+    """How often a block looks for the others at the barrier before it gives up: for many seconds."""
+
+    def prepare(self) -> None:
+        graph = self._upload_rows(int(self.knob["SPLIT_DEGREE"]))
+        self.state = self.device.signal(words=7)
+        queues = [self.device.empty(self.level_array.size, "int32") for _ in range(2)]
+        run_lengths = graph[2]
+        begin = self.kernel("luo_begin")
+        self.begin = begin.bind(self.level_array, run_lengths, queues[0], self.state, block=32, scalars=1)
+        search = (*graph, self.level_array, *queues, self.state)
+        self._bind_block_layer(search)
+        self._bind_grid_layers(search)
+
+    def _upload_rows(self, degree: int) -> tuple[Buffer, Buffer, Buffer | None]:
+        """Row offsets, column indices and run lengths: the graph's own, or with vertices split."""
+        self.max_degree = int(np.diff(self.host_graph.row_offsets).max())
+        self.split: SplitRows | None = None
+        if degree == 0:
+            return self.graph.row_offsets, self.graph.column_indices, None
+        started = time.perf_counter()
+        self.split = split = split_rows(self.host_graph, degree)
+        self.max_degree = min(self.max_degree, degree)
+        self.level_array = self.device.empty(len(split.run_lengths), "int32")
+        upload = self.device.upload
+        rows = upload(split.row_offsets), upload(split.column_indices), upload(split.run_lengths)
+        self.preprocess_ms = (time.perf_counter() - started) * 1e3
+        return rows
+
+    def _bind_block_layer(self, search: tuple[Argument, ...]) -> None:
+        self.block_limit = int(self.knob["BLOCK_LIMIT"]) or self.block
+        room = self.device.limits.shared_memory_per_block_optin - _STATIC_SHARED_MEMORY
+        capacity = self._capacity(self.block_limit, room // 2)
+        self.in_block = self.kernel("luo_block").bind(
+            *(*search, capacity, self.records, self.block_limit),
+            block=self.block,
+            shared=2 * self._queue_bytes(capacity),
+            scalars=2,
+        )
+
+    def _bind_grid_layers(self, search: tuple[Argument, ...]) -> None:
+        limits = self.device.limits
+        blocks_wanted = limits.max_threads_per_multiprocessor // self.block
+        room = limits.shared_memory_per_multiprocessor // min(blocks_wanted, _MAX_BLOCKS_PER_MULTIPROCESSOR)
+        capacity = self._capacity(self.block, room - _RESERVED_SHARED_MEMORY - _STATIC_SHARED_MEMORY)
+        launch = {"block": self.block, "shared": self._queue_bytes(capacity), "scalars": 2}
+        self.one_level = self.kernel("luo_level").bind(*search, capacity, **launch)
+
+        resident = self.kernel("luo_resident")
+        wanted = limits.num_multiprocessors * int(self.knob["BLOCKS_PER_MULTIPROCESSOR"])
+        possible = resident.resident_blocks(self.block, self._queue_bytes(capacity))
+        self.resident_blocks = min(wanted, possible, self.grid or wanted)
+        self.resident_limit = int(self.knob["RESIDENT_LIMIT"]) or self.resident_blocks * self.block
+        at_least = max(1, self.block_limit // 2 + 1)
+        bounds = (at_least, self.resident_limit, self.max_polls)
+        self.in_resident_blocks = resident.bind(*search, capacity, self.records, *bounds, **launch)
+
+    def _capacity(self, rows: int, room: int) -> int:
+        """Entries of a W-frontier: what ``rows`` rows discover at most, if ``room`` bytes permit."""
+        number = int(self.knob["W_FRONTIERS"])
+        if asked := int(self.knob["B_FRONTIER_SIZE"]):
+            return max(1, asked // number)
+        return max(1, min(-(-rows // number) * self.max_degree, room // (4 * number)))
+
+    def _queue_bytes(self, capacity: int) -> int:
+        return 4 * capacity * int(self.knob["W_FRONTIERS"])
+
+    def reset(self, source: int) -> None:
+        self.level_array.fill(-1)
+        self.begin(1, source if self.split is None else int(self.split.first_rows[source]))
+
+    def traverse(self, source: int) -> None:
+        """Raises KernelError when resident blocks waited in vain for each other."""
+        size = 1 if self.split is None else int(self.split.run_lengths[self.split.first_rows[source]])
+        level = 0
+        while size:
+            if size <= self.block_limit:
+                self.in_block(1, level, size)
+            elif size <= self.resident_limit:
+                self.in_resident_blocks(self.resident_blocks, level, size)
+            else:
+                self.one_level(self.blocks(size), level, size)
+                self.mark(level, "luo_level")
+            level, *sizes, failed, _, _ = self.state.read_all()
+            if failed:
+                blocks = self.resident_blocks
+                raise KernelError(f"luo_resident: {blocks} blocks did not all meet after level {level}")
+            size = sizes[level % 3]
+
+    def levels(self) -> npt.NDArray[np.int32]:
+        levels = self.level_array.download()
+        return levels if self.split is None else levels[self.split.first_rows]

@@ -1,0 +1,226 @@
+// luo: queues at three levels and kernels at three layers (Luo, Wong and Hwu 2010, sections 3.2 and 3.3).
+//
+// Queues. A vertex that a thread discovers goes to one of the block's W_FRONTIERS W-frontiers in shared memory,
+// chosen by the thread's index, with an atomic append. The W-frontiers, one after the other, are the block's
+// B-frontier: the offset of each is the sum of the sizes before it, so the place of every vertex is known and no
+// copy is needed. The B-frontiers of all blocks make up the G-frontier in global memory; a block gets its place
+// there by one atomic, and its threads copy side by side.
+//
+// Layers. luo_block runs levels in one block, as long as the frontier fits it, and keeps it in shared memory.
+// luo_resident runs levels in blocks that are all resident and meet at a barrier in global memory. luo_level runs
+// one level. The host picks the layer by the size of the frontier, whenever a launch has ended.
+//
+// Split vertices. With SPLIT_DEGREE a vertex of higher degree is a run of consecutive rows, each with part of its
+// arcs. Arcs lead to the first row of a run; whoever claims that one discovers the whole run, so that all its rows
+// share a level.
+//
+// Races. A vertex is claimed by a compare-and-swap of its level, so it stands in one queue, once, and a G-frontier
+// never needs more than an entry a row.
+//
+// Capacities. What a full W-frontier cannot hold goes straight to the G-frontier.
+#include "barrier.cuh"
+#include "graph.cuh"
+#include "profile.cuh"
+
+// Neighbours whose levels are asked for at a time: their latencies then overlap.
+#define BATCH 4
+
+#define LAYER_BLOCK 0
+#define LAYER_RESIDENT 1
+
+// What launches tell each other, and the host. The frontier of a level is sizes[level % 3] rows in
+// queue(level). A level adds to the size of the next one, which is 0 before, and clears that of the one after.
+struct search_state {
+    int level;  // whose frontier is to be expanded next
+    int sizes[3];
+    int failed;  // a block waited for the others in vain
+    grid_barrier barrier;
+};
+
+struct search {
+    const offset_t *row_offsets;
+    const int *column_indices;
+    const int *run_lengths;  // rows of a vertex, at the first of them; null if no vertex is split
+    int *levels;
+    int *even_queue, *odd_queue;
+
+    __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }
+};
+
+// What a block has discovered, in shared memory.
+struct w_frontiers {
+    int *entries;  // `capacity` of them for each W-frontier
+    int *sizes;    // may exceed the capacity, by what went elsewhere
+    int capacity;
+    int *queue;  // the G-frontier, for what finds no place here, and its size
+    int *queue_size;
+
+    __device__ __forceinline__ void clear() {
+        for (int w = threadIdx.x; w < W_FRONTIERS; w += blockDim.x) sizes[w] = 0;
+    }
+
+    __device__ __forceinline__ void append(int row) {
+        const int w = threadIdx.x % W_FRONTIERS;
+        const int position = atomicAdd(&sizes[w], 1);
+        if (position < capacity)
+            entries[w * capacity + position] = row;
+        else
+            queue[atomicAdd(queue_size, 1)] = row;
+    }
+
+    // Size of the B-frontier, and its entry i.
+    __device__ __forceinline__ int size() const {
+        int sum = 0;
+#pragma unroll
+        for (int w = 0; w < W_FRONTIERS; ++w) sum += min(sizes[w], capacity);
+        return sum;
+    }
+    __device__ __forceinline__ int entry(int i) const {
+        int place = i, end = 0;
+#pragma unroll
+        for (int w = 0; w < W_FRONTIERS - 1; ++w) {
+            end += min(sizes[w], capacity);
+            if (i >= end) place = (w + 1) * capacity + i - end;
+        }
+        return entries[place];
+    }
+};
+
+// Discover what is unreached among the neighbours of a row at this level.
+template <bool look_first>
+__device__ __forceinline__ void expand(const search &search, int row, int level, w_frontiers &found) {
+    const edge_t end = __ldg(&search.row_offsets[row + 1]);
+    for (edge_t e = __ldg(&search.row_offsets[row]); e < end; e += BATCH) {
+        int neighbours[BATCH];
+        bool claimed[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) neighbours[k] = e + k < end ? __ldg(&search.column_indices[e + k]) : -1;
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            claimed[k] = neighbours[k] >= 0 && (!look_first || search.levels[neighbours[k]] == UNREACHED);
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            if (claimed[k])
+                claimed[k] = atomicCAS(&search.levels[neighbours[k]], UNREACHED, level + 1) == UNREACHED;
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            if (!claimed[k]) continue;
+            const int rows = search.run_lengths == nullptr ? 1 : search.run_lengths[neighbours[k]];
+            for (int i = 0; i < rows; ++i) found.append(neighbours[k] + i);
+        }
+    }
+}
+
+// Expand this block's share of a level. The frontier is shared out evenly, so that small ones, too, are spread over
+// all blocks, down to a warp each.
+__device__ __forceinline__ void expand_share(const search &search, search_state *state, int *entries, int capacity,
+                                             int level, unsigned size) {
+    __shared__ int sizes[W_FRONTIERS];
+    __shared__ int place;  // of the B-frontier in the G-frontier
+    const int *queue = search.queue(level);
+    w_frontiers found = {entries, sizes, capacity, search.queue(level + 1), &state->sizes[(level + 1) % 3]};
+
+    const unsigned share = max((size + gridDim.x - 1) / gridDim.x, min(blockDim.x, 32u));
+    const unsigned first = blockIdx.x * share, last = min(first + share, size);
+    // The bounds depend on the block alone, so that all its threads meet at the barriers.
+    for (unsigned base = first; base < last; base += blockDim.x) {
+        found.clear();
+        __syncthreads();
+        if (base + threadIdx.x < last) expand<true>(search, queue[base + threadIdx.x], level, found);
+        __syncthreads();
+        const int discovered = found.size();
+        if (threadIdx.x == 0) place = atomicAdd(found.queue_size, discovered);
+        __syncthreads();
+        for (int i = threadIdx.x; i < discovered; i += blockDim.x) found.queue[place + i] = found.entry(i);
+        __syncthreads();
+    }
+}
+
+extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *queue, search_state *state, int row) {
+    const int rows = run_lengths == nullptr ? 1 : run_lengths[row];
+    for (int i = global_thread(); i < rows; i += grid_threads()) queue[i] = row + i;
+    if (global_thread() != 0) return;
+    levels[row] = 0;
+    *state = search_state{0, {rows, 0, 0}, 0, {0, 0}};
+}
+
+// The first layer: levels in one block while they have at most `limit` rows.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    luo_block(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
+              int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records, int limit,
+              int level, int size) {
+    extern __shared__ int entries[];  // of this level and the next, by parity
+    __shared__ int sizes[3][W_FRONTIERS];
+    __shared__ int spilled[3];  // vertices for which there was no place in shared memory
+    const search search = {row_offsets, column_indices, run_lengths, levels, even_queue, odd_queue};
+    auto frontiers = [&](int level) {
+        return w_frontiers{entries + level % 2 * W_FRONTIERS * capacity, sizes[level % 3], capacity,
+                           search.queue(level), &spilled[level % 3]};
+    };
+
+    frontiers(level + 1).clear();
+    if (threadIdx.x == 0) spilled[(level + 1) % 3] = 0;
+    __syncthreads();
+    bool in_shared = false;  // where this level's frontier is
+    do {
+        w_frontiers current = frontiers(level), next = frontiers(level + 1);
+        frontiers(level + 2).clear();
+        if (threadIdx.x == 0) {
+            spilled[(level + 2) % 3] = 0;
+            note_level(records, level, size, LAYER_BLOCK);
+        }
+        for (int i = threadIdx.x; i < size; i += blockDim.x)
+            expand<false>(search, in_shared ? current.entry(i) : current.queue[i], level, next);
+        __syncthreads();
+        const int discovered = next.size();
+        size = discovered + *next.queue_size;
+        in_shared = size == discovered && size <= limit;
+        if (!in_shared) {
+            for (int i = threadIdx.x; i < discovered; i += blockDim.x)
+                next.queue[*next.queue_size + i] = next.entry(i);
+            __syncthreads();
+        }
+        ++level;
+    } while (size > 0 && size <= limit);
+    if (threadIdx.x == 0) {
+        state->level = level;
+        state->sizes[level % 3] = size;
+        state->sizes[(level + 1) % 3] = 0;
+    }
+}
+
+// The second layer: levels in resident blocks while they have at_least .. at_most rows.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    luo_resident(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
+                 int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records,
+                 int at_least, int at_most, int max_polls, int level, int size) {
+    extern __shared__ int entries[];
+    const search search = {row_offsets, column_indices, run_lengths, levels, even_queue, odd_queue};
+    do {
+        if (global_thread() == 0) {
+            state->sizes[(level + 2) % 3] = 0;
+            note_level(records, level, size, LAYER_RESIDENT);
+        }
+        expand_share(search, state, entries, capacity, level, size);
+        if (!wait_for_all_blocks(&state->barrier, max_polls)) {
+            if (threadIdx.x == 0) state->failed = 1;
+            return;
+        }
+        ++level;
+        size = __ldcg(&state->sizes[level % 3]);
+    } while (size >= at_least && size <= at_most);
+    if (global_thread() == 0) state->level = level;
+}
+
+// The third layer: one level.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    luo_level(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
+              int *even_queue, int *odd_queue, search_state *state, int capacity, int level, int size) {
+    extern __shared__ int entries[];
+    const search search = {row_offsets, column_indices, run_lengths, levels, even_queue, odd_queue};
+    if (global_thread() == 0) {
+        state->sizes[(level + 2) % 3] = 0;
+        state->level = level + 1;
+    }
+    expand_share(search, state, entries, capacity, level, size);
+}
