@@ -11,8 +11,8 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
@@ -135,7 +135,8 @@ class GraphStore:
                 for left in self.root.glob(f"{_BUILDING}*"):
                     with suppress(BlockingIOError), _locked(left / _LOCK, fcntl.LOCK_NB):
                         shutil.rmtree(left, ignore_errors=True)
-                folder = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=self.root))
+                folder = self.root / f"{_BUILDING}{secrets.token_hex(8)}"
+                folder.mkdir()
                 stack.enter_context(_locked(folder / _LOCK))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             yield folder

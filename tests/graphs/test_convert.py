@@ -1,0 +1,153 @@
+"""CSR, CSC and COO against scipy.sparse, for every recipe."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bfsbench.errors import InputError
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import EdgeList, Graph, Orientation
+from bfsbench.graphs.recipe import Recipe
+from tests.graphs.texts import matrix
+
+V = 40
+vertex = st.integers(0, V - 1)
+edge_lists = st.lists(st.tuples(vertex, vertex), max_size=150)
+choices = st.sampled_from([None, "keep", "drop"])
+
+
+def edge_list(
+    pairs: list[tuple[int, int]], orientation: Orientation = "directed", format: str = ""
+) -> EdgeList:
+    array = np.array(pairs, np.int32).reshape(-1, 2)
+    return EdgeList(array[:, 0].copy(), array[:, 1].copy(), V, orientation, format=format or None)
+
+
+def multiplicities(
+    edges: EdgeList, mirror: bool, drop_loops: bool, drop_duplicates: bool
+) -> npt.NDArray[np.float64]:
+    """How many arcs lead from each vertex to each."""
+    counts = matrix(edges).toarray()
+    if mirror:
+        counts = counts + counts.T - np.diag(counts.diagonal())
+    if drop_loops:
+        np.fill_diagonal(counts, 0)
+    return np.minimum(counts, 1) if drop_duplicates else counts
+
+
+def expanded(counts: npt.NDArray[np.float64]) -> tuple[list[int], list[int]]:
+    """Offsets and columns of the multigraph, through SciPy's CSR."""
+    rows = scipy.sparse.csr_matrix(counts)
+    rows.sort_indices()
+    times = rows.data.astype(int)
+    ends = np.concatenate([[0], np.cumsum(times)])
+    return ends[rows.indptr].tolist(), np.repeat(rows.indices, times).tolist()
+
+
+def assert_equals(graph: Graph, counts: npt.NDArray[np.float64]) -> None:
+    offsets, columns = expanded(counts)
+    assert (graph.row_offsets.tolist(), graph.column_indices.tolist()) == (offsets, columns)
+    offsets, rows = expanded(counts.T)
+    assert (graph.column_offsets.tolist(), graph.row_indices.tolist()) == (offsets, rows)
+    degrees = np.diff(graph.row_offsets)
+    assert graph.edge_sources.tolist() == np.repeat(np.arange(V), degrees).tolist()
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    pairs=edge_lists,
+    each_once=st.booleans(),
+    symmetrise=st.booleans(),
+    self_loops=choices,
+    duplicates=choices,
+    format=st.sampled_from(["", "snap", "mtx"]),
+)
+def test_every_recipe_agrees_with_scipy(
+    pairs: list[tuple[int, int]],
+    each_once: bool,
+    symmetrise: bool,
+    self_loops: Literal["keep", "drop"] | None,
+    duplicates: Literal["keep", "drop"] | None,
+    format: str,
+) -> None:
+    edges = edge_list(pairs, "each_once" if each_once else "directed", format)
+    recipe = Recipe(symmetrise=symmetrise, self_loops=self_loops, duplicates=duplicates)
+    graph = build_graph(edges, "random", recipe)
+    mirror = each_once or symmetrise
+    drop_loops = self_loops == "drop" or (self_loops is None and format == "mtx")
+    drop_duplicates = duplicates == "drop" or (duplicates is None and symmetrise and not each_once)
+    assert_equals(graph, multiplicities(edges, mirror, drop_loops, drop_duplicates))
+    assert graph.full_name == ("random:symmetrised" if mirror else "random:directed")
+    assert (graph.row_indices is graph.column_indices) == mirror
+
+
+def test_large_enough_for_several_workers_and_buckets() -> None:
+    random = np.random.default_rng(7)
+    num_vertices, num_edges = 10_000, 400_000
+    ends = (num_vertices * random.random((2, num_edges)) ** 3).astype(np.int32)
+    graph = build_graph(EdgeList(ends[0], ends[1], num_vertices), "skewed", Recipe(duplicates="drop"))
+    reference = scipy.sparse.coo_matrix((np.ones(num_edges), (ends[0], ends[1])), (num_vertices,) * 2)
+    rows, columns = reference.tocsr(), reference.tocsc()
+    assert np.array_equal(graph.row_offsets, rows.indptr)
+    assert np.array_equal(graph.column_indices, rows.indices)
+    assert np.array_equal(graph.column_offsets, columns.indptr)
+    assert np.array_equal(graph.row_indices, columns.indices)
+
+
+@given(pairs=edge_lists)
+@settings(max_examples=50, deadline=None)
+def test_both_ways_is_verified(pairs: list[tuple[int, int]]) -> None:
+    reversed_too = pairs + [(v, u) for u, v in pairs if u != v]
+    edges = edge_list(reversed_too, "both_ways")
+    graph = build_graph(edges, "two-way")
+    assert_equals(graph, matrix(edges).toarray())
+    assert graph.direction == "symmetrised"
+    assert graph.column_offsets is graph.row_offsets
+
+
+@pytest.mark.parametrize(
+    ("pairs", "vertex"),
+    [([(0, 1), (1, 0), (2, 3)], 2), ([(0, 1), (1, 2), (2, 0)], 0), ([(4, 5), (4, 5), (5, 4)], 4)],
+)
+def test_a_missing_reverse_is_named(pairs: list[tuple[int, int]], vertex: int) -> None:
+    with pytest.raises(InputError, match=rf"one-way: .*: vertex {vertex} has an arc without its reverse"):
+        build_graph(edge_list(pairs, "both_ways"), "one-way")
+
+
+def test_wide_offsets_hold_the_same_numbers() -> None:
+    edges = edge_list([(0, 1), (1, 2), (2, 1)])
+    narrow, wide = build_graph(edges, "g"), build_graph(edges, "g", wide_above=2)
+    assert (narrow.row_offsets.dtype, wide.row_offsets.dtype) == (np.int32, np.int64)
+    assert (narrow.column_offsets.dtype, wide.column_offsets.dtype) == (np.int32, np.int64)
+    assert np.array_equal(narrow.row_offsets, wide.row_offsets)
+    assert np.array_equal(narrow.column_offsets, wide.column_offsets)
+    assert build_graph(edges, "g", wide_above=3).row_offsets.dtype == np.int32
+
+
+@pytest.mark.parametrize("pair", [(0, V), (V, 0), (-1, 0)])
+def test_ids_out_of_range_are_refused(pair: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match=f"outside 0 .. {V - 1}"):
+        build_graph(edge_list([(0, 1), pair]), "wrong")
+
+
+def test_the_checksum_is_that_of_the_csr_bytes() -> None:
+    graph = build_graph(edge_list([(3, 1), (0, 2), (3, 0)]), "first")
+    content = graph.row_offsets.astype("<i4").tobytes() + graph.column_indices.astype("<i4").tobytes()
+    assert graph.checksum == hashlib.sha256(content).hexdigest()
+    assert graph.checksum == build_graph(edge_list([(3, 0), (3, 1), (0, 2)]), "reordered").checksum
+    assert graph.checksum != build_graph(edge_list([(3, 0), (3, 1), (0, 1)]), "other").checksum
+
+
+def test_arrays_are_read_only() -> None:
+    graph = build_graph(edge_list([(0, 1)]), "g")
+    for array in (graph.row_offsets, graph.column_indices, graph.column_offsets, graph.row_indices):
+        assert not array.flags.writeable
+    assert not graph.edge_sources.flags.writeable
