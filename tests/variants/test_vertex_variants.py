@@ -1,0 +1,192 @@
+"""What is particular to the vertex-centric searches beyond the levels they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.bench.session import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.direction_optimized import DirectionOptimized
+from bfsbench.variants.frontier import Frontier
+from bfsbench.variants.frontier_numbers import FrontierNumbers
+from bfsbench.variants.frontier_numbers_defer import FrontierNumbersDefer
+from bfsbench.variants.redirect import Redirect
+from bfsbench.variants.reorder import Reorder
+from tests.shapes import SHAPES, SOURCES, edge_list
+
+Search = TypeVar("Search", bound=KernelVariant)
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Device]:
+    device = open_device("cpu")
+    yield device
+    device.close()
+
+
+def prepared(
+    variant: type[Search],
+    device: Device,
+    graph: Graph,
+    grid: int | None = None,
+    block: int = 64,
+    **knobs: int,
+) -> Search:
+    search = variant(device, DeviceGraph(device, graph), graph, grid, block, variant.knob_values(knobs))
+    search.prepare()
+    return search
+
+
+def levels_of(search: KernelVariant, source: int) -> list[int]:
+    search.reset(source)
+    search.traverse(source)
+    return search.levels().tolist()
+
+
+def directions_of(search: DirectionOptimized, source: int) -> list[str]:
+    """The kernel that ran each level."""
+    marks: list[tuple[int, str]] = []
+    search.mark = lambda level, kernel: marks.append((level, kernel))
+    levels_of(search, source)
+    assert [level for level, _ in marks] == list(range(len(marks)))
+    return [kernel for _, kernel in marks]
+
+
+def expected_directions(graph: Graph, source: int, alpha: int, beta: int) -> list[str]:
+    """Beamer's criteria applied to the levels of the sequential search."""
+    levels, degrees = reference_levels(graph, source), np.diff(graph.row_offsets)
+    directions = ["push"]
+    for level in range(1, int(levels.max()) + 1):
+        frontier, unreached = levels == level, (levels < 0) | (levels > level)
+        if directions[-1] == "push":
+            pulls = degrees[frontier].sum() > degrees[unreached].sum() / alpha
+        else:
+            pulls = frontier.sum() >= graph.num_vertices / beta
+        directions.append("pull" if pulls else "push")
+    return directions
+
+
+@pytest.mark.parametrize(("block", "queue_size"), [(64, 1), (64, 5), (1024, 3), (1024, 1023), (33, 34)])
+@pytest.mark.parametrize("grid", [1, 3, None])
+def test_a_full_queue_of_deferred_vertices_loses_none(
+    device: Device, grid: int | None, block: int, queue_size: int
+) -> None:
+    for name in ("kronecker", "complete", "star_both", "random_1025"):
+        graph = build_graph(SHAPES[name], name)
+        for defer_max in (0, 4):
+            knobs = {"DEFER_MAX": defer_max, "D_BLOCK_QUEUE_SIZE": queue_size}
+            search = prepared(FrontierNumbersDefer, device, graph, grid, block, **knobs)
+            for source in SOURCES[name]:
+                assert levels_of(search, source) == reference_levels(graph, source).tolist()
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_deferring_does_not_depend_on_the_schedule(seed: int) -> None:
+    device = open_device("cpu", seed)
+    graph = build_graph(SHAPES["kronecker"], "kronecker")
+    search = prepared(FrontierNumbersDefer, device, graph, 2, 96, DEFER_MAX=2, D_BLOCK_QUEUE_SIZE=7)
+    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+    device.close()
+
+
+@settings(deadline=None)
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=60),
+    wide=st.booleans(),
+)
+def test_renumbering_by_out_degree_keeps_the_graph(edges: list[tuple[int, int]], wide: bool) -> None:
+    graph = build_graph(edge_list(13, edges), "random")
+    old_offsets = graph.row_offsets.astype(np.int64 if wide else np.int32)
+    order = by_out_degree(old_offsets)
+    offsets, columns = renumbered(old_offsets, graph.column_indices, order)
+    assert (offsets.dtype, columns.dtype, order.dtype) == (old_offsets.dtype, np.int32, np.int32)
+    assert inverse(order)[order].tolist() == list(range(13))
+    degrees = np.diff(offsets)
+    assert (degrees[:-1] >= degrees[1:]).all()
+    arcs = zip(np.repeat(order, degrees).tolist(), order[columns].tolist(), strict=True)
+    assert sorted(arcs) == sorted(edges)
+
+
+def test_vertices_of_equal_degree_keep_their_order() -> None:
+    graph = build_graph(edge_list(5, [(1, 0), (3, 0), (4, 0), (4, 1)]), "small")
+    assert by_out_degree(graph.row_offsets).tolist() == [4, 1, 3, 0, 2]
+
+
+def test_reorder_searches_new_ids_and_answers_in_old_ones(device: Device) -> None:
+    graph = build_graph(edge_list(5, [(1, 0), (0, 3), (3, 4), (4, 3), (4, 1)]), "small")
+    search = prepared(Reorder, device, graph)
+    assert levels_of(search, 1) == [1, 0, -1, 2, 3]
+    assert search.level_array.download().tolist() == [3, 1, 0, 2, -1], "4, 0, 1, 3 and 2 by out-degree"
+
+
+@pytest.mark.parametrize("variant", [Reorder, Redirect])
+def test_sorting_is_timed_apart(device: Device, variant: type[KernelVariant]) -> None:
+    graph = build_graph(SHAPES["kronecker"], "kronecker")
+    assert prepared(variant, device, graph).preprocess_ms > 0
+    assert prepared(FrontierNumbers, device, graph).preprocess_ms == 0
+
+
+def test_the_boolean_arrays_are_consistent_after_a_search(device: Device) -> None:
+    graph = build_graph(SHAPES["several_components"], "several_components")
+    search = prepared(Frontier, device, graph)
+    levels = np.array(levels_of(search, 2))
+    in_frontier, updated, visited = (flags.download() for flags in search.flags)
+    assert not in_frontier.any() and not updated.any()
+    assert visited.tolist() == (levels >= 0).tolist()
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(14, 24), (1, 24), (14, 1), (10**9, 10**9), (3, 7)])
+@pytest.mark.parametrize("name", ["kronecker", "hub", "random_1025", "random_dense", "lattice", "star_in"])
+def test_directions_are_those_of_the_criteria(device: Device, name: str, alpha: int, beta: int) -> None:
+    graph = build_graph(SHAPES[name], name)
+    search = prepared(DirectionOptimized, device, graph, ALPHA=alpha, BETA=beta)
+    for source in SOURCES[name]:
+        assert directions_of(search, source) == expected_directions(graph, source, alpha, beta)
+
+
+def test_thresholds_change_the_direction(device: Device) -> None:
+    graph = build_graph(SHAPES["random_1025"], "random_1025")
+
+    def run(**knobs: int) -> str:
+        return " ".join(directions_of(prepared(DirectionOptimized, device, graph, **knobs), 0))
+
+    assert "push pull" in run() and "pull push" in run()
+    assert "pull push" not in run(BETA=10**9), "a frontier is never small enough"
+    assert "pull pull" not in run(BETA=1), "a frontier is always small enough"
+    assert run(ALPHA=1).index("pull") > run(ALPHA=14).index("pull") > run(ALPHA=10**9).index("pull")
+
+
+def test_edges_are_counted_in_64_bits(device: Device) -> None:
+    graph = build_graph(SHAPES["complete"], "complete")
+    search = prepared(DirectionOptimized, device, graph)
+    search.reset(0)
+    search.reached.fill(-1, index=0)
+    search.push(search.num_blocks, 0)
+    assert search.reached.read_all()[:3] == [63 * 63 - 1, 1, 63]
+
+
+@pytest.mark.parametrize("edges", [2**31, 2**32, 2**33 + 2**31])
+def test_counts_beyond_32_bits_decide(device: Device, edges: int) -> None:
+    search = prepared(DirectionOptimized, device, build_graph(SHAPES["path"], "path"))
+    search.num_edges = np.int64(15 * edges)
+
+    def push(blocks: int, *scalars: int) -> None:
+        low, high = np.array([edges], np.int64).view(np.int32).tolist()
+        for index, word in enumerate((low, high, 1)):
+            search.reached.fill(word, index=index)
+
+    search.push = push
+    assert directions_of(search, 1) == ["push", "pull"], (
+        "out of 15 parts, 1 is more than 14 / 14 less an edge"
+    )
