@@ -167,6 +167,20 @@ def test_thresholds_change_the_direction(device: Device) -> None:
     assert run(ALPHA=1).index("pull") > run(ALPHA=14).index("pull") > run(ALPHA=10**9).index("pull")
 
 
+def test_a_frontier_at_a_threshold_keeps_its_direction(device: Device) -> None:
+    fan = build_graph(edge_list(12, [(0, 1), (1, 2), (1, 3), (1, 4), (2, 5)]), "fan")
+    at, below = (directions_of(prepared(DirectionOptimized, device, fan, BETA=beta), 0) for beta in (4, 3))
+    assert at == ["push", "pull", "pull", "push"], "three vertices are not fewer than 12 / 4"
+    assert below == ["push", "pull", "push", "push"], "but fewer than 12 / 3"
+
+    fork = build_graph(edge_list(5, [(0, 1), (1, 2), (2, 3), (2, 4)]), "fork")
+    at, above = (
+        directions_of(prepared(DirectionOptimized, device, fork, ALPHA=alpha), 0) for alpha in (2, 3)
+    )
+    assert at[1] == "push", "one edge does not exceed 2 / 2"
+    assert above[1] == "pull", "but 2 / 3"
+
+
 def test_edges_are_counted_in_64_bits(device: Device) -> None:
     graph = build_graph(SHAPES["complete"], "complete")
     search = prepared(DirectionOptimized, device, graph)
