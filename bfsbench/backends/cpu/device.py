@@ -113,7 +113,8 @@ class CpuDevice:
         native = _native(self.limits)
         self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, count)
         self._modules: dict[tuple[object, ...], CpuModule] = {}
-        self._allocated = 0
+        self.allocated = 0
+        """Bytes of all live buffers and signals."""
 
     def describe(self) -> dict[str, str]:
         """Provenance; ``gpu`` says that this is an emulation."""
@@ -176,6 +177,10 @@ class CpuDevice:
             self.runtime.emu_close(module.handle)
         self._modules.clear()
 
+    def stacks_in_use(self) -> int:
+        """Stacks held by threads; 0 whenever no kernel runs."""
+        return int(self.runtime.emu_stacks_in_use(self.machine))
+
     def refuse_if_closed(self) -> None:
         """Raise DeviceError if the device has been closed."""
         if not self.machine:
@@ -185,17 +190,17 @@ class CpuDevice:
         self.refuse_if_closed()
         size = max(1, size)
         needed = size * dtype.itemsize
-        if self._allocated + needed > self.limits.memory:
+        if self.allocated + needed > self.limits.memory:
             raise DeviceOutOfMemoryError(
-                f"{needed} bytes do not fit: {self._allocated} of {self.limits.memory} are in use"
+                f"{needed} bytes do not fit: {self.allocated} of {self.limits.memory} are in use"
             )
         try:
             array = allocate(size, dtype)
         except MemoryError:
             raise DeviceOutOfMemoryError(f"the host has no {needed} bytes left") from None
-        self._allocated += needed
+        self.allocated += needed
         weakref.finalize(array, self._release, needed)
         return array
 
     def _release(self, count: int) -> None:
-        self._allocated -= count
+        self.allocated -= count

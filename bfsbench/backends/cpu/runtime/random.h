@@ -1,6 +1,7 @@
 // The generator behind seeded schedules: xorshift64* (Vigna 2016).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@ class Random {
     }
 
     void shuffle(std::vector<unsigned>& items) {
-        for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(static_cast<unsigned>(i))]);
+        for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(static_cast<unsigned>(i))]);
     }
 
   private:

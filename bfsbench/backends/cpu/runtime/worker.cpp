@@ -17,8 +17,10 @@ namespace {
 // waiting for another thread does not take long.
 constexpr int kPatience = 1024;
 
-// Blocks that a seeded schedule keeps in progress at a time without need.
+// A seeded schedule likes to have a few blocks in progress, and starts more now and then: those may all be
+// waiting for one that has not begun.
 constexpr size_t kInterleaved = 4;
+constexpr unsigned kChanceToStart = 2, kChanceToStartMore = 64;
 
 Fiber& current_fiber() { return *static_cast<Fiber*>(current); }
 
@@ -46,10 +48,13 @@ void give_way() { worker->give_way(current_fiber()); }
 
 void finish_thread() { worker->finish(current_fiber()); }
 
-// Seeded schedules interrupt at any scale: often after a few yield points, sometimes after many.
+// In three launches of four, a seeded schedule interrupts every thread at every yield point, which opens the
+// narrowest of windows; in the fourth, threads run far ahead of each other. Mixing the two within a launch would
+// let the patient threads decide every race.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
-    return static_cast<int>(1 + random_->below(1u << random_->below(7)));
+    if (restless_) return 1;
+    return static_cast<int>(1 + random_->below(1u << random_->below(10)));
 }
 
 Fiber* Worker::pick(ResidentBlock& block) { return grid->aborted() ? nullptr : block.pick(random_); }
@@ -117,6 +122,7 @@ void Worker::run(Grid& launched) {
     grid = &launched;
     worker = this;
     grid->join();
+    restless_ = random_ && random_->below(4) != 0;
     while (ResidentBlock* block = next_block()) {
         gave_way_ = false;
         if (Fiber* first = pick(*block)) go(&loop_, first);
@@ -142,8 +148,7 @@ ResidentBlock* Worker::next_block() {
     while (!grid->aborted()) {
         wake_grid_waiters();
         ResidentBlock* runnable = find_runnable();
-        bool want_new = !runnable || (random_ ? resident_.size() < kInterleaved && random_->below(2) : gave_way_);
-        if (want_new) {
+        if (!runnable || wants_new_block()) {
             if (ResidentBlock* fresh = start_cluster()) return fresh;
         }
         if (runnable) {
@@ -154,6 +159,11 @@ ResidentBlock* Worker::next_block() {
         if (!grid->wait_for_work(*this)) return nullptr;
     }
     return nullptr;
+}
+
+bool Worker::wants_new_block() {
+    if (!random_) return gave_way_;
+    return random_->below(resident_.size() < kInterleaved ? kChanceToStart : kChanceToStartMore) == 0;
 }
 
 // The next runnable block after the one that ran last.

@@ -49,6 +49,7 @@ class Worker {
 
   private:
     ResidentBlock* next_block();
+    bool wants_new_block();
     ResidentBlock* find_runnable();
     ResidentBlock* start_cluster();
     void wake_grid_waiters();
@@ -60,6 +61,7 @@ class Worker {
     int draw_patience();
 
     Random* random_;
+    bool restless_ = false;
     StackPool stacks_;
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;

@@ -1,0 +1,135 @@
+"""Buffers, signals, events and limits of the emulated device."""
+
+from __future__ import annotations
+
+import platform
+import time
+
+import numpy as np
+import pytest
+
+from bfsbench.backends.base import Device
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.errors import DeviceError, DeviceOutOfMemoryError
+from tests.backends.conftest import KERNELS
+
+
+def test_it_is_a_device_and_says_that_it_is_emulated(device: CpuDevice) -> None:
+    as_interface: Device = device
+    assert as_interface.backend == "cpu"
+    assert as_interface.describe()["gpu"].startswith("emulated on ")
+    assert set(as_interface.describe()) == {"gpu", "compute_capability", "driver", "cuda"}
+    assert as_interface.telemetry() == {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
+
+
+def test_buffers(device: CpuDevice) -> None:
+    buffer = device.empty(10, np.int32)
+    assert buffer.pointer.value is not None
+    assert buffer.pointer.value % 256 == 0
+    assert (buffer.download().view(np.uint8) == 0xCD).all()
+    buffer.fill(-1)
+    buffer.fill(7, 3)
+    buffer.fill(9, 4, 2)
+    assert buffer.download().tolist() == [-1, -1, -1, 7, 9, 9, 7, 7, 7, 7]
+    copy = buffer.download()
+    buffer.fill(0)
+    assert copy[0] == -1
+    flags = device.upload(np.array([True, False]))
+    flags.fill(1)
+    assert flags.download().tolist() == [True, True]
+    assert device.empty(0, np.int64).size == 1
+
+
+def test_buffers_refuse_what_does_not_fit(device: CpuDevice) -> None:
+    buffer = device.empty(10, np.int32)
+    for start, count in [(0, 11), (11, None), (-1, 2), (5, 6)]:
+        with pytest.raises(DeviceError, match="in a buffer of 10"):
+            buffer.fill(0, start, count)
+    with pytest.raises(DeviceError, match="cannot upload 10 x int64 to a buffer of 10 x int32"):
+        buffer.upload(np.zeros(10, np.int64))
+    with pytest.raises(DeviceError, match="cannot upload 9 x int32"):
+        buffer.upload(np.zeros(9, np.int32))
+
+
+def test_memory_is_limited_and_returned(device: CpuDevice) -> None:
+    with pytest.raises(DeviceOutOfMemoryError, match="do not fit"):
+        device.empty(device.limits.memory + 1, np.uint8)
+    for _ in range(3):
+        large = device.empty(1 << 20, np.int32)
+        del large
+    assert device.allocated == 0
+
+
+def test_signals(device: CpuDevice) -> None:
+    signal = device.signal(3)
+    signal.fill(4)
+    signal.fill(-2, 1)
+    assert [signal.read(i) for i in range(3)] == [4, -2, 4]
+    assert signal.read() == 4
+
+
+def test_events_measure_host_time(device: CpuDevice) -> None:
+    before, after = device.event(), device.event()
+    before.record()
+    time.sleep(0.01)
+    after.record()
+    assert 10 <= after.milliseconds_since(before) < 5000
+
+
+def test_residency_follows_the_limits(device: CpuDevice) -> None:
+    module = device.module(KERNELS / "errors.cu", {})
+    limits = device.limits
+    small, hog = module.kernel("divide"), module.kernel("hog")
+    multiprocessors = limits.num_multiprocessors
+    assert small.resident_blocks(1024) == 2 * multiprocessors
+    assert small.resident_blocks(32) == 32 * multiprocessors
+    assert small.resident_blocks(33) == 32 * multiprocessors
+    assert small.resident_blocks(96) == 2048 // 96 * multiprocessors
+    assert small.resident_blocks(32, 100 << 10) == 2 * multiprocessors
+    assert hog.resident_blocks(32) == (228 << 10) // 48000 * multiprocessors
+
+
+def test_the_same_module_twice(device: CpuDevice) -> None:
+    first = device.module(KERNELS / "clusters.cu", {"SIZE": 2})
+    assert device.module(KERNELS / "clusters.cu", {"SIZE": 2}) is first
+    assert device.module(KERNELS / "clusters.cu", {"SIZE": 4}) is not first
+
+
+def test_launches_are_cheap() -> None:
+    device = CpuDevice()
+    launch = device.module(KERNELS / "errors.cu", {}).kernel("trap").bind(block=32, scalars=1)
+    launch(1, 0)
+    best = min(_timed(lambda: [launch(1, 0) for _ in range(200)]) for _ in range(5))
+    device.close()
+    assert best / 200 < 100e-6
+
+
+def _timed(work: object) -> float:
+    start = time.perf_counter()
+    assert callable(work)
+    work()
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize("name", ["spins.cu", "block.cu"])
+def test_portable_fibers(name: str) -> None:
+    """The switch that other processors use does the same."""
+    device = CpuDevice(portable_fibers=True)
+    module = device.module(KERNELS / name, {})
+    if name == "spins.cu":
+        sums = device.upload(np.zeros(4, np.int32))
+        barrier = device.upload(np.zeros(2, np.uint32))
+        module.kernel("volatile_barrier").bind(barrier, sums, 3, block=64)(6)
+        assert sums.download().tolist() == [384] * 3 + [0]
+    else:
+        out = device.empty(100, np.int32)
+        module.kernel("counts").bind(out, block=128)(1)
+        assert (out.download() == 5050).all()
+    assert device.stacks_in_use() == 0
+    device.close()
+
+
+def test_this_processor_has_a_name() -> None:
+    device = CpuDevice()
+    assert len(device.describe()["gpu"]) > len("emulated on ") or not platform.machine()
+    device.close()

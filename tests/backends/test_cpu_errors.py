@@ -1,0 +1,194 @@
+"""Broken kernels are reported with their kernel, block and thread, and leave the device usable."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.errors import DeviceError, KernelError, LaunchError, ToolchainError
+from tests.backends.conftest import KERNELS
+
+BROKEN = [
+    ("divergent_barrier", 32, r"divergent barrier: it waits at line \d+, others of its block at line \d+"),
+    (
+        "barrier_against_warp",
+        32,
+        "deadlock: 16 threads wait at a block barrier .* 16 .* at a warp collective",
+    ),
+    ("outside_mask", 32, "lane 0 is not in its own mask 0x0000fffe|lane .* is not in its own mask"),
+    ("outside_source", 32, "reads lane 9, which is not in the mask 0x0000000f"),
+    ("mismatch", 32, "lanes of mask 0xffffffff call different functions"),
+    ("different_masks", 32, "deadlock: 32 threads wait at a warp collective"),
+]
+
+
+def assert_usable(device: CpuDevice) -> None:
+    """A healthy kernel still runs, and the failed one has left nothing behind."""
+    assert device.stacks_in_use() == 0
+    out = device.empty(100, np.int32)
+    device.module(KERNELS / "block.cu", {}).kernel("counts").bind(out, block=128)(1)
+    assert (out.download() == 5050).all()
+
+
+@pytest.mark.parametrize(("name", "block", "message"), BROKEN)
+def test_misused_barriers_and_collectives(device: CpuDevice, name: str, block: int, message: str) -> None:
+    out = device.empty(64, np.int32)
+    launch = device.module(KERNELS / "errors.cu", {}).kernel(name).bind(out, block=block)
+    for _ in range(3):
+        launch(20)
+        place = rf"kernel '{name}', block \(\d+,0,0\), thread \(\d+,0,0\): "
+        with pytest.raises(KernelError, match=place + f".*({message})"):
+            device.synchronize()
+        assert_usable(device)
+
+
+def test_trap(device: CpuDevice) -> None:
+    launch = device.module(KERNELS / "errors.cu", {}).kernel("trap").bind(block=64, scalars=1)
+    launch(4, 1)
+    with pytest.raises(
+        KernelError, match=r"^kernel 'trap', block \(2,0,0\), thread \(5,0,0\): __trap was called$"
+    ):
+        device.synchronize()
+    launch(4, 0)
+    device.synchronize()
+    assert_usable(device)
+
+
+def test_assert_and_printf(device: CpuDevice, capfd: pytest.CaptureFixture[str]) -> None:
+    module = device.module(KERNELS / "asserts.cu", {})
+    checked = module.kernel("checked").bind(block=32, scalars=1)
+    checked(1, 32)
+    device.synchronize()
+    checked(1, 31)
+    with pytest.raises(
+        KernelError, match=r"thread \(31,0,0\): assertion 'threadIdx\.x < .*' failed, .*asserts\.cu:5"
+    ):
+        device.synchronize()
+    module.kernel("speak").bind(42, block=32)(2)
+    device.synchronize()
+    assert sorted(capfd.readouterr().out.split("\n"))[1:] == ["block 0 of 2 says 42", "block 1 of 2 says 42"]
+
+
+def test_illegal_address(device: CpuDevice) -> None:
+    out = device.empty(64, np.int32)
+    device.module(KERNELS / "errors.cu", {}).kernel("wild").bind(out, 0, block=32)(1)
+    with pytest.raises(
+        KernelError, match=r"'wild', block \(0,0,0\), thread \(3,0,0\): illegal memory access"
+    ):
+        out.download()
+    assert_usable(device)
+
+
+def test_stack_overflow(device: CpuDevice) -> None:
+    out = device.empty(64, np.int32)
+    launch = device.module(KERNELS / "errors.cu", {}).kernel("recurse").bind(out, block=32, scalars=1)
+    launch(2, 50)
+    assert (out.download()[:32] == 50 * 51 // 2).all()
+    launch(2, 100_000)
+    with pytest.raises(KernelError, match=r"'recurse', .*: stack overflow \(\d+ KiB a thread\)"):
+        device.synchronize()
+    assert_usable(device)
+
+
+def test_division_by_zero(device: CpuDevice) -> None:
+    out = device.empty(64, np.int32)
+    device.module(KERNELS / "errors.cu", {}).kernel("divide").bind(out, 0, block=32)(1)
+    with pytest.raises(KernelError, match="integer division by zero"):
+        device.synchronize()
+    assert_usable(device)
+
+
+def test_grid_barrier_that_cannot_complete(device: CpuDevice) -> None:
+    out = device.empty(5000, np.int32)
+    kernel = device.module(KERNELS / "asserts.cu", {}).kernel("grid_sync")
+    launch = kernel.bind(out, block=256, scalars=1)
+    resident = kernel.resident_blocks(256)
+    launch(resident, -1)
+    device.synchronize()
+    launch(resident + 1, -1)
+    with pytest.raises(
+        KernelError, match=f"grid barrier .*; 1 blocks could not start: the device holds {resident}"
+    ):
+        device.synchronize()
+    launch(8, 3)
+    with pytest.raises(KernelError, match=r"deadlock: 256 threads wait at a grid barrier \(line 14\)"):
+        device.synchronize()
+    assert_usable(device)
+
+
+def test_shared_memory_of_a_block_that_has_left() -> None:
+    device = CpuDevice(workers=1)
+    out = device.empty(8, np.int32)
+    device.module(KERNELS / "clusters.cu", {}).kernel("leaves_early").bind(out, block=32)(4)
+    with pytest.raises(KernelError, match=r"map_shared_rank\(0\): that block has already exited"):
+        device.synchronize()
+    assert_usable(device)
+    device.close()
+
+
+def test_work_after_a_failure_is_dropped_until_it_is_reported(device: CpuDevice) -> None:
+    module = device.module(KERNELS / "errors.cu", {})
+    out = device.upload(np.zeros(64, np.int32))
+    module.kernel("trap").bind(1, block=32)(3)
+    module.kernel("bounded").bind(out, block=64)(1)
+    with pytest.raises(KernelError, match="__trap"):
+        out.download()
+    assert out.download().sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "block", "shared", "message"),
+    [
+        ("wild", 1025, 0, "1025 threads a block, the limit is 1024"),
+        ("bounded", 129, 0, r"129 threads a block \(__launch_bounds__\), the limit is 128"),
+        ("divide", 32, 232449, "232449 bytes of shared memory a block, the limit is 232448"),
+        ("hog", 32, 200000, "248000 bytes of shared memory"),
+        ("divide", 0, 0, "0 threads a block"),
+    ],
+)
+def test_launches_beyond_the_limits(
+    device: CpuDevice, name: str, block: int, shared: int, message: str
+) -> None:
+    out = device.empty(8, np.int32)
+    kernel = device.module(KERNELS / "errors.cu", {}).kernel(name)
+    arguments = (out,) if len(kernel.parameter_sizes()) == 1 else (out, 1)
+    with pytest.raises(LaunchError, match=f"kernel '{name}': {message}"):
+        kernel.bind(*arguments, block=block, shared=shared)
+
+
+def test_arguments_are_checked(device: CpuDevice) -> None:
+    out = device.empty(8, np.int32)
+    kernel = device.module(KERNELS / "errors.cu", {}).kernel("divide")
+    with pytest.raises(LaunchError, match="'divide' has 2 parameters, 1 were bound"):
+        kernel.bind(out, block=32)
+    with pytest.raises(LaunchError, match="parameter 2 takes 4 bytes, not 8"):
+        kernel.bind(out, np.int64(3), block=32)
+    with pytest.raises(LaunchError, match="parameter 2 was given a str"):
+        kernel.bind(out, "3", block=32)
+    launch = kernel.bind(out, block=32, scalars=1)
+    for blocks, scalars in [(0, (1,)), (1, ()), (1, (1, 2))]:
+        with pytest.raises(LaunchError, match=f"launched with {blocks} blocks and {len(scalars)} scalars"):
+            launch(blocks, *scalars)
+
+
+def test_compile_errors_name_the_source_line(device: CpuDevice) -> None:
+    with pytest.raises(ToolchainError, match=r"misspelt\.cu:5:\d+: error: .*wrods"):
+        device.module(KERNELS / "misspelt.cu", {})
+
+
+def test_unknown_kernel(device: CpuDevice) -> None:
+    module = device.module(KERNELS / "block.cu", {})
+    with pytest.raises(ToolchainError, match=r"block\.cu has no kernel .*void rotate"):
+        module.kernel("rotate")
+
+
+def test_closed_device_refuses_work() -> None:
+    device = CpuDevice()
+    out = device.empty(64, np.int32)
+    launch = device.module(KERNELS / "errors.cu", {}).kernel("bounded").bind(out, block=64)
+    device.close()
+    device.close()
+    for attempt in (lambda: launch(1), device.synchronize, lambda: device.empty(1, np.int8)):
+        with pytest.raises(DeviceError, match="has been closed"):
+            attempt()

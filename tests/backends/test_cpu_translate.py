@@ -1,0 +1,103 @@
+"""The text translation, on its own and through the compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.backends.cpu.source_text import SourceText, split_at_commas
+from bfsbench.backends.cpu.translate import translate
+from bfsbench.errors import ToolchainError
+from tests.backends.conftest import KERNELS
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "kernel.cu"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_headers_comments_and_strings(device: CpuDevice) -> None:
+    out = device.empty(32, np.int32)
+    device.module(KERNELS / "includes.cu", {"OFFSET": 5}).kernel("with_header").bind(out, block=32)(1)
+    assert out.download().tolist() == [6 + t for t in range(32)]
+
+
+def test_a_changed_header_is_a_new_module(tmp_path: Path) -> None:
+    header = tmp_path / "value.cuh"
+    source = write(
+        tmp_path, '#include "value.cuh"\nextern "C" __global__ void get(int* out) { *out = VALUE; }\n'
+    )
+    for value in (3, 4):
+        header.write_text(f"#define VALUE {value}\n", encoding="utf-8")
+        device = CpuDevice()
+        out = device.signal()
+        device.module(source, {}).kernel("get").bind(out, block=1)(1)
+        assert out.read() == value
+        device.close()
+
+
+def test_launches_are_rewritten(tmp_path: Path) -> None:
+    source = write(
+        tmp_path,
+        "template <int N> __global__ void k(int* p, int n) {}\n"
+        'extern "C" __global__ void go(int* p) {\n'
+        "    if (1 << 3 > 2 && p) k<4><<<dim3((*p + 63) / 64, f(1, 2)),\n"
+        "        64>>>(p, g(p, 3));\n"
+        "}\n",
+    )
+    translation = translate(source)
+    assert translation.launches_kernels
+    line = "::emu::launch<(k<4>)>(emu_kernels::k, ::emu::LaunchShape(dim3((*p + 63) / 64, f(1, 2)),"
+    assert line in translation.text
+    assert "64), p, g(p, 3));" in translation.text
+    assert [k.name for k in translation.kernels.values() if k.c_linkage] == ["go"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("__shared__ int s[4];\n", 1, "inside a function"),
+        ("\nvoid f() {\n  k<<<1, 2;\n}", 3, "a launch must read"),
+        ('extern "C" __global__ void k(int a\n', 1, "never closed"),
+        ("__device__ void f() { __shared__ int (*p)(); }", 1, "cannot read"),
+    ],
+)
+def test_what_cannot_be_read_is_located(tmp_path: Path, text: str, line: int, message: str) -> None:
+    with pytest.raises(ToolchainError, match=rf"kernel\.cu:{line}: error: .*{message}"):
+        translate(write(tmp_path, text))
+
+
+def test_missing_source(tmp_path: Path) -> None:
+    with pytest.raises(ToolchainError, match=r"cannot read kernel source .*absent\.cu"):
+        translate(tmp_path / "absent.cu")
+
+
+@given(st.lists(st.text("ab+<> ", max_size=4).map(str.strip), min_size=1, max_size=5))
+def test_commas_split_at_the_top_level_only(parts: list[str]) -> None:
+    assert split_at_commas(", ".join(parts)) == parts
+    nested = [f"f({part}, 1)" for part in parts]
+    assert split_at_commas(",".join(nested)) == nested
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["int x;", "// comment", "/* a\n b */", '"a // b"', "'\\''", "\n", "#define A \\\n 1\n", "{}"]
+        )
+    )
+)
+def test_views_keep_every_position(tmp_path_factory: pytest.TempPathFactory, pieces: list[str]) -> None:
+    path = tmp_path_factory.getbasetemp() / "views.cu"
+    text = "\n".join(pieces)
+    path.write_text(text, encoding="utf-8")
+    source = SourceText(path)
+    for view in (source.code, source.mask, source.statements):
+        assert len(view) == len(text)
+        assert [i for i, c in enumerate(view) if c == "\n"] == [i for i, c in enumerate(text) if c == "\n"]
+    assert "comment" not in source.code

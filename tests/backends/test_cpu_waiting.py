@@ -1,0 +1,124 @@
+"""Blocks that wait for each other, kernels that launch kernels, and clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.errors import LaunchError, ToolchainError
+from tests.backends.conftest import KERNELS
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 7, 32])
+def test_hand_written_barrier_between_blocks(device: CpuDevice, blocks: int) -> None:
+    rounds = 5
+    barrier, sums = device.upload(np.zeros(2, np.uint32)), device.upload(np.zeros(rounds + 1, np.int32))
+    kernel = device.module(KERNELS / "spins.cu", {}).kernel("volatile_barrier")
+    kernel.bind(barrier, sums, rounds, block=64)(blocks)
+    assert sums.download().tolist() == [64 * blocks] * rounds + [0]
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 40])
+def test_grid_sync(device: CpuDevice, blocks: int) -> None:
+    rounds = 4
+    sums = device.upload(np.zeros(rounds + 1, np.int32))
+    kernel = device.module(KERNELS / "spins.cu", {}).kernel("grid_sync")
+    kernel.bind(sums, rounds, block=96)(blocks)
+    assert sums.download().tolist() == [96 * blocks] * rounds + [0]
+
+
+@pytest.mark.parametrize("name", ["relay_atomic", "relay_load"])
+def test_blocks_wait_for_later_blocks(device: CpuDevice, name: str) -> None:
+    blocks = 24
+    turn, order = device.signal(), device.upload(np.full(blocks, -1, np.int32))
+    turn.fill(0)
+    device.module(KERNELS / "polling.cu", {}).kernel(name).bind(turn, order, block=64)(blocks)
+    assert order.download().tolist() == list(range(blocks))[::-1]
+
+
+def test_spin_lock_between_all_threads(device: CpuDevice) -> None:
+    words = device.signal(2)
+    words.fill(0)
+    pointer = device.upload(np.zeros(2, np.int32))
+    kernel = device.module(KERNELS / "polling.cu", {}).kernel("spin_lock")
+    kernel.bind(words, pointer, block=64)(8)
+    assert pointer.download()[0] == 512
+    assert words.read() == 0
+
+
+def test_children_run_after_their_parent(device: CpuDevice) -> None:
+    n = 100
+    out = device.upload(np.zeros(16 * n, np.int32))
+    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
+    launch = module.kernel("parent").bind(out, n, block=8)
+    launch(4)
+    assert (out.download() == 1).all()
+    launch(4)
+    assert (out.download() == 2).all()
+
+
+def test_order_of_descendants(device: CpuDevice) -> None:
+    log, position = device.upload(np.zeros(16, np.int32)), device.signal()
+    position.fill(0)
+    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
+    module.kernel("family").bind(log, position, block=1)(1)
+    assert log.download()[: position.read()].tolist() == [1, 2, 202, 102, 3, 203, 103, 900]
+
+
+def test_chain_of_tail_launches(device: CpuDevice) -> None:
+    steps = device.signal()
+    steps.fill(0)
+    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
+    module.kernel("countdown").bind(steps, 5000, block=1)(1)
+    assert steps.read() == 5000
+
+
+def test_pending_children_are_limited(device: CpuDevice) -> None:
+    out = device.upload(np.zeros(4, np.int32))
+    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
+    launch = module.kernel("many").bind(out, block=64)
+    launch(48)
+    assert out.download().tolist() == [2048, 48 * 64 - 2048, 69, 0]
+    launch(1)
+    assert out.download()[0] == 2048 + 64
+
+
+def test_child_beyond_the_limits_is_refused(device: CpuDevice) -> None:
+    out = device.upload(np.zeros(2, np.int32))
+    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
+    module.kernel("too_large").bind(out, block=1)(1)
+    assert out.download().tolist() == [0, 1]
+
+
+def test_child_kernels_must_be_asked_for(device: CpuDevice) -> None:
+    with pytest.raises(ToolchainError, match=r"children\.cu launches kernels .*child_kernels=True"):
+        device.module(KERNELS / "children.cu", {})
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+def test_clusters_reach_each_others_shared_memory(device: CpuDevice, size: int) -> None:
+    clusters = 5
+    out = device.empty(clusters * size, np.int32)
+    kernel = device.module(KERNELS / "clusters.cu", {"SIZE": size}).kernel("exchange")
+    kernel.bind(out, block=64, shared=16)(clusters * size)
+    rank = np.arange(size)
+    writers = 10 * rank.sum()
+    expected = [[100 + (r + 1) % size + 1000 * (writers + size * c) for r in rank] for c in range(clusters)]
+    assert out.download().reshape(clusters, size).tolist() == expected
+
+
+def test_split_cluster_barrier(device: CpuDevice) -> None:
+    out = device.empty(12, np.int32)
+    device.module(KERNELS / "clusters.cu", {}).kernel("split_barrier").bind(out, block=32)(12)
+    expected = [sum(b // 4 * 4 + (b + r) % 4 + r for r in range(5)) for b in range(12)]
+    assert out.download().tolist() == expected
+
+
+def test_grid_must_be_a_multiple_of_the_cluster(device: CpuDevice) -> None:
+    out = device.empty(16, np.int32)
+    launch = device.module(KERNELS / "clusters.cu", {}).kernel("exchange").bind(out, block=64, shared=16)
+    with pytest.raises(LaunchError, match="grid of 6 blocks is not a multiple of the cluster of 4"):
+        launch(6)
+    with pytest.raises(LaunchError, match="16 blocks a cluster, the limit is 8"):
+        device.module(KERNELS / "clusters.cu", {"SIZE": 16}).kernel("exchange").bind(out, block=64, shared=16)
