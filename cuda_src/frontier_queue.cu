@@ -11,11 +11,7 @@
 // the global queue outgrow the V entries it has: what does not fit is dropped there but counted, and the host,
 // seeing a count above the capacity, has the queue rebuilt from the level array, each vertex once.
 #include "graph.cuh"
-
-// Append to the global queue of the next level. Entries past its capacity are counted, not stored.
-__device__ __forceinline__ void store(int *queue, int capacity, int position, int vertex) {
-    if (position < capacity) queue[position] = vertex;
-}
+#include "queue.cuh"
 
 // Expand one level. sizes[] holds the lengths of the queues of levels modulo 3: this level's is read, the next
 // one's is grown, and the one after is cleared for its turn, so that the host never has to.
@@ -23,39 +19,29 @@ extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offse
                                           const int *__restrict__ column_indices, int *levels, int capacity,
                                           int block_queue_size, const int *__restrict__ input_queue,
                                           int *output_queue, int *sizes, int level) {
-    extern __shared__ int block_queue[];
-    __shared__ int discovered;     // by this block in this round; may exceed block_queue_size
-    __shared__ int global_offset;  // where the block queue goes in the global one
+    extern __shared__ int block_entries[];
+    __shared__ int block_size;
 
     const unsigned input_size = sizes[level % 3];
-    int *output_size = &sizes[(level + 1) % 3];
+    const vertex_queue block_queue = {block_entries, block_queue_size, &block_size};
+    const vertex_queue global_queue = {output_queue, capacity, &sizes[(level + 1) % 3]};
     if (global_thread() == 0) sizes[(level + 2) % 3] = 0;
-    if (threadIdx.x == 0) discovered = 0;
+    if (threadIdx.x == 0) block_size = 0;
     __syncthreads();
 
     // The bound depends on the block alone, so that all its threads meet at the barriers.
     for (unsigned base = blockIdx.x * blockDim.x; base < input_size; base += grid_threads()) {
         if (base + threadIdx.x < input_size) {
-            int v = input_queue[base + threadIdx.x];
-            for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
+            const int v = input_queue[base + threadIdx.x];
+            const edge_t end = row_offsets[v + 1];
+            for (edge_t e = row_offsets[v]; e < end; ++e) {
                 int neighbour = column_indices[e];
                 if (levels[neighbour] != UNREACHED) continue;
                 levels[neighbour] = level + 1;
-                int position = atomicAdd(&discovered, 1);
-                if (position < block_queue_size)
-                    block_queue[position] = neighbour;
-                else
-                    store(output_queue, capacity, atomicAdd(output_size, 1), neighbour);
+                if (!append(block_queue, neighbour)) append(global_queue, neighbour);
             }
         }
-        __syncthreads();
-        const int queued = min(discovered, block_queue_size);
-        if (threadIdx.x == 0) global_offset = atomicAdd(output_size, queued);
-        __syncthreads();
-        if (threadIdx.x == 0) discovered = 0;
-        for (int i = threadIdx.x; i < queued; i += blockDim.x)
-            store(output_queue, capacity, global_offset + i, block_queue[i]);
-        __syncthreads();
+        flush(block_queue, global_queue);
     }
 }
 

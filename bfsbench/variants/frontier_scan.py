@@ -1,0 +1,71 @@
+"""Boolean frontier turned into a queue."""
+
+from __future__ import annotations
+
+from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.scan import PrefixSum
+
+
+class FrontierScan(KernelVariant):
+    """Springer's frontier queue with prefix sum.
+
+    Mended: the printed kernel scans a single tile of at most 1,024 vertices, a power of two, with bank
+    conflicts, in one block of half as many threads. Here any number of tiles is scanned, the last filled up
+    with zeros, and their sums in turn; shared memory is padded against bank conflicts, as the paper says of
+    the version it measured; and any grid and block will do. The queue's length is a word of its own instead
+    of the queue's first element, so that the host reads nothing else.
+    """
+
+    name = "frontier_scan"
+    summary = "boolean frontier turned into a queue with a prefix sum"
+    origin = ("Springer, section 3.7 and Fig. 15",)
+    layout = ("CSR",)
+    frontier = "boolean array, and from it a queue in global memory, every vertex once"
+    parallel_unit = "a thread per frontier vertex; a thread per vertex to make the queue"
+    work = "O(VD + E)"
+    knobs = (
+        Knob(
+            "TILE_SIZE",
+            1024,
+            "elements that a block scans in shared memory at a time",
+            choices=(64, 128, 256, 512, 1024, 2048, 4096, 8192),
+            compile_time=True,
+        ),
+    )
+
+    def prepare(self) -> None:
+        num_vertices, block = self.num_vertices, self.block
+        self.visited, self.updated, in_frontier = (self.device.empty(num_vertices, "uint8") for _ in range(3))
+        prefix_sum, self.queue = (self.device.empty(num_vertices, "int32") for _ in range(2))
+        self.size = self.device.signal()
+        graph = (self.graph.row_offsets, self.graph.column_indices)
+        self.expand = self.kernel("expand").bind(
+            *graph, self.queue, self.visited, self.updated, self.level_array, block=block, scalars=2
+        )
+        self.update = self.kernel("update_frontier").bind(
+            num_vertices, self.updated, self.visited, in_frontier, prefix_sum, block=block
+        )
+        self.scan = PrefixSum(self, prefix_sum, num_vertices, int(self.knob["TILE_SIZE"]))
+        self.generate = self.kernel("generate_queue").bind(
+            num_vertices, prefix_sum, in_frontier, self.queue, self.size, block=block
+        )
+        self.in_frontier = in_frontier
+
+    def reset(self, source: int) -> None:
+        super().reset(source)
+        self.updated.fill(0)
+        self.visited.fill(0)
+        self.visited.fill(1, start=source, count=1)
+        self.queue.fill(source, start=0, count=1)
+
+    def traverse(self, source: int) -> None:
+        blocks, all_vertices = self.blocks, self.blocks(self.num_vertices)
+        level, size = 0, 1
+        while size:
+            self.expand(blocks(size), size, level)
+            self.update(all_vertices)
+            self.scan()
+            self.generate(all_vertices)
+            self.mark(level, self.name)
+            level += 1
+            size = self.size.read()

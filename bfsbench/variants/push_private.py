@@ -1,0 +1,47 @@
+"""Vertex-centric push with frontiers in shared memory."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bfsbench.backends.base import Argument
+from bfsbench.variants.base import Knob
+from bfsbench.variants.level_queues import LevelQueueVariant
+
+
+class PushPrivate(LevelQueueVariant):
+    """PMPP's push kernel with privatised frontiers.
+
+    Mended: in the printed kernel every thread that finds the private frontier full stores its capacity over
+    the length that others are incrementing. A thread may then be given a place that is already taken, and
+    vertices are lost. Here the length only grows and is cut to the capacity when the frontier is copied.
+    The printed kernel also needs as many threads as the frontier has vertices; here any grid does.
+
+    The paper leaves LOCAL_FRONTIER_CAPACITY open. The default takes 8 KiB, which leaves a multiprocessor
+    room for as many blocks of 128 threads or more as it has threads for.
+    """
+
+    name = level_kernel = "push_private"
+    summary = "push_frontier with a frontier per block in shared memory that overflows to the global one"
+    origin = ("PMPP ch. 15, Fig. 15.14",)
+    layout = ("CSR",)
+    frontier = "queue in shared and global memory, every vertex once"
+    parallel_unit = "a thread per frontier vertex"
+    work = "O(V + E)"
+    knobs: ClassVar[tuple[Knob, ...]] = (
+        Knob(
+            "LOCAL_FRONTIER_CAPACITY",
+            2048,
+            "vertices a block's frontier in shared memory holds",
+            minimum=1,
+            maximum=57344,
+        ),
+    )
+
+    def arguments(self) -> tuple[Argument, ...]:
+        capacity = int(self.knob["LOCAL_FRONTIER_CAPACITY"])
+        graph = (self.graph.row_offsets, self.graph.column_indices)
+        return (*graph, self.level_array, self.num_vertices, capacity)
+
+    def shared_memory(self) -> int:
+        return 4 * int(self.knob["LOCAL_FRONTIER_CAPACITY"])
