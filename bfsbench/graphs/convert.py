@@ -74,12 +74,8 @@ def build_graph(
     of range, and for an edge list said to hold both arcs of every edge that does not.
     """
     plan = _Plan.of(edges, recipe)
-    num_vertices, both_ways, original_ids = (
-        edges.num_vertices,
-        edges.orientation == "both_ways",
-        edges.original_ids,
-    )
-    listed = edges_listed(edges)
+    num_vertices, original_ids, listed = edges.num_vertices, edges.original_ids, edges_listed(edges)
+    both_ways = edges.orientation == "both_ways"
     rows = _group(edges.sources, edges.targets, num_vertices, name, plan)
     del edges
     if plan.drop_duplicates:

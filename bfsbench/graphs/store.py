@@ -83,7 +83,8 @@ class GraphStore:
         folder = self.folder(name, recipe)
         graph = _load(folder, name, recipe, source_checksum)
         if graph is None and folder.exists():
-            with self._exclusive():
+            # What cannot be removed, in a cache that is read-only, is not trusted either.
+            with suppress(OSError), self._exclusive():
                 # Another process may have put a good one there meanwhile.
                 graph = _load(folder, name, recipe, source_checksum)
                 if graph is None:
@@ -133,7 +134,7 @@ class GraphStore:
         with ExitStack() as stack:
             with self._exclusive():
                 for left in self.root.glob(f"{_BUILDING}*"):
-                    with suppress(BlockingIOError), _locked(left / _LOCK, fcntl.LOCK_NB):
+                    with suppress(BlockingIOError, FileNotFoundError), _locked(left / _LOCK, fcntl.LOCK_NB):
                         shutil.rmtree(left, ignore_errors=True)
                 folder = self.root / f"{_BUILDING}{secrets.token_hex(8)}"
                 folder.mkdir()

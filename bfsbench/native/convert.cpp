@@ -73,7 +73,8 @@ void sort_bucket(const uint64_t* dealt, int64_t begin, int64_t end, int64_t firs
         offsets[first_row + row] = next[row];
         next[row + 1] += next[row];
     }
-    for (int64_t i = begin; i < end; ++i) columns[next[row_of(dealt[i]) - first_row]++] = static_cast<int32_t>(dealt[i]);
+    for (int64_t i = begin; i < end; ++i)
+        columns[next[row_of(dealt[i]) - first_row]++] = static_cast<int32_t>(dealt[i]);
     if (!sort_rows) return;
     // By now next[row] is the end of the row.
     for (int64_t row = 0; row < rows; ++row) std::sort(columns + offsets[first_row + row], columns + next[row]);
@@ -112,7 +113,8 @@ void group_by_row(int64_t count, const int32_t* rows, const int32_t* columns_in,
         const int64_t first_row = bucket << shift;
         const int64_t rows_here = std::min((bucket + 1) << shift, num_vertices) - first_row;
         if (rows_here > 0)
-            sort_bucket(dealt, starts[bucket], starts[bucket + 1], first_row, rows_here, sort_rows != 0, offsets, columns);
+            sort_bucket(dealt, starts[bucket], starts[bucket + 1], first_row, rows_here, sort_rows != 0, offsets,
+                        columns);
     });
     offsets[num_vertices] = total;
 }

@@ -5,7 +5,18 @@
 
 namespace {
 
-enum Error : int32_t { kNone, kNotAnId, kNegative, kBelowFirst, kAboveLast, kMissing, kNotANumber, kSurplus, kTag, kRows };
+enum Error : int32_t {
+    kNone,
+    kNotAnId,
+    kNegative,
+    kBelowFirst,
+    kAboveLast,
+    kMissing,
+    kNotANumber,
+    kSurplus,
+    kTag,
+    kRows
+};
 
 }  // namespace
 
@@ -50,9 +61,9 @@ inline void skip_line(const char*& p) {
 
 // Reads up to 7 digits at once: leaves `q` behind them, or where it was when there are none or more.
 //
-// In the eight bytes from q on, XOR with '0' turns digits into their values, and adding 0x76 carries into the top bit
-// of every byte that is not a digit. Shifted to the high end, with zeros before them, neighbouring digits are joined to
-// pairs, and the four pairs weighted and summed by two multiplications.
+// In the eight bytes from q on, the first of them lowest, XOR with '0' turns digits into their values, and adding 0x76
+// carries into the top bit of every byte that is not a digit. Shifted to the high end, with zeros before them,
+// neighbouring digits are joined to pairs, and the four pairs weighted and summed by two multiplications.
 inline uint64_t read_short(const char*& q) {
     uint64_t chunk;
     std::memcpy(&chunk, q, sizeof chunk);
@@ -203,9 +214,9 @@ void parse_adjacency(const char* text, int64_t size, const Layout* layout, int32
             continue;
         }
         if (*p != '\n') {
-            out->error = out->rows < layout->max_rows
-                             ? adjacency_line(p, end, *layout, static_cast<int32_t>(out->rows), rows, columns, out->edges)
-                             : kRows;
+            const auto row = static_cast<int32_t>(out->rows);
+            out->error = kRows;
+            if (row < layout->max_rows) out->error = adjacency_line(p, end, *layout, row, rows, columns, out->edges);
             if (out->error) {
                 out->offset = p - text;
                 return;

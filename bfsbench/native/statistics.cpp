@@ -80,7 +80,8 @@ private:
         const int64_t words = arcs.num_vertices / 64 + 1;
         std::fill(scratch.level, scratch.level + words, 0);
         for (int64_t i = begin; i < end; ++i) set(scratch.level, scratch.queue[i]);
-        bfsbench::parallel_blocks(words, 1 << 8, bfsbench::worker_count(arcs.num_vertices), [this](int64_t w, int64_t last) {
+        const int workers = bfsbench::worker_count(arcs.num_vertices);
+        bfsbench::parallel_blocks(words, 1 << 8, workers, [this](int64_t w, int64_t last) {
             for (; w < last; ++w) scratch.fresh[w] = touched(w);
         });
         for (int64_t w = 0; w < words; ++w) {

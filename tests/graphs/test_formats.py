@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs import blocks
 from bfsbench.graphs.formats import read_edges, sniff_format
-from bfsbench.graphs.recipe import Recipe
+from bfsbench.graphs.recipe import DEFAULT, Recipe
 from tests.graphs.texts import PACKINGS, dimacs9, metis, mtx, pairs, put, snap, tarred
 
 EDGES = [(0, 1), (3, 1), (1, 2), (2, 0), (0, 3)]
@@ -33,7 +33,7 @@ def shifted(edges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return [(u + 1, v + 1) for u, v in edges]
 
 
-def complaint(path: Path, recipe: Recipe = Recipe()) -> str:  # noqa: B008
+def complaint(path: Path, recipe: Recipe = DEFAULT) -> str:
     with pytest.raises(InputError) as caught:
         read_edges(path, recipe)
     message = str(caught.value)
