@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from bfsbench.variants.base import KernelVariant, Knob
 
 COUNT_WORDS = 4
@@ -28,6 +30,7 @@ class DirectionOptimized(KernelVariant):
         Knob("ALPHA", 14, "pull if frontier edges exceed unexplored edges / ALPHA", minimum=1, maximum=1e9),
         Knob("BETA", 24, "push again if frontier vertices are below V / BETA", minimum=1, maximum=1e9),
     )
+    edge_reads: ClassVar = {"pull": "pull"}
 
     def prepare(self) -> None:
         self.reached = self.device.signal(COUNT_WORDS)

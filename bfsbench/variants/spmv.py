@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from bfsbench.variants.base import KernelVariant
 
 
@@ -21,6 +23,7 @@ class Spmv(KernelVariant):
     frontier = "boolean vector"
     parallel_unit = "a thread per row"
     work = "O(V + DE)"
+    edge_reads: ClassVar = {"spmv": "all"}
 
     def prepare(self) -> None:
         self.vectors = [self.device.empty(self.num_vertices, "uint8") for _ in range(2)]
