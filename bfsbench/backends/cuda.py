@@ -333,4 +333,4 @@ def _occupancy(function: Any, block: int, shared: int) -> int:
     shared_per_block = -(-(function.shared_size_bytes + shared + reserved) // 128) * 128
     by_shared = get(of.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) // shared_per_block if shared_per_block else 32
     by_threads = get(of.MAX_THREADS_PER_MULTIPROCESSOR) // (warps * 32)
-    return min(32, by_threads, warps_by_registers // warps, by_shared)
+    return int(min(32, by_threads, warps_by_registers // warps, by_shared))

@@ -85,9 +85,9 @@ def edges_traversed(graph: Graph, levels: Levels) -> int:
 
 
 def measure(variant: Variant, clock: Clock, source: int, reference: Levels, repeats: int) -> Timing:
-    """Prepare, run once untimed and check, then time ``repeats`` searches and as many initialisations.
+    """Prepare, run once untimed and check, then time ``repeats`` initialisations and as many searches.
 
-    The levels of the last timed search are checked as well. Raises WrongLevelsError.
+    The levels of the last search, which stay in ``variant``, are checked as well. Raises WrongLevelsError.
     """
     started = time.perf_counter()
     variant.prepare()
@@ -95,6 +95,12 @@ def measure(variant: Variant, clock: Clock, source: int, reference: Levels, repe
     variant.reset(source)
     variant.traverse(source)
     check_levels(variant.levels(), reference)
+
+    resets = []
+    for _ in range(repeats):
+        clock.start()
+        variant.reset(source)
+        resets.append(clock.stop())
 
     search, wall = [], []
     host = HostClock()
@@ -107,11 +113,6 @@ def measure(variant: Variant, clock: Clock, source: int, reference: Levels, repe
         wall.append(host.stop())
     check_levels(variant.levels(), reference)
 
-    resets = []
-    for _ in range(repeats):
-        clock.start()
-        variant.reset(source)
-        resets.append(clock.stop())
     return Timing(search, wall, min(resets), prepare_ms, variant.preprocess_ms)
 
 

@@ -11,7 +11,7 @@ import errno
 import fcntl
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,14 +104,15 @@ def _line(values: Iterable[str]) -> bytes:
 
 
 class ResultWriter:
-    """Appends rows to a result file; each is on disk when ``append`` returns.
+    """Appends rows to a result file, or to another of given ``columns``; on disk when ``append`` returns.
 
     ``rows`` are those already there. Raises UsageError when there are some and ``resume`` is false, when the
     file cannot be written or another run writes it; InputError when it is no result file of this schema.
     """
 
-    def __init__(self, path: Path, *, resume: bool) -> None:
+    def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
         self.path = path
+        self.columns = columns
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and not path.is_file():
@@ -129,12 +130,12 @@ class ResultWriter:
         """Take possession of the open file; returns the rows it holds."""
         self._lock()
         if resume:
-            cut_unfinished_line(self.path)
-        rows = read_rows(self.path)
+            cut_unfinished_line(self.path, self.columns)
+        rows = read_rows(self.path, self.columns)
         if rows and not resume:
             raise UsageError(f"{self.path} exists: add --resume to continue it, or choose another --out")
         if os.fstat(self._file).st_size == 0:
-            self._write(COLUMNS)
+            self._write(_line(self.columns))
         return rows
 
     def _lock(self) -> None:
@@ -144,15 +145,21 @@ class ResultWriter:
         except BlockingIOError:
             raise UsageError(f"{self.path} is being written by another run") from None
 
-    def append(self, row: Mapping[str, Any]) -> None:
-        """Write one row. Raises UsageError when that fails, as on a full disk; no part of it stays then."""
-        self._write(str(row.get(name, "")) for name in COLUMNS)
+    def append(self, *rows: Mapping[str, Any]) -> None:
+        """Write rows, all or none of them. Raises UsageError when that fails, as on a full disk."""
+        self._write(b"".join(_line(str(row.get(name, "")) for name in self.columns) for row in rows))
 
-    def _write(self, values: Iterable[str]) -> None:
-        line = _line(values)
+    def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
+        """Rewrite the file without the rows it had when it was opened that are not wanted."""
+        self.rows = [row for row in self.rows if wanted(row)]
+        os.ftruncate(self._file, 0)
+        self._write(_line(self.columns))
+        self.append(*self.rows)
+
+    def _write(self, data: bytes) -> None:
         start = os.fstat(self._file).st_size
         try:
-            if os.write(self._file, line) != len(line):
+            if os.write(self._file, data) != len(data):
                 os.ftruncate(self._file, start)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._file)
@@ -163,9 +170,9 @@ class ResultWriter:
         os.close(self._file)
 
 
-def cut_unfinished_line(path: Path) -> None:
+def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
     """Remove what follows the last newline of a result file: the rest of a row whose writer was killed."""
-    data, header = path.read_bytes(), _line(COLUMNS)
+    data, header = path.read_bytes(), _line(columns)
     ours = data.startswith(header) or header.startswith(data)
     end = data.rfind(b"\n") + 1
     if ours and end != len(data):
@@ -173,8 +180,8 @@ def cut_unfinished_line(path: Path) -> None:
             file.truncate(end)
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """All rows of a result file as text.
+def read_rows(path: Path, columns: Sequence[str] = COLUMNS) -> list[dict[str, str]]:
+    """All rows of a result file, or of another with these ``columns``, as text.
 
     Raises InputError when the file cannot be read, has other columns, or has a row of another length.
     """
@@ -182,16 +189,18 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.reader(file)
             header = next(reader, [])
-            if header and tuple(header) != COLUMNS:
+            if header and tuple(header) != tuple(columns):
                 raise InputError(f"{path} is not a result file of schema {SCHEMA_VERSION}")
             rows = []
             for values in reader:
-                if len(values) != len(COLUMNS):
+                if len(values) != len(columns):
                     where = f"{path}:{reader.line_num}"
-                    raise InputError(f"{where}: expected {len(COLUMNS)} columns, found {len(values)}")
-                rows.append(dict(zip(COLUMNS, values, strict=True)))
+                    raise InputError(f"{where}: expected {len(columns)} columns, found {len(values)}")
+                rows.append(dict(zip(columns, values, strict=True)))
             return rows
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot read {path}: {error}") from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from bfsbench.bench.measure import (
     timing_columns,
 )
 from bfsbench.bench.point import KnobValue, Point
+from bfsbench.bench.profile import LevelCounts, profile, profile_rows
 from bfsbench.bench.row import base_row, failed_row
 from bfsbench.errors import DeviceError, KernelError, UsageError
 from bfsbench.graphs.graph import Graph
@@ -37,6 +39,14 @@ def reference_levels(graph: Graph, source: int) -> npt.NDArray[np.int32]:
     search.reset(source)
     search.traverse(source)
     return search.levels()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What became of a point: its result row, and the rows of its level profile if one was asked for."""
+
+    row: dict[str, str]
+    levels: list[dict[str, str]] = field(default_factory=list)
 
 
 class Session:
@@ -90,10 +100,10 @@ class Session:
             self.device.close()
             self.device = None
 
-    def run(self, point: Point, repeats: int) -> dict[str, str]:
-        """Measure a point and return its row, which says what went wrong when it did.
+    def run(self, point: Point, repeats: int, with_profile: bool = False) -> Measured:
+        """Measure a point. Its row says what went wrong when it did, and then there is no level profile.
 
-        Raises KernelError when the device cannot be trusted afterwards.
+        Host programs have no profile. Raises KernelError when the device cannot be trusted afterwards.
         """
         if self._graph is None or self._graph.full_name != point.graph:
             self.use(load(point.graph))
@@ -103,13 +113,22 @@ class Session:
         try:
             outcome = self._outcome(point, graph, repeats)
         except WrongLevelsError as error:
-            return failed_row(point, graph, device, "wrong", str(error))
+            return Measured(failed_row(point, graph, device, "wrong", str(error)))
         except KernelError:
             raise
         except DeviceError as error:
-            return failed_row(point, graph, device, error.status, str(error))
+            return Measured(failed_row(point, graph, device, error.status, str(error)))
         clocks = self.device.telemetry() if self.device and point.backend != "host" else {}
-        return base_row(point, graph, device) | outcome | clocks
+        row = base_row(point, graph, device) | outcome | clocks
+        return Measured(row, self._profile(point, graph, row) if with_profile else [])
+
+    def _profile(self, point: Point, graph: Graph, row: Mapping[str, str]) -> list[dict[str, str]]:
+        search = self.build(point.variant, point.grid, point.block, dict(point.knobs))
+        if self.device is None or not isinstance(search, KernelVariant):
+            return []
+        reference = self.reference(point.source)
+        costs = profile(search, self.device, graph, point.source, reference)
+        return profile_rows(costs, LevelCounts(graph, reference), search.edge_reads, row)
 
     def _outcome(self, point: Point, graph: Graph, repeats: int) -> dict[str, str]:
         reference = self.reference(point.source)

@@ -6,8 +6,10 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from bfsbench.backends.base import Limits
+from bfsbench.bench import profile
 from bfsbench.bench.point import KnobValue, Point
 from bfsbench.bench.results import PROVENANCE, ResultWriter, axes_of
 from bfsbench.bench.row import base_row, failed_row
@@ -94,11 +96,33 @@ def check_same_device(rows: Sequence[Mapping[str, str]], expected: Mapping[str, 
                 raise UsageError(f"cannot resume: rows were taken with {name} '{row[name]}', this is '{now}'")
 
 
+class Output:
+    """The files a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
+
+    A point's profile is written before its row. So a profile without a row is of a point that was
+    interrupted; it is dropped here, as the point will be run again. Raises UsageError, InputError.
+    """
+
+    def __init__(self, path: Path, *, resume: bool, with_profiles: bool) -> None:
+        self.results = ResultWriter(path, resume=resume)
+        self.profiles: ResultWriter | None = None
+        if with_profiles:
+            beside = path.with_suffix(".levels.csv")
+            self.profiles = ResultWriter(beside, resume=resume, columns=profile.COLUMNS)
+            finished = {axes_of(row) for row in self.results.rows}
+            self.profiles.keep_only(lambda row: axes_of(row) in finished)
+
+    def close(self) -> None:
+        self.results.close()
+        if self.profiles is not None:
+            self.profiles.close()
+
+
 def run_sweep(
     points: Sequence[Point],
     graphs: Mapping[str, Graph],
     worker: Worker,
-    writer: ResultWriter,
+    output: Output,
     *,
     repeats: int,
     limit_s: float,
@@ -110,13 +134,15 @@ def run_sweep(
     """
     statuses: Counter[str] = Counter()
     for point in points:
-        answer = worker.run(point, repeats, limit_s)
+        answer = worker.run(point, repeats, limit_s, output.profiles is not None)
         if isinstance(answer, Failure):
             device = worker.device.description if worker.device else {}
             row = failed_row(point, graphs[point.graph], device, answer.status, answer.reason)
         else:
-            row = answer
-        writer.append(row)
+            row = answer.row
+            if output.profiles is not None:
+                output.profiles.append(*answer.levels)
+        output.results.append(row)
         statuses[row["status"]] += 1
         done(row)
     return statuses

@@ -1,8 +1,8 @@
 """The process that touches the device.
 
 A failed kernel poisons a CUDA context and a hung one cannot be interrupted, so points are executed in a
-spawned process that can be replaced. It takes (point, repeats) from a pipe and answers with ("row", row),
-("failed", status, reason) or, when its device cannot be trusted any more, ("crashed", reason) at last.
+spawned process that can be replaced. It takes the arguments of Session.run from a pipe and answers with a
+Measured or a Failure; after a failure that leaves the device in doubt it ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bfsbench.bench.point import Point
 from bfsbench.errors import BfsbenchError, KernelError
 
 if TYPE_CHECKING:
-    from bfsbench.bench.session import Session
+    from bfsbench.bench.session import Measured, Session
 
 START_LIMIT_S = 120.0
 
@@ -72,19 +72,19 @@ def _answer(connection: Connection, session: Session) -> None:
     connection.send(DeviceInfo(device.backend, device.describe(), device.limits) if device else None)
     while True:
         try:
-            point, repeats = connection.recv()
+            request = connection.recv()
         except EOFError:
             return
         try:
-            connection.send(("row", session.run(point, repeats)))
+            connection.send(session.run(*request))
         except KernelError as error:
-            connection.send(("crashed", str(error)))
+            connection.send(Failure(KernelError.status, str(error)))
             return
         except BfsbenchError as error:
-            connection.send(("failed", "error", str(error)))
+            connection.send(Failure("error", str(error)))
         except Exception as error:  # a bug costs one row, not the sweep; the traceback goes to stderr
             traceback.print_exc()
-            connection.send(("failed", "error", f"{type(error).__name__}: {error}"))
+            connection.send(Failure("error", f"{type(error).__name__}: {error}"))
 
 
 class Worker:
@@ -123,24 +123,22 @@ class Worker:
         self.device = answer
         return connection
 
-    def run(self, point: Point, repeats: int, limit_s: float) -> dict[str, str] | Failure:
-        """The row of a point, or why there is none. The process is replaced after a crash or a hang."""
+    def run(
+        self, point: Point, repeats: int, limit_s: float, with_profile: bool = False
+    ) -> Measured | Failure:
+        """What came of a point. The process is replaced after a crash or a hang."""
         connection = self.start()
-        connection.send((point, repeats))
+        connection.send((point, repeats, with_profile))
         if not connection.poll(limit_s):
             self.stop()
             return Failure("timeout", f"not finished within {limit_s:g} s")
         try:
-            answer = connection.recv()
+            answer: Measured | Failure = connection.recv()
         except EOFError:
             return Failure("crash", self._end_of_process())
-        if answer[0] == "row":
-            row: dict[str, str] = answer[1]
-            return row
-        if answer[0] == "crashed":
+        if isinstance(answer, Failure) and answer.status == KernelError.status:
             self.stop()
-            return Failure("crash", answer[1])
-        return Failure(answer[1], answer[2])
+        return answer
 
     def _end_of_process(self) -> str:
         """Reap a process that closed its pipe, and say how it ended."""

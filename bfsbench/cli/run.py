@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +17,7 @@ from bfsbench.variants import all_variants, find
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
-    from bfsbench.bench.sweep import Axes
+    from bfsbench.bench.sweep import Axes, Output
     from bfsbench.bench.worker import Worker
     from bfsbench.graphs.graph import Graph
 
@@ -106,6 +106,11 @@ def _knob_options(command: click.Command) -> click.Command:
     metavar="FILE",
     help="Result file; results/run-DATE-TIME.csv by default.",
 )
+@click.option(
+    "--profile",
+    is_flag=True,
+    help="After the timed searches, search once more and write what each level cost to FILE.levels.csv.",
+)
 @click.option("--resume", is_flag=True, help="Continue --out: measure only what it does not hold yet.")
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
 def run(
@@ -121,6 +126,7 @@ def run(
     backend: str,
     schedule_seed: int,
     out: Path | None,
+    profile: bool,
     resume: bool,
     dry_run: bool,
     **knobs: str | None,
@@ -132,7 +138,6 @@ def run(
     exit code 1. LIST is comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges.
     """
     from bfsbench.bench import sweep
-    from bfsbench.bench.results import ResultWriter
     from bfsbench.bench.worker import Worker
 
     if source is not None and num_sources is not None:
@@ -143,7 +148,7 @@ def run(
     requests = [text for item in datasets for text in axis_language.split_list(item)]
     _check_names(requests)
     path = out or Path("results") / datetime.now().strftime("run-%Y%m%d-%H%M%S.csv")
-    writer = None if dry_run else ResultWriter(path, resume=resume)
+    output = None if dry_run else sweep.Output(path, resume=resume, with_profiles=profile)
     worker = Worker(None if all(v.host for v in axes.variants) else backend, schedule_seed)
     try:
         worker.start()
@@ -151,17 +156,17 @@ def run(
         graphs = _load(requests)
         sources = {g.full_name: _sources(g, source, num_sources, seed) for g in graphs.values()}
         points = sweep.plan(axes, list(sources.items()), worker.device.backend if worker.device else "host")
-        if writer is None:
+        if output is None:
             _print_plan(points, repeats)
             return
-        statuses = _execute(points, graphs, worker, writer, repeats, timeout)
+        statuses = _execute(points, graphs, worker, output, repeats, timeout)
     except KeyboardInterrupt:
         worker.stop()
         raise
     finally:
         worker.close()
-        if writer is not None:
-            writer.close()
+        if output is not None:
+            output.close()
     _conclude(statuses, path)
 
 
@@ -208,7 +213,7 @@ def _execute(
     points: Sequence[Point],
     graphs: Mapping[str, Graph],
     worker: Worker,
-    writer: Any,
+    output: Output,
     repeats: int,
     timeout: float,
 ) -> Counter[str]:
@@ -219,19 +224,20 @@ def _execute(
     if points:
         expected = sweep.provenance_of(points[0], graphs[points[0].graph], worker)
         sweep.check_same_device(
-            writer.rows, worker.device.description | expected if worker.device else expected
+            output.results.rows, worker.device.description | expected if worker.device else expected
         )
-    left = sweep.remaining(points, writer.rows)
+    left = sweep.remaining(points, output.results.rows)
     if worker.device:
         what = worker.device.description.get("gpu", "")
         click.echo(f"backend {worker.device.backend}: {what}", err=True)
     if len(left) < len(points):
         click.echo(
-            f"{len(points) - len(left)} of {len(points)} points are in {writer.path} already", err=True
+            f"{len(points) - len(left)} of {len(points)} points are in {output.results.path} already",
+            err=True,
         )
     with SweepProgress(len(left)) as progress:
         return sweep.run_sweep(
-            left, graphs, worker, writer, repeats=repeats, limit_s=timeout, done=progress.done
+            left, graphs, worker, output, repeats=repeats, limit_s=timeout, done=progress.done
         )
 
 

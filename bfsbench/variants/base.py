@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -160,6 +160,11 @@ class KernelVariant(Variant):
     """A search by CUDA kernels; ``cuda_src/<name>.cu`` holds them."""
 
     child_kernels: ClassVar[bool] = False
+    layers: ClassVar[tuple[str, ...]] = ()
+    """Names of the ``layer`` numbers that kernels of several levels note (see profile.cuh)."""
+    edge_reads: ClassVar[Mapping[str, str]] = {}
+    """For level profiles: which edges a kernel reads in a level, ``frontier`` unless said otherwise here:
+    ``all``, ``pull`` (of unreached vertices up to their first parent), or ``unknown``."""
 
     def __init__(
         self,
@@ -179,6 +184,9 @@ class KernelVariant(Variant):
         self.grid = grid
         self.block = block
         self.knob = knobs
+        self.mark: Callable[[int, str], None] = _ignore
+        """Host loops call this with the first level of a launch and its kernel once they have issued it; a
+        profiled run puts something in its place."""
         self.records: Buffer | None = None
         """For kernels that run several levels in one launch: where they note each (see profile.cuh)."""
         self.level_array: Buffer = device.empty(self.num_vertices, "int32")
@@ -207,9 +215,6 @@ class KernelVariant(Variant):
 
     def levels(self) -> npt.NDArray[np.int32]:
         return self.level_array.download()
-
-    def mark(self, level: int, kernel: str) -> None:
-        """Host loops call this after they issued a level; only a profiled run puts something in its place."""
 
 
 class LevelKernelVariant(KernelVariant):
@@ -251,6 +256,10 @@ class LevelKernelVariant(KernelVariant):
             level += 1
             if progress.read() != level:
                 return
+
+
+def _ignore(level: int, kernel: str) -> None:
+    """A launch was issued, and nobody keeps a profile."""
 
 
 def _macro(value: Any) -> int | str:

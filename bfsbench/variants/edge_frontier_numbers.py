@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from bfsbench.backends.base import Argument
 from bfsbench.variants.base import LevelKernelVariant
 
@@ -25,6 +27,7 @@ class EdgeFrontierNumbers(LevelKernelVariant):
     frontier = "level array"
     parallel_unit = "a thread per edge"
     work = "O(DE)"
+    edge_reads: ClassVar = {"edge_frontier_numbers": "all"}
 
     def arguments(self) -> tuple[Argument, ...]:
         return (self.graph.edge_sources, self.graph.column_indices, self.num_edges, self.level_array)

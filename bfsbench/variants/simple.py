@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from bfsbench.backends.base import Argument
 from bfsbench.variants.base import LevelKernelVariant
 
@@ -17,6 +19,7 @@ class Simple(LevelKernelVariant):
     frontier = "none"
     parallel_unit = "a thread per vertex"
     work = "O(D(V + E))"
+    edge_reads: ClassVar = {"simple": "unknown"}
 
     def arguments(self) -> tuple[Argument, ...]:
         return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)

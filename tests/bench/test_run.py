@@ -107,7 +107,9 @@ def test_a_killed_sweep_resumes_to_the_rows_of_an_uninterrupted_one(tmp_path: Pa
 
 def test_every_kind_of_failure_is_a_row_and_the_sweep_goes_on(tmp_path: Path) -> None:
     names = "lies,dies,hangs,raises,starves,traps,misspelt,push"
-    done = run("--dataset", LATTICE, "--variant", names, "--timeout", "10", cwd=tmp_path, faulty=True, check=1)
+    done = run(
+        "--dataset", LATTICE, "--variant", names, "--timeout", "10", cwd=tmp_path, faulty=True, check=1
+    )
     outcome = {row["variant"]: (row["status"], row["reason"]) for row in read_rows(tmp_path / "r.csv")}
     assert outcome["lies"][0] == "wrong"
     assert "1 of 63 levels differ; vertex 62" in outcome["lies"][1]

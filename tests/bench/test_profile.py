@@ -1,0 +1,96 @@
+"""Level profiles against what the levels themselves say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bfsbench.backends import open_device
+from bfsbench.bench.profile import COLUMNS, LevelCounts, profile
+from bfsbench.bench.results import ResultWriter, axes_of, read_rows
+from bfsbench.bench.session import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants import all_variants, find
+from bfsbench.variants.base import DeviceGraph, KernelVariant
+from tests.shapes import SHAPES
+
+KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
+
+
+def edges_by_hand(graph: Graph, levels: np.ndarray, level: int) -> tuple[int, int]:
+    """(edges of the frontier, edges that unreached vertices read until they meet a parent)."""
+    frontier = sum(
+        int(graph.row_offsets[v + 1] - graph.row_offsets[v]) for v in np.flatnonzero(levels == level)
+    )
+    pulled = 0
+    for v in range(graph.num_vertices):
+        if 0 <= levels[v] <= level:
+            continue
+        for parent in graph.row_indices[graph.column_offsets[v] : graph.column_offsets[v + 1]]:
+            pulled += 1
+            if levels[parent] == level:
+                break
+    return frontier, pulled
+
+
+@pytest.mark.parametrize(
+    "name", ["kronecker", "lattice", "pmpp", "hub", "several_components", "self_loops_everywhere"]
+)
+def test_edge_counts_are_those_of_a_search_by_hand(name: str) -> None:
+    graph = build_graph(SHAPES[name], name)
+    levels = reference_levels(graph, 0)
+    counts = LevelCounts(graph, levels)
+    for level in range(counts.depth + 1):
+        frontier, pulled = edges_by_hand(graph, levels, level)
+        assert counts.frontier_sizes[level] == (levels == level).sum()
+        assert counts.edges_inspected("frontier", level) == frontier
+        assert counts.edges_inspected("pull", level) == pulled
+        assert counts.edges_inspected("all", level) == graph.num_edges
+        assert counts.edges_inspected("unknown", level) is None
+    assert counts.edges_inspected("all", counts.depth + 1) is None
+
+
+@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
+def test_every_variant_tells_of_every_level_once(variant: type[KernelVariant]) -> None:
+    device = open_device("cpu")
+    for name in ("kronecker", "lattice", "path"):
+        graph = build_graph(SHAPES[name], name)
+        reference = reference_levels(graph, 0)
+        search = variant(device, DeviceGraph(device, graph), graph, None, 64, variant.knob_values({}))
+        costs = profile(search, device, graph, 0, reference)
+        told = [cost.level for cost in costs]
+        assert told == sorted(set(told))
+        # Searches that relax in any order may be done in fewer rounds than there are levels.
+        if "unknown" not in variant.edge_reads.values():
+            assert set(range(int(reference.max()))) <= set(told)
+            assert max(told) <= int(reference.max()) + 1
+        assert all(cost.time_us >= 0 and cost.kernel for cost in costs)
+    device.close()
+
+
+def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: Path) -> None:
+    words = ["--dataset", "lattice(rows=9,columns=7)", "--variant", "push,edge,cpu_queue", "--profile"]
+    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words]
+    subprocess.run(command, cwd=tmp_path, check=True, env=os.environ, capture_output=True)
+    rows = read_rows(tmp_path / "r.csv")
+    levels = read_rows(tmp_path / "r.levels.csv", COLUMNS)
+    assert {axes_of(row) for row in levels} == {axes_of(row) for row in rows if row["backend"] != "host"}
+    edge = [row for row in levels if row["variant"] == "edge_frontier_numbers"]
+    assert {row["edges_inspected"] for row in edge} == {rows[0]["num_edges"]}
+    assert sum(int(row["frontier_size"]) for row in edge) == int(rows[0]["reached"])
+
+    # A profile whose row was never written, as a kill between the two leaves it, is not kept twice.
+    orphan = dict(levels[0]) | {"variant": find("pull").name}
+    writer = ResultWriter(tmp_path / "r.levels.csv", resume=True, columns=COLUMNS)
+    writer.append(orphan)
+    writer.close()
+    command[-2:] = ["push,edge,cpu_queue,pull", "--profile"]
+    subprocess.run([*command, "--resume"], cwd=tmp_path, check=True, env=os.environ, capture_output=True)
+    pull = [row for row in read_rows(tmp_path / "r.levels.csv", COLUMNS) if row["variant"] == "pull"]
+    assert [row["level"] for row in pull] == [str(level) for level in range(len(pull))]
