@@ -72,6 +72,12 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
+def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
+    runtime.emu_destroy(machine)
+    for handle in handles:
+        runtime.emu_close(handle)
+
+
 class CpuEvent:
     """The host's clock; see :class:`bfsbench.backends.base.Event`."""
 
@@ -113,6 +119,8 @@ class CpuDevice:
         native = _native(self.limits)
         self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, count)
         self._modules: dict[tuple[object, ...], CpuModule] = {}
+        self._handles: list[int] = []
+        self._finalizer = weakref.finalize(self, _destroy, self.runtime, self.machine, self._handles)
         self.allocated = 0
         """Bytes of all live buffers and signals."""
 
@@ -138,7 +146,8 @@ class CpuDevice:
                 child_kernels=child_kernels,
                 interruptible=self.seed != 0,
             )
-            self._modules[key] = CpuModule(self, source.name, open_kernels(self.runtime, library))
+            self._handles.append(open_kernels(self.runtime, library))
+            self._modules[key] = CpuModule(self, source.name, self._handles[-1])
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> CpuBuffer:
@@ -169,21 +178,16 @@ class CpuDevice:
 
     def close(self) -> None:
         """Unload all kernels and end the worker threads. Closing twice does nothing."""
-        if not self.machine:
-            return
-        self.runtime.emu_destroy(self.machine)
-        self.machine = 0
-        for module in self._modules.values():
-            self.runtime.emu_close(module.handle)
-        self._modules.clear()
+        self._finalizer()
 
     def stacks_in_use(self) -> int:
         """Stacks held by threads; 0 whenever no kernel runs."""
+        self.refuse_if_closed()
         return int(self.runtime.emu_stacks_in_use(self.machine))
 
     def refuse_if_closed(self) -> None:
         """Raise DeviceError if the device has been closed."""
-        if not self.machine:
+        if not self._finalizer.alive:
             raise DeviceError("the emulated device has been closed")
 
     def _allocate(self, size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -24,11 +24,11 @@ class CpuModule:
     def __init__(self, device: CpuDevice, name: str, handle: int) -> None:
         self._device = device
         self._name = name
-        self.handle = handle
+        self._handle = handle
 
     def kernel(self, name: str) -> CpuKernel:
         """The kernel of that name. Raises ToolchainError if the module has none with C linkage."""
-        pointer = self._device.runtime.emu_kernel(self.handle, name.encode())
+        pointer = self._device.runtime.emu_kernel(self._handle, name.encode())
         if not pointer:
             raise ToolchainError(f"{self._name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
         return CpuKernel(self._device, name, pointer)
@@ -118,8 +118,9 @@ class CpuLaunch:
         Raises LaunchError for a grid that cannot be launched.
         """
         device = self._kernel.device
-        if device.failure or not device.machine:
-            return device.refuse_if_closed()
+        device.refuse_if_closed()
+        if device.failure:
+            return
         if len(scalars) != len(self._scalars) or blocks < 1:
             raise LaunchError(
                 f"kernel '{self._kernel.name}': launched with {blocks} blocks and {len(scalars)} scalars, "
@@ -133,4 +134,3 @@ class CpuLaunch:
             if status == _REFUSED:
                 raise LaunchError(message)
             device.failure = message
-        return None

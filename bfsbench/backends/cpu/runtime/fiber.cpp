@@ -127,7 +127,7 @@ void StackPool::release_down_to(size_t count) {
 }
 
 void StackPool::trim() {
-    constexpr size_t kKept = 2048;
+    constexpr size_t kKept = 8192;
     release_down_to(kKept);
 }
 

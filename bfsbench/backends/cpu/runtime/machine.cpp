@@ -1,6 +1,8 @@
 #include "machine.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <iterator>
 
 #include "faults.h"
 
@@ -94,6 +96,7 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
         collect_children(waiting);
     }
     pending_ = 0;
+    fflush(stdout);  // what kernels have printed
     return error;
 }
 
