@@ -1,0 +1,115 @@
+"""The multi-core search against the sequential one: shapes, numbers of threads, directions."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bfsbench.bench.session import reference_levels
+from bfsbench.errors import LaunchError
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.generators import generate
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants.cpu_parallel import CpuParallel
+from tests.shapes import SHAPES, SOURCES
+
+Knobs = dict[str, float]
+
+DIRECTIONS: dict[str, Knobs] = {
+    "as_by_default": {},
+    "alone": {"SEQUENTIAL_LIMIT": 2**31 - 1},
+    "push": {"SEQUENTIAL_LIMIT": 0, "ALPHA": 0},
+    "pull": {"SEQUENTIAL_LIMIT": 0, "ALPHA": 1e12, "BETA": 1e12},
+    "pull_whenever_the_level_does_not_shrink": {"SEQUENTIAL_LIMIT": 0, "ALPHA": 1e12, "BETA": 0},
+    "both": {"SEQUENTIAL_LIMIT": 8},
+}
+
+
+def prepared(graph: Graph, **knobs: float) -> CpuParallel:
+    search = CpuParallel(graph, CpuParallel.knob_values(knobs))
+    search.prepare()
+    return search
+
+
+def levels_of(search: CpuParallel, source: int) -> list[int]:
+    search.reset(source)
+    search.traverse(source)
+    return list(search.levels())
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_levels_equal_the_reference_on_all_shapes(threads: int, direction: str) -> None:
+    for name, edges in SHAPES.items():
+        graph = build_graph(edges, name)
+        search = prepared(graph, THREADS=threads, **DIRECTIONS[direction])
+        for source in SOURCES[name]:
+            expected = list(reference_levels(graph, source))
+            assert levels_of(search, source) == expected, (name, source)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_levels_of_large_levels(direction: str) -> None:
+    """Levels of many blocks of work, pushed and pulled by several threads at a time."""
+    graph = build_graph(generate("kronecker", scale=15, edge_factor=8), "kronecker")
+    search = prepared(graph, THREADS=4, **DIRECTIONS[direction])
+    for source in (0, 1, 77):
+        assert (np.array(levels_of(search, source)) == reference_levels(graph, source)).all()
+
+
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_wide_offsets_give_the_same_levels(direction: str) -> None:
+    narrow = build_graph(SHAPES["kronecker"], "kronecker")
+    wide = Graph(
+        narrow.name,
+        narrow.direction,
+        narrow.row_offsets.astype(np.int64),
+        narrow.column_indices,
+        narrow.column_offsets.astype(np.int64),
+        narrow.row_indices,
+        narrow.edge_sources,
+        narrow.checksum,
+    )
+    search = prepared(wide, THREADS=3, **DIRECTIONS[direction])
+    for source in SOURCES["kronecker"]:
+        assert levels_of(search, source) == list(reference_levels(narrow, source))
+
+
+def native_threads() -> int:
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+def test_threads_end_with_the_search() -> None:
+    search = prepared(build_graph(SHAPES["kronecker"], "kronecker"), THREADS=7)
+    assert levels_of(search, 0)[0] == 0
+    during = native_threads()
+    del search
+    gc.collect()
+    assert native_threads() == during - 6
+
+
+def test_sleeping_threads_wake_up_again() -> None:
+    """Searches so far apart that the threads have gone to sleep in between."""
+    graph = build_graph(SHAPES["kronecker"], "kronecker")
+    search = prepared(graph, THREADS=2, **DIRECTIONS["push"])
+    expected = list(reference_levels(graph, 0))
+    for _ in range(20):
+        time.sleep(0.005)
+        assert levels_of(search, 0) == expected
+
+
+def test_threads_that_cannot_be_started_are_reported() -> None:
+    graph = build_graph(SHAPES["pmpp"], "pmpp")
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (2**33, limits[1]))  # room for some of their stacks
+    try:
+        with pytest.raises(LaunchError, match="lower THREADS"):
+            searches = [prepared(graph, THREADS=1024) for _ in range(4)]
+            assert not searches
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
