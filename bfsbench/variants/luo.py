@@ -22,11 +22,11 @@ _MAX_BLOCKS_PER_MULTIPROCESSOR = 32
 class Luo(KernelVariant):
     """The search of Luo, Wong and Hwu, DAC 2010.
 
-    Settled here: a vertex is claimed by an atomic compare-and-swap, so nothing stands in a queue twice. What
-    a full queue in shared memory cannot hold goes straight to the one in global memory. The second layer hands
-    a frontier down to the first at half the size at which the first hands it up, lest one of about that size
-    return to the host in every level. Instead of copying the W-frontiers into a B-frontier, threads find its
-    entries where they are, by the offsets that the copy would need.
+    Settled here: a vertex is claimed by an atomic compare-and-swap, so nothing stands in a queue twice.
+    What a full queue in shared memory cannot hold goes straight to the one in global memory. The second
+    layer gives a frontier to the first at half the size at which it gets it back, lest one of about that
+    size return to the host in every level. Instead of copying the W-frontiers into a B-frontier, threads
+    find its entries where they are, by the offsets that the copy would need.
     """
 
     name = "luo"
