@@ -115,7 +115,7 @@ class Luo(KernelVariant):
     def _bind_block_layer(self, search: tuple[Argument, ...]) -> None:
         self.block_limit = int(self.knob["BLOCK_LIMIT"]) or self.block
         room = self.device.limits.shared_memory_per_block_optin - _STATIC_SHARED_MEMORY
-        capacity = self._capacity(self.block_limit, room // 2)
+        capacity = self.queue_capacity(self.block_limit, room // 2)
         self.in_block = self.kernel("luo_block").bind(
             *(*search, capacity, self.records, self.block_limit),
             block=self.block,
@@ -127,7 +127,7 @@ class Luo(KernelVariant):
         limits = self.device.limits
         blocks_wanted = limits.max_threads_per_multiprocessor // self.block
         room = limits.shared_memory_per_multiprocessor // min(blocks_wanted, _MAX_BLOCKS_PER_MULTIPROCESSOR)
-        capacity = self._capacity(self.block, room - _RESERVED_SHARED_MEMORY - _STATIC_SHARED_MEMORY)
+        capacity = self.queue_capacity(self.block, room - _RESERVED_SHARED_MEMORY - _STATIC_SHARED_MEMORY)
         launch = {"block": self.block, "shared": self._queue_bytes(capacity), "scalars": 2}
         self.one_level = self.kernel("luo_level").bind(*search, capacity, **launch)
 
@@ -140,7 +140,7 @@ class Luo(KernelVariant):
         bounds = (at_least, self.resident_limit, self.max_polls)
         self.in_resident_blocks = resident.bind(*search, capacity, self.records, *bounds, **launch)
 
-    def _capacity(self, rows: int, room: int) -> int:
+    def queue_capacity(self, rows: int, room: int) -> int:
         """Entries of a W-frontier: what ``rows`` rows discover at most, if ``room`` bytes permit."""
         number = int(self.knob["W_FRONTIERS"])
         if asked := int(self.knob["B_FRONTIER_SIZE"]):
