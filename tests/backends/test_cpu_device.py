@@ -10,7 +10,7 @@ import pytest
 
 from bfsbench.backends.base import Device
 from bfsbench.backends.cpu import CpuDevice
-from bfsbench.errors import DeviceError, DeviceOutOfMemoryError
+from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
 from tests.backends.conftest import KERNELS
 
 
@@ -108,20 +108,23 @@ def test_launches_are_cheap() -> None:
     assert min(seconds) < 100e-6
 
 
-@pytest.mark.parametrize("name", ["spins.cu", "block.cu"])
-def test_portable_fibers(name: str) -> None:
-    """The switch that other processors use does the same."""
-    device = CpuDevice(portable_fibers=True)
-    module = device.module(KERNELS / name, {})
-    if name == "spins.cu":
-        sums = device.upload(np.zeros(4, np.int32))
-        barrier = device.upload(np.zeros(2, np.uint32))
-        module.kernel("volatile_barrier").bind(barrier, sums, 3, block=64)(6)
-        assert sums.download().tolist() == [384] * 3 + [0]
-    else:
-        out = device.empty(100, np.int32)
-        module.kernel("counts").bind(out, block=128)(1)
-        assert (out.download() == 5050).all()
+@pytest.mark.parametrize("seed", [0, 1])
+def test_portable_fibers(seed: int) -> None:
+    """The switch that other processors use does the same, after failures too."""
+    device = CpuDevice(seed, portable_fibers=True)
+    errors = device.module(KERNELS / "errors.cu", {})
+    out = device.empty(100, np.int32)
+    for name, message in [("recurse", "stack overflow"), ("wild", "illegal memory access")]:
+        errors.kernel(name).bind(out, 100_000 if name == "recurse" else 0, block=32)(3)
+        with pytest.raises(KernelError, match=message):
+            device.synchronize()
+        assert device.stacks_in_use() == 0
+    device.module(KERNELS / "block.cu", {}).kernel("counts").bind(out, block=128)(1)
+    assert (out.download() == 5050).all()
+    sums, barrier = device.upload(np.zeros(4, np.int32)), device.upload(np.zeros(2, np.uint32))
+    kernel = device.module(KERNELS / "spins.cu", {}).kernel("volatile_barrier")
+    kernel.bind(barrier, sums, 3, block=64)(6)
+    assert sums.download().tolist() == [384] * 3 + [0]
     assert device.stacks_in_use() == 0
     device.close()
 

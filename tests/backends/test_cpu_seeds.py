@@ -50,7 +50,7 @@ def test_most_seeds_expose_races(race: Callable[[CpuDevice], bool]) -> None:
         device = CpuDevice(seed=seed)
         exposed += not race(device)
         device.close()
-    assert exposed > 30
+    assert exposed > len(SEEDS) // 2
 
 
 def order_of_claims(device: CpuDevice) -> list[int]:

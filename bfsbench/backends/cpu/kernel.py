@@ -83,7 +83,7 @@ class CpuKernel:
             return argument.pointer
         if argument is None:
             return ctypes.c_void_p()
-        if isinstance(argument, np.number):
+        if isinstance(argument, np.generic):
             return (ctypes.c_char * argument.itemsize).from_buffer_copy(argument.tobytes())
         if isinstance(argument, int):
             return ctypes.c_int(argument)

@@ -14,7 +14,7 @@ from pathlib import Path
 from bfsbench.backends.base import Define
 from bfsbench.backends.cpu.translate import translate
 from bfsbench.errors import ToolchainError
-from bfsbench.toolchain import build_library
+from bfsbench.toolchain import build_library, compiler_version
 
 _HERE = Path(__file__).resolve().parent
 _INCLUDE = _HERE / "include"
@@ -92,18 +92,29 @@ def build_kernels(
         raise ToolchainError(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"
         )
-    flags = [*_COMMON_FLAGS, f"-I{_INCLUDE / 'cuda'}", f"-I{source.parent}", "-fstack-clash-protection"]
+    flags = [
+        *_COMMON_FLAGS,
+        f"-I{_INCLUDE / 'cuda'}",
+        f"-I{source.parent}",
+        "-fstack-clash-protection",
+        "-UNDEBUG",
+    ]
     flags += [
         "-include",
         str(_INCLUDE / "cuda_on_cpu.h"),
         *(f"-D{k}={v}" for k, v in sorted(defines.items())),
     ]
     if interruptible or translation.volatile:
-        flags.append("-fsanitize-coverage=trace-pc")
+        flags.append(f"-fsanitize-coverage={_every_basic_block()}")
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translation.text, encoding="utf-8")
         return build_library(f"cpu-{source.stem}", [text, runtime], flags, _HEADERS)
+
+
+def _every_basic_block() -> str:
+    """The coverage option for a call at every basic block; clang leaves out some unless told not to."""
+    return "edge,no-prune,trace-pc" if "clang" in compiler_version() else "trace-pc"
 
 
 def open_kernels(runtime: ctypes.CDLL, library: Path) -> int:

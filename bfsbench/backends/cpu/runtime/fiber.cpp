@@ -107,7 +107,7 @@ char* StackPool::take() {
         return stack;
     }
     void* memory = mmap(nullptr, page_bytes() + kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
+    if (memory == MAP_FAILED) return nullptr;
     mprotect(memory, page_bytes(), PROT_NONE);
     ++allocated_;
     return static_cast<char*>(memory) + page_bytes();
@@ -127,7 +127,7 @@ void StackPool::release_down_to(size_t count) {
 }
 
 void StackPool::trim() {
-    constexpr size_t kKept = 8192;
+    constexpr size_t kKept = 4096;
     release_down_to(kKept);
 }
 

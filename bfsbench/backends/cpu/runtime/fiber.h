@@ -24,6 +24,7 @@ class StackPool {
     StackPool(const StackPool&) = delete;
     ~StackPool();
 
+    // Null if the system has no room for another one.
     char* take();
     void give(char* stack) { free_.push_back(stack); }
     // Returns memory to the system when a large grid has left many stacks behind.

@@ -22,6 +22,13 @@ constexpr int kPatience = 1024;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kChanceToStart = 2, kChanceToStartMore = 64;
 
+// A switch needs some stack itself. If there is none left, the fault must come while `current` still names the
+// thread whose stack it is.
+__attribute__((noinline)) void touch_stack() {
+    volatile char room[2048];
+    room[0] = 0;
+}
+
 Fiber& current_fiber() { return *static_cast<Fiber*>(current); }
 
 }  // namespace
@@ -48,8 +55,8 @@ void give_way() { worker->give_way(current_fiber()); }
 
 void finish_thread() { worker->finish(current_fiber()); }
 
-// In three launches of four, a seeded schedule interrupts every thread at every yield point, which opens the
-// narrowest of windows; in the fourth, threads run far ahead of each other. Mixing the two within a launch would
+// In seven launches of eight, a seeded schedule interrupts every thread at every yield point, which opens the
+// narrowest of windows; in the eighth, threads run far ahead of each other. Mixing the two within a launch would
 // let the patient threads decide every race.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
@@ -61,17 +68,23 @@ Fiber* Worker::pick(ResidentBlock& block) { return grid->aborted() ? nullptr : b
 
 // Continues `to`, or the worker's loop if null. Comes back when someone goes to *save.
 void Worker::go(Context* save, Fiber* to) {
-    current = to;
-    if (!to) {
-        emu_switch(save, loop_);
-        return;
-    }
-    to->patience = draw_patience();
-    if (!to->stack) {
+    if (to && !to->stack) {
         to->stack = stacks_.take();
-        to->context = prepare(to->stack, grid->entry);
+        if (to->stack) {
+            to->context = prepare(to->stack, grid->entry);
+        } else {
+            grid->abort(place_of(*grid, *to) + "no room for the stack of another thread");
+            to = nullptr;
+        }
     }
-    emu_switch(save, to->context);
+    touch_stack();
+    current = to;
+    if (to) {
+        to->patience = draw_patience();
+        emu_switch(save, to->context);
+    } else if (save != &loop_) {
+        emu_switch(save, loop_);
+    }
 }
 
 void Worker::suspend(Fiber& fiber) {
@@ -122,7 +135,7 @@ void Worker::run(Grid& launched) {
     grid = &launched;
     worker = this;
     grid->join();
-    restless_ = random_ && random_->below(4) != 0;
+    restless_ = random_ && random_->below(8) != 0;
     while (ResidentBlock* block = next_block()) {
         gave_way_ = false;
         if (Fiber* first = pick(*block)) go(&loop_, first);
