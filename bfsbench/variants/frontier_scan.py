@@ -26,7 +26,7 @@ class FrontierScan(KernelVariant):
     knobs = (
         Knob(
             "TILE_SIZE",
-            1024,
+            2048,
             "elements that a block scans in shared memory at a time",
             choices=(64, 128, 256, 512, 1024, 2048, 4096, 8192),
             compile_time=True,

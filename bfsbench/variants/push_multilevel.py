@@ -1,0 +1,52 @@
+"""Push with several small levels in one launch."""
+
+from __future__ import annotations
+
+from bfsbench.variants.base import Knob
+from bfsbench.variants.push_private import PushPrivate
+
+
+class PushMultilevel(PushPrivate):
+    """PMPP's push with consecutive small levels in one grid; the paper draws it but prints no kernel.
+
+    Settled here: the grid of small levels is a single block; levels are small up to SMALL_FRONTIER vertices,
+    for which the block has room in shared memory; a level that outgrows it is completed in global memory and
+    handed to push_private's kernel, and back as soon as one is small again. The default of SMALL_FRONTIER is
+    where, on an H200 with blocks of 256 to 1024 threads, a level inside costs about as much as a launch.
+    """
+
+    name = "push_multilevel"
+    summary = "runs of small levels stay inside one block and one launch; larger levels launch per level"
+    origin = ("PMPP ch. 15, Fig. 15.16 (B)",)
+    knobs = (
+        *PushPrivate.knobs,
+        Knob(
+            "SMALL_FRONTIER", 3072, "largest frontier that stays inside one block", minimum=1, maximum=28672
+        ),
+    )
+    state_words = 4
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.small_frontier = int(self.knob["SMALL_FRONTIER"])
+        self.small_levels = self.kernel(self.name).bind(
+            *(self.graph.row_offsets, self.graph.column_indices, self.level_array, self.small_frontier),
+            *(*self.queues, self.sizes, self.records),
+            block=self.block,
+            shared=2 * 4 * self.small_frontier,
+            scalars=1,
+        )
+
+    def traverse(self, source: int) -> None:
+        level, size = 0, 1
+        while size:
+            small = size <= self.small_frontier
+            if small:
+                self.small_levels(1, level)
+                self.mark(level, self.name)
+            else:
+                self.expand[level & 1](self.blocks(size), level)
+                self.mark(level, self.level_kernel)
+            words = self.sizes.read_all()
+            level = words[3] if small else level + 1
+            size = words[level % 3]

@@ -1,0 +1,85 @@
+// push_multilevel: consecutive small levels in one launch (PMPP ch. 15, Fig. 15.16 B).
+//
+// A level whose frontier a block can hold is not worth a launch. push_multilevel is one block that runs level after
+// level with a barrier between them, the frontiers in its shared memory, until one has more than small_frontier
+// vertices or none. Larger levels are launched one by one, by push_private's kernel. The host switches as often as
+// the sizes of the frontiers ask for.
+//
+// Between launches the frontier of a level lies in the global queue of the level's parity, its length in
+// sizes[level % 3]. Inside, vertex i of the frontier lies at i in the shared queue of that parity, as long as there
+// is room, and at i in the global queue otherwise. A level that finds too much is thus completed like any other, and
+// handed over by copying the shared part in front of the rest.
+//
+// Invariants. A vertex is claimed by one thread only, so a global queue of V entries cannot overflow. There are no
+// races: a level reads the queues of its own parity and appends to those of the other; and its counter, modulo 3, is
+// read by all while the next one's is grown and the one after that, which nobody looks at, is cleared. So one
+// barrier a level is enough.
+//
+// Cost. A level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A thread
+// keeps NEIGHBOURS of the last three in flight. On road networks on an H200 it gained nothing to load or prefetch a
+// vertex's row offsets when it is claimed, nor to look at a neighbour's level before claiming it.
+#include "profile.cuh"
+#include "push_private.cu"
+
+#define NEIGHBOURS 4
+
+// Put a vertex at the next place of the shared queue, or at the same place of the global one if that is beyond the
+// shared queue's capacity.
+__device__ __forceinline__ void append_or_spill(const vertex_queue &queue, int *spill, int vertex) {
+    const int position = atomicAdd(queue.size, 1);
+    (position < queue.capacity ? queue.entries : spill)[position] = vertex;
+}
+
+// Claim the unreached neighbours of v and append them.
+__device__ __forceinline__ void expand(const offset_t *row_offsets, const int *column_indices, int *levels, int v,
+                                       int level, const vertex_queue &next, int *spill) {
+    const edge_t end = __ldg(&row_offsets[v + 1]);
+    for (edge_t e = __ldg(&row_offsets[v]); e < end; e += NEIGHBOURS) {
+        int neighbour[NEIGHBOURS];
+        bool claimed[NEIGHBOURS];
+#pragma unroll
+        for (int i = 0; i < NEIGHBOURS; ++i) neighbour[i] = e + i < end ? __ldg(&column_indices[e + i]) : -1;
+#pragma unroll
+        for (int i = 0; i < NEIGHBOURS; ++i)
+            claimed[i] =
+                neighbour[i] >= 0 && atomicCAS(&levels[neighbour[i]], UNREACHED, level + 1) == UNREACHED;
+#pragma unroll
+        for (int i = 0; i < NEIGHBOURS; ++i)
+            if (claimed[i]) append_or_spill(next, spill, neighbour[i]);
+    }
+}
+
+// Run levels from one on whose frontier has 1 .. small_frontier vertices. state[] is sizes[3], as push_private leaves
+// and expects it, and the level of the frontier handed back.
+extern "C" __global__ void push_multilevel(const offset_t *row_offsets, const int *column_indices, int *levels,
+                                           int small_frontier, int *even_queue, int *odd_queue, int *state,
+                                           level_record *records, int level) {
+    extern __shared__ int local_frontier[];  // for even levels, then for odd ones
+    __shared__ int counts[3];
+    auto shared_queue = [&](int level) { return local_frontier + level % 2 * small_frontier; };
+    auto global_queue = [&](int level) { return level % 2 ? odd_queue : even_queue; };
+
+    int size = state[level % 3];
+    for (int i = threadIdx.x; i < size; i += blockDim.x) shared_queue(level)[i] = global_queue(level)[i];
+    if (threadIdx.x == 0) counts[(level + 1) % 3] = 0;
+    __syncthreads();
+    while (size > 0 && size <= small_frontier) {
+        if (threadIdx.x == 0) {
+            note_level(records, level, size, 0);
+            counts[(level + 2) % 3] = 0;
+        }
+        const vertex_queue next = {shared_queue(level + 1), small_frontier, &counts[(level + 1) % 3]};
+        for (int i = threadIdx.x; i < size; i += blockDim.x)
+            expand(row_offsets, column_indices, levels, shared_queue(level)[i], level, next, global_queue(level + 1));
+        __syncthreads();
+        ++level;
+        size = *next.size;
+    }
+    for (int i = threadIdx.x; i < min(size, small_frontier); i += blockDim.x)
+        global_queue(level)[i] = shared_queue(level)[i];
+    if (threadIdx.x == 0) {
+        state[level % 3] = size;
+        state[(level + 1) % 3] = 0;
+        state[3] = level;
+    }
+}

@@ -1,0 +1,188 @@
+"""Searches that keep their frontier in queues: overflows, switches between launches, prefix sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.bench.session import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.frontier_scan import FrontierScan
+from bfsbench.variants.level_queues import LevelQueueVariant
+from bfsbench.variants.push_frontier import PushFrontier
+from bfsbench.variants.push_multilevel import PushMultilevel
+from bfsbench.variants.push_private import PushPrivate
+from bfsbench.variants.scan import PrefixSum
+from tests.shapes import SHAPES, edge_list
+from tests.test_variants import BACKENDS
+
+SEEDS = (1, 2, 3)
+Search = TypeVar("Search", bound=KernelVariant)
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    device = open_device(request.param)
+    yield device
+    device.close()
+
+
+def prepared(
+    variant: type[Search],
+    device: Device,
+    graph: Graph,
+    grid: int | None = None,
+    block: int = 64,
+    **knobs: int,
+) -> Search:
+    search = variant(device, DeviceGraph(device, graph), graph, grid, block, variant.knob_values(knobs))
+    search.prepare()
+    return search
+
+
+def levels_from(search: KernelVariant, source: int) -> list[int]:
+    search.reset(source)
+    search.traverse(source)
+    return search.levels().tolist()
+
+
+def frontier_sizes(levels: npt.NDArray[np.int32]) -> list[int]:
+    return np.bincount(levels[levels >= 0]).tolist()
+
+
+def widening_and_narrowing() -> Graph:
+    """Four fans of 20 vertices between paths of 5: frontiers of one vertex and of 20 by turns."""
+    edges, last = [], 0
+    for _ in range(4):
+        path = list(range(last, last + 6))
+        fan = range(path[-1] + 1, path[-1] + 21)
+        last = fan.stop
+        edges += list(pairwise(path))
+        edges += [(path[-1], v) for v in fan] + [(v, last) for v in fan]
+    return build_graph(edge_list(last + 1, edges, "each_once"), "widening_and_narrowing")
+
+
+def launches_of(sizes: list[int], small_frontier: int) -> list[tuple[int, str]]:
+    """The first level and the kernel of every launch that Fig. 15.16 (B) asks for."""
+    launches, inside = [], False
+    for level, size in enumerate(sizes):
+        if size > small_frontier:
+            launches.append((level, "push_private"))
+        elif not inside:
+            launches.append((level, "push_multilevel"))
+        inside = size <= small_frontier
+    return launches
+
+
+@pytest.mark.parametrize("block", [1, 33, 128])
+@pytest.mark.parametrize("tile_size", [64, 1024])
+def test_prefix_sums_of_any_length_equal_numpys(device: Device, tile_size: int, block: int) -> None:
+    graph = build_graph(SHAPES["pmpp"], "pmpp")
+    around = (1, 64, 128, 1024, 2048, 64 * 64, 64 * 65)
+    lengths = sorted({max(1, n + step) for n in around for step in (-1, 0, 1)})
+    for grid in (None, 2):
+        variant = prepared(FrontierScan, device, graph, grid, block, TILE_SIZE=tile_size)
+        for length in lengths:
+            values = np.random.default_rng(length).integers(0, 1000, length, np.int32)
+            array = device.upload(values)
+            PrefixSum(variant, array, length, tile_size)()
+            expected = np.cumsum(values) - values
+            assert array.download().tolist() == expected.tolist(), (length, grid)
+
+
+def test_a_scanned_queue_is_in_order(device: Device) -> None:
+    graph = build_graph(SHAPES["kronecker"], "kronecker")
+    expected = reference_levels(graph, 0)
+    search = prepared(FrontierScan, device, graph, TILE_SIZE=64)
+    queues = []
+
+    def note(level: int, kernel: str) -> None:
+        queues.append(search.queue.download()[: search.size.read()].tolist())
+
+    search.mark = note
+    assert levels_from(search, 0) == expected.tolist()
+    depth = int(expected.max())
+    assert queues == [np.flatnonzero(expected == level).tolist() for level in range(1, depth + 2)]
+
+
+@pytest.mark.parametrize(
+    ("variant", "knobs"),
+    [
+        (PushFrontier, {}),
+        (PushPrivate, {"LOCAL_FRONTIER_CAPACITY": 1}),
+        (PushPrivate, {"LOCAL_FRONTIER_CAPACITY": 7}),
+    ],
+)
+def test_overflowing_frontiers_hold_every_vertex_once(
+    device: Device, variant: type[LevelQueueVariant], knobs: dict[str, int]
+) -> None:
+    for name, source in (("hub", 7), ("hub", 0), ("kronecker", 0), ("complete", 3)):
+        graph = build_graph(SHAPES[name], name)
+        expected = reference_levels(graph, source)
+        for grid, block in ((None, 64), (2, 33)):
+            search = prepared(variant, device, graph, grid, block, **knobs)
+            read, sizes = search.queue_size, [1]
+            search.queue_size = lambda level, read=read, sizes=sizes: sizes.append(read(level)) or sizes[-1]
+            assert levels_from(search, source) == expected.tolist()
+            assert sizes == [*frontier_sizes(expected), 0]
+
+
+@pytest.mark.parametrize("small_frontier", [1, 5, 19, 20, 100])
+def test_small_levels_stay_in_one_launch_and_large_ones_have_their_own(
+    device: Device, small_frontier: int
+) -> None:
+    graph = widening_and_narrowing()
+    expected = reference_levels(graph, 0)
+    sizes = frontier_sizes(expected)
+    search = prepared(PushMultilevel, device, graph, SMALL_FRONTIER=small_frontier)
+    launches = []
+    search.mark = lambda level, kernel: launches.append((level, kernel))
+    for _ in range(2):
+        launches.clear()
+        assert levels_from(search, 0) == expected.tolist()
+        assert launches == launches_of(sizes, small_frontier)
+    assert len(launches) == (1 if small_frontier >= 20 else 9)
+
+
+def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
+    graph = widening_and_narrowing()
+    expected = reference_levels(graph, 0)
+    sizes = frontier_sizes(expected)
+    variant = PushMultilevel
+    knobs = variant.knob_values({"SMALL_FRONTIER": 5})
+    search = variant(device, DeviceGraph(device, graph), graph, None, 64, knobs)
+    record = np.dtype([("nanoseconds", np.uint64), ("frontier_size", np.int32), ("layer", np.int32)])
+    search.records = device.upload(np.zeros(len(sizes) * record.itemsize, np.uint8))
+    search.prepare()
+    assert levels_from(search, 0) == expected.tolist()
+    noted = search.records.download().view(record)
+    assert noted["frontier_size"].tolist() == [size if size <= 5 else 0 for size in sizes]
+    assert noted["nanoseconds"][noted["frontier_size"] > 0].all()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_overflows_and_switches_do_not_depend_on_the_schedule(seed: int) -> None:
+    device = open_device("cpu", seed)
+    fans = widening_and_narrowing()
+    for graph in (
+        build_graph(SHAPES["kronecker"], "kronecker"),
+        build_graph(SHAPES["lattice"], "lattice"),
+        fans,
+    ):
+        expected = reference_levels(graph, 0).tolist()
+        for capacity in (1, 6):
+            private = prepared(PushPrivate, device, graph, 2, 40, LOCAL_FRONTIER_CAPACITY=capacity)
+            assert levels_from(private, 0) == expected
+            knobs = {"SMALL_FRONTIER": 2 * capacity, "LOCAL_FRONTIER_CAPACITY": capacity}
+            assert levels_from(prepared(PushMultilevel, device, graph, 2, 40, **knobs), 0) == expected
+        assert levels_from(prepared(FrontierScan, device, graph, 2, 40, TILE_SIZE=64), 0) == expected
+    device.close()
