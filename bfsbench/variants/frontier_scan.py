@@ -35,21 +35,19 @@ class FrontierScan(KernelVariant):
 
     def prepare(self) -> None:
         num_vertices, block = self.num_vertices, self.block
-        self.visited, self.updated, in_frontier = (self.device.empty(num_vertices, "uint8") for _ in range(3))
+        flags = [self.device.empty(num_vertices, "uint8") for _ in range(3)]
+        self.updated, self.visited, self.in_frontier = flags
         prefix_sum, self.queue = (self.device.empty(num_vertices, "int32") for _ in range(2))
         self.size = self.device.signal()
         graph = (self.graph.row_offsets, self.graph.column_indices)
         self.expand = self.kernel("expand").bind(
             *graph, self.queue, self.visited, self.updated, self.level_array, block=block, scalars=2
         )
-        self.update = self.kernel("update_frontier").bind(
-            num_vertices, self.updated, self.visited, in_frontier, prefix_sum, block=block
-        )
+        self.update = self.kernel("update_frontier").bind(num_vertices, *flags, prefix_sum, block=block)
         self.scan = PrefixSum(self, prefix_sum, num_vertices, int(self.knob["TILE_SIZE"]))
         self.generate = self.kernel("generate_queue").bind(
-            num_vertices, prefix_sum, in_frontier, self.queue, self.size, block=block
+            num_vertices, prefix_sum, self.in_frontier, self.queue, self.size, block=block
         )
-        self.in_frontier = in_frontier
 
     def reset(self, source: int) -> None:
         super().reset(source)

@@ -15,23 +15,24 @@ class PrefixSum:
 
     def __init__(self, variant: KernelVariant, array: Buffer, length: int, tile_size: int) -> None:
         scan, add = variant.kernel("scan_tiles"), variant.kernel("add_tile_offsets")
-        going_down: list[tuple[Launch, int]] = []
-        going_up: list[tuple[Launch, int]] = []
+        scans: list[tuple[Launch, int]] = []
+        additions: list[tuple[Launch, int]] = []
         self._arrays = [array]
+        """Kept, because a launch knows only their addresses."""
         while True:
             num_tiles = max(1, -(-length // tile_size))
             sums = variant.device.empty(num_tiles, "int32")
-            scan_launch = scan.bind(array, length, sums, block=variant.block)
-            going_down.append((scan_launch, variant.blocks(num_tiles * variant.block)))
+            self._arrays.append(sums)
+            launch = scan.bind(array, length, sums, block=variant.block)
+            scans.append((launch, variant.blocks(num_tiles * variant.block)))
             if num_tiles == 1:
                 break
-            add_launch = add.bind(array, length, sums, block=variant.block)
-            going_up.append((add_launch, variant.blocks(length)))
+            launch = add.bind(array, length, sums, block=variant.block)
+            additions.append((launch, variant.blocks(length)))
             array, length = sums, num_tiles
-            self._arrays.append(array)
-        self._launches = going_down + going_up[::-1]
-        self._total = sums
+        self._launches = scans + additions[::-1]
 
     def __call__(self) -> None:
+        """Issue the launches."""
         for launch, blocks in self._launches:
             launch(blocks)

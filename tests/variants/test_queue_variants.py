@@ -59,6 +59,18 @@ def frontier_sizes(levels: npt.NDArray[np.int32]) -> list[int]:
     return np.bincount(levels[levels >= 0]).tolist()
 
 
+def sizes_read_by(search: LevelQueueVariant) -> list[int]:
+    """A list that every length of a queue is added to when the host reads it."""
+    read, sizes = search.queue_size, []
+
+    def note(level: int) -> int:
+        sizes.append(read(level))
+        return sizes[-1]
+
+    search.queue_size = note
+    return sizes
+
+
 def widening_and_narrowing() -> Graph:
     """Four fans of 20 vertices between paths of 5: frontiers of one vertex and of 20 by turns."""
     edges, last = [], 0
@@ -130,10 +142,9 @@ def test_overflowing_frontiers_hold_every_vertex_once(
         expected = reference_levels(graph, source)
         for grid, block in ((None, 64), (2, 33)):
             search = prepared(variant, device, graph, grid, block, **knobs)
-            read, sizes = search.queue_size, [1]
-            search.queue_size = lambda level, read=read, sizes=sizes: sizes.append(read(level)) or sizes[-1]
+            sizes = sizes_read_by(search)
             assert levels_from(search, source) == expected.tolist()
-            assert sizes == [*frontier_sizes(expected), 0]
+            assert sizes == [*frontier_sizes(expected)[1:], 0]
 
 
 @pytest.mark.parametrize("small_frontier", [1, 5, 19, 20, 100])
@@ -157,9 +168,8 @@ def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
     graph = widening_and_narrowing()
     expected = reference_levels(graph, 0)
     sizes = frontier_sizes(expected)
-    variant = PushMultilevel
-    knobs = variant.knob_values({"SMALL_FRONTIER": 5})
-    search = variant(device, DeviceGraph(device, graph), graph, None, 64, knobs)
+    knobs = PushMultilevel.knob_values({"SMALL_FRONTIER": 5})
+    search = PushMultilevel(device, DeviceGraph(device, graph), graph, None, 64, knobs)
     record = np.dtype([("nanoseconds", np.uint64), ("frontier_size", np.int32), ("layer", np.int32)])
     search.records = device.upload(np.zeros(len(sizes) * record.itemsize, np.uint8))
     search.prepare()
@@ -172,12 +182,8 @@ def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_overflows_and_switches_do_not_depend_on_the_schedule(seed: int) -> None:
     device = open_device("cpu", seed)
-    fans = widening_and_narrowing()
-    for graph in (
-        build_graph(SHAPES["kronecker"], "kronecker"),
-        build_graph(SHAPES["lattice"], "lattice"),
-        fans,
-    ):
+    shapes = [build_graph(SHAPES[name], name) for name in ("kronecker", "lattice")]
+    for graph in (*shapes, widening_and_narrowing()):
         expected = reference_levels(graph, 0).tolist()
         for capacity in (1, 6):
             private = prepared(PushPrivate, device, graph, 2, 40, LOCAL_FRONTIER_CAPACITY=capacity)
