@@ -164,12 +164,24 @@ def test_arguments_are_checked(device: CpuDevice) -> None:
         kernel.bind(out, block=32)
     with pytest.raises(LaunchError, match="parameter 2 takes 4 bytes, not 8"):
         kernel.bind(out, np.int64(3), block=32)
-    with pytest.raises(LaunchError, match="parameter 2 was given a str"):
+    with pytest.raises(LaunchError, match="parameter 2 was given the str 3"):
         kernel.bind(out, "3", block=32)
+    with pytest.raises(LaunchError, match="parameter 2 was given the int 2147483648"):
+        kernel.bind(out, 2**31, block=32)
     launch = kernel.bind(out, block=32, scalars=1)
-    for blocks, scalars in [(0, (1,)), (1, ()), (1, (1, 2))]:
+    with pytest.raises(LaunchError, match="scalar -2147483649 does not fit an int"):
+        launch(1, -(2**31) - 1)
+    for blocks, scalars in [(0, (1,)), (2**32 + 1, (1,)), (1, ()), (1, (1, 2))]:
         with pytest.raises(LaunchError, match=f"launched with {blocks} blocks and {len(scalars)} scalars"):
             launch(blocks, *scalars)
+
+
+def test_none_is_a_null_pointer(device: CpuDevice) -> None:
+    out = device.signal()
+    kernel = device.module(KERNELS / "errors.cu", {}).kernel("optional")
+    for maybe, value in [(None, -1), (device.upload(np.array([3], np.int32)), 3)]:
+        kernel.bind(out, maybe, block=1)(1)
+        assert out.read() == value
 
 
 def test_compile_errors_name_the_source_line(device: CpuDevice) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _REFUSED = 1
 """Result of ``emu_launch`` for a launch that is beyond the device's limits."""
 
+_INT_MAX = 2**31 - 1
+
 
 class CpuModule:
     """A loaded kernel library; see :class:`bfsbench.backends.base.Module`."""
@@ -70,7 +72,7 @@ class CpuKernel:
         return CpuLaunch(self, arguments, values, block, shared, scalars)
 
     def _require_launchable(self, block: int, shared: int) -> None:
-        if block < 1 or shared < 0:
+        if not 1 <= block <= _INT_MAX or not 0 <= shared <= _INT_MAX:
             raise LaunchError(
                 f"kernel '{self.name}': {block} threads a block and {shared} bytes of shared memory"
             )
@@ -85,11 +87,12 @@ class CpuKernel:
             return ctypes.c_void_p()
         if isinstance(argument, np.generic):
             return (ctypes.c_char * argument.itemsize).from_buffer_copy(argument.tobytes())
-        if isinstance(argument, int):
+        if isinstance(argument, int) and -_INT_MAX - 1 <= argument <= _INT_MAX:
             return ctypes.c_int(argument)
+        given = f"the {type(argument).__name__} {argument}"
         raise LaunchError(
-            f"kernel '{self.name}': parameter {position + 1} was given a {type(argument).__name__}; "
-            "bind a buffer, a signal, an int or a NumPy scalar"
+            f"kernel '{self.name}': parameter {position + 1} was given {given}; "
+            "bind a buffer, a signal, None for a null pointer, a 32-bit int or a NumPy scalar"
         )
 
 
@@ -121,12 +124,14 @@ class CpuLaunch:
         device.refuse_if_closed()
         if device.failure:
             return
-        if len(scalars) != len(self._scalars) or blocks < 1:
+        if len(scalars) != len(self._scalars) or not 1 <= blocks <= _INT_MAX:
             raise LaunchError(
                 f"kernel '{self._kernel.name}': launched with {blocks} blocks and {len(scalars)} scalars, "
                 f"bound for {len(self._scalars)}"
             )
         for value, scalar in zip(self._scalars, scalars, strict=True):
+            if not -_INT_MAX - 1 <= scalar <= _INT_MAX:
+                raise LaunchError(f"kernel '{self._kernel.name}': scalar {scalar} does not fit an int")
             value.value = scalar
         status = self._launch(device.machine, self._kernel.pointer, blocks, *self._shape)
         if status:

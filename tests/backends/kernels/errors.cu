@@ -62,6 +62,8 @@ extern "C" __global__ void divide(int *out, int n) { out[threadIdx.x] = 7 / n; }
 
 extern "C" __global__ void __launch_bounds__(128) bounded(int *out) { out[threadIdx.x] = 1; }
 
+extern "C" __global__ void optional(int *out, const int *maybe) { *out = maybe ? *maybe : -1; }
+
 extern "C" __global__ void hog(int *out) {
     __shared__ int words[12000];
     words[threadIdx.x] = threadIdx.x;

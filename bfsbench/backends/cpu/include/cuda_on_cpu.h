@@ -2,7 +2,8 @@
 // kernels use a meaning in C++17. Each CUDA thread is a fiber; the runtime library switches between them.
 //
 // What it is not: a CPU orders memory far more strictly than a GPU, so a missing fence goes unnoticed; there
-// is no lockstep, no register or alignment limit, no inline PTX; and no time taken here says anything of a GPU.
+// is no lockstep, no register or alignment limit, no inline PTX; and no time taken here says anything of a
+// GPU.
 #pragma once
 
 #include <cfloat>

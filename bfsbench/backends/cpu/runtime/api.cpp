@@ -38,22 +38,25 @@ extern "C" EMU_API const emu::Kernel* emu_kernel(void* module, const char* name)
 
 extern "C" EMU_API unsigned emu_parameter_count(const emu::Kernel* kernel) { return kernel->parameters; }
 
-extern "C" EMU_API size_t emu_parameter_size(const emu::Kernel* kernel, unsigned index) { return kernel->parameter_sizes[index]; }
+extern "C" EMU_API size_t emu_parameter_size(const emu::Kernel* kernel, unsigned index) {
+    return kernel->parameter_sizes[index];
+}
 
-extern "C" EMU_API unsigned emu_resident_blocks(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads,
-                                     size_t shared) {
+extern "C" EMU_API unsigned emu_resident_blocks(const emu::Machine* machine, const emu::Kernel* kernel,
+                                                unsigned threads, size_t shared) {
     return machine->resident_blocks(*kernel, threads, shared);
 }
 
 // Whether blocks of this kind could ever be launched, in a grid of as few as the kernel allows.
-extern "C" EMU_API int emu_check(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads, size_t shared) {
+extern "C" EMU_API int emu_check(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads,
+                                 size_t shared) {
     message = machine->refusal(*kernel, {kernel->cluster, threads, shared});
     return message.empty() ? 0 : 1;
 }
 
 // 0: done; 1: the launch was refused; 2: a kernel failed.
-extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kernel, unsigned blocks, unsigned threads,
-                       size_t shared, void** arguments) {
+extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kernel, unsigned blocks,
+                                  unsigned threads, size_t shared, void** arguments) {
     emu::LaunchShape shape(blocks, threads, shared);
     message = machine->refusal(*kernel, shape);
     if (!message.empty()) return 1;

@@ -15,7 +15,8 @@ void require_same_barrier(const ResidentBlock& block, Wait where, int line) {
     const ThreadSet& waiting = block.waiting(where);
     if (waiting.count() == 0) return;
     int other = block.fibers[waiting.next_from(0)].line;
-    if (other != line) fail("divergent barrier: it waits at line %d, others of its block at line %d", line, other);
+    if (other != line)
+        fail("divergent barrier: it waits at line %d, others of its block at line %d", line, other);
 }
 
 }  // namespace

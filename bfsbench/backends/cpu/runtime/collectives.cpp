@@ -58,9 +58,8 @@ void compute(Warp& warp, const LaneGroup& group) {
             return set_all(warp, lanes, lanes_with(warp, lanes, first) == lanes ? lanes : 0);
         default: {
             uint64_t total = first;
-            each_lane(lanes & (lanes - 1), [&](unsigned lane) {
-                total = combine(group.kind, total, warp.deposit[lane]);
-            });
+            each_lane(lanes & (lanes - 1),
+                      [&](unsigned lane) { total = combine(group.kind, total, warp.deposit[lane]); });
             return set_all(warp, lanes, total);
         }
     }
@@ -74,7 +73,8 @@ LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind) {
     for (unsigned i = 0; i < warp.groups; ++i) {
         LaneGroup& group = warp.group[i];
         if (group.mask != mask) continue;
-        if (group.kind != kind) fail("warp collective mismatch: lanes of mask 0x%08x call different functions", mask);
+        if (group.kind != kind)
+            fail("warp collective mismatch: lanes of mask 0x%08x call different functions", mask);
         return group;
     }
     warp.group[warp.groups] = {mask, 0, kind};

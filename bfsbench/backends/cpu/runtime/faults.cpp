@@ -19,7 +19,8 @@ std::mutex mutex;
 int users = 0;
 struct sigaction before[kCount];
 
-// Runs on the signal stack and never returns to the faulting instruction: fail() leaves for the worker's loop.
+// Runs on the signal stack and never returns to the faulting instruction: fail() leaves for the worker's
+// loop.
 void on_fault(int signal, siginfo_t* info, void*) {
     if (!current) {  // the fault is not a kernel's: let it happen again under the former handler
         for (int i = 0; i < kCount; ++i) {

@@ -43,8 +43,8 @@ char* top_of(char* stack) {
 
 #if EMU_ASSEMBLY_SWITCH
 
-// System V x86-64: six callee-saved registers and the stack pointer are all there is to save. A context is the
-// stack pointer below them.
+// System V x86-64: six callee-saved registers and the stack pointer are all there is to save. A context is
+// the stack pointer below them.
 __asm__(R"(
 .text
 .globl emu_switch
@@ -89,7 +89,8 @@ extern "C" void emu_switch(Context* save, Context to) {
 
 Context prepare(char* stack, void (*entry)()) {
     char* top = top_of(stack) - sizeof(ucontext_t);
-    auto* context = new (reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(top) & ~uintptr_t{63})) ucontext_t;
+    auto* context =
+        new (reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(top) & ~uintptr_t{63})) ucontext_t;
     getcontext(context);
     context->uc_stack.ss_sp = stack;
     context->uc_stack.ss_size = static_cast<size_t>(reinterpret_cast<char*>(context) - stack);
@@ -106,7 +107,8 @@ char* StackPool::take() {
         free_.pop_back();
         return stack;
     }
-    void* memory = mmap(nullptr, page_bytes() + kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, page_bytes() + kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     mprotect(memory, page_bytes(), PROT_NONE);
     ++allocated_;

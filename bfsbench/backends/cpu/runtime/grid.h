@@ -25,8 +25,8 @@ struct ChildLaunch {
 class Grid {
   public:
     // `max_resident`: how many blocks may be in progress at a time. `random` shuffles the order of blocks.
-    Grid(const Kernel& kernel, void (*entry)(), const LaunchShape& shape, void** arguments, unsigned max_resident,
-         Random* random);
+    Grid(const Kernel& kernel, void (*entry)(), const LaunchShape& shape, void** arguments,
+         unsigned max_resident, Random* random);
 
     const Kernel& kernel;
     void (*const entry)();
@@ -40,12 +40,13 @@ class Grid {
     bool take(uint3& cluster);
     void end_blocks(unsigned count);
 
-    // Grid barrier. A block arrives when all its threads have; returns whether it was the last, which completes
-    // the phase.
+    // Grid barrier. A block arrives when all its threads have; returns whether it was the last, which
+    // completes the phase.
     bool arrive();
     unsigned phase() const { return phase_.load(std::memory_order_acquire); }
 
-    // For a worker that cannot go on. Returns whether there is something to do again; if not, the worker is done.
+    // For a worker that cannot go on. Returns whether there is something to do again; if not, the worker is
+    // done.
     bool wait_for_work(Worker& worker);
 
     // Ends the grid early. The first error is the one reported.
@@ -54,7 +55,9 @@ class Grid {
     const std::string& error() const { return error_; }
 
   private:
-    bool can_start() const { return next_ < clusters_ && in_progress_ + volume(kernel.cluster) <= max_resident_; }
+    bool can_start() const {
+        return next_ < clusters_ && in_progress_ + volume(kernel.cluster) <= max_resident_;
+    }
     void changed();
     void record(const std::string& message);
     std::string deadlock_report(const Worker& worker) const;

@@ -79,7 +79,8 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
     FaultHandlers handlers;
     SignalStack signal_stack;
     auto run = [&](const Kernel& k, void (*entry)(), const LaunchShape& s, void** values) {
-        Grid grid(k, entry, s, values, resident_blocks(k, volume(s.block), s.shared), seeded_ ? &random_ : nullptr);
+        Grid grid(k, entry, s, values, resident_blocks(k, volume(s.block), s.shared),
+                  seeded_ ? &random_ : nullptr);
         return run_grid(grid);
     };
     std::string error = run(kernel, kernel.entry, shape, arguments);
@@ -129,8 +130,8 @@ void Machine::collect_children(std::vector<ChildLaunch>& stack) {
 // The caller runs blocks itself; helpers join while there are blocks to start.
 std::string Machine::run_grid(Grid& grid) {
     uint64_t threads = uint64_t{volume(grid.blocks)} * volume(grid.threads);
-    auto wanted = static_cast<unsigned>(std::min<uint64_t>(
-        {helpers_.size(), volume(grid.blocks) - 1u, (threads - 1) / kThreadsWorthHelp}));
+    auto wanted = static_cast<unsigned>(
+        std::min<uint64_t>({helpers_.size(), volume(grid.blocks) - 1u, (threads - 1) / kThreadsWorthHelp}));
     if (wanted) {
         std::lock_guard<std::mutex> lock(mutex_);
         grid_ = &grid;
@@ -175,8 +176,8 @@ size_t Machine::allocated_stacks() const {
     return count;
 }
 
-void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, size_t shared, cudaStream_t stream,
-                  const void* const* arguments, const size_t* sizes, unsigned count) {
+void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, size_t shared,
+                  cudaStream_t stream, const void* const* arguments, const size_t* sizes, unsigned count) {
     LaunchShape shape(grid, block, shared, stream);
     Machine& machine = worker->machine;
     if (!machine.refusal(kernel, shape).empty()) {

@@ -31,7 +31,8 @@ struct Limits {
 
 class Machine {
   public:
-    // A seed of 0 means the fastest order on `workers` cores; any other one a random order, repeatable on one core.
+    // A seed of 0 means the fastest order on `workers` cores; any other one a random order, repeatable on one
+    // core.
     Machine(const Limits& limits, uint64_t seed, unsigned workers);
     ~Machine();
     Machine(const Machine&) = delete;

@@ -21,7 +21,8 @@ class Random {
     }
 
     void shuffle(std::vector<unsigned>& items) {
-        for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(static_cast<unsigned>(i))]);
+        for (std::size_t i = items.size(); i > 1; --i)
+            std::swap(items[i - 1], items[below(static_cast<unsigned>(i))]);
     }
 
   private:

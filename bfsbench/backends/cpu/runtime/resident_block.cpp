@@ -47,7 +47,8 @@ void ResidentBlock::lay_out_shared(const Grid& grid) {
     dynamic_shared = arena_begin + dynamic;
 }
 
-void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle) {
+void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Cluster> owner,
+                          Random* shuffle) {
     dim3 shape = launched.threads;
     if (fibers.empty() || shape.x != threads.x || shape.y != threads.y || shape.z != threads.z) resize(shape);
     index = place;
@@ -146,7 +147,8 @@ const Fiber* ResidentBlock::waiting_thread() const {
 }
 
 std::string ResidentBlock::describe_waits() const {
-    static const char* const kPlaces[] = {"", "a block barrier", "a cluster barrier", "a grid barrier", "a warp collective"};
+    static const char* const kPlaces[] = {"", "a block barrier", "a cluster barrier", "a grid barrier",
+                                          "a warp collective"};
     unsigned counts[5] = {};
     int line[5] = {};
     for (unsigned i = 0; i < started; ++i) {

@@ -22,14 +22,12 @@ enum class Wait : unsigned char { none, block, cluster, grid, warp };
 
 struct Fiber : Thread {
     Context context;  // where to go on
-    char* stack;  // null until first run
+    char* stack;      // null until first run
     Wait waits_at;
     bool exited;
     bool arrived_at_cluster;  // but has not waited for the others yet
     int line;                 // of the barrier it waits at
     unsigned cluster_phase;   // of its last arrival
-    Collective collective;    // it waits in
-    unsigned mask;            // of that collective
 };
 
 // Lanes that wait in the same collective with the same mask. Several groups of one warp may wait at a time.
@@ -48,10 +46,9 @@ struct Warp {
     uint64_t result[kWarpSize];
 };
 
-// Blocks that share a barrier and can reach each other's shared memory; a block without a cluster is one alone.
-// All of them run on one worker.
+// Blocks that share a barrier and can reach each other's shared memory; a block without a cluster is one
+// alone. All of them run on one worker.
 struct Cluster {
-    uint3 index;
     unsigned live = 0;     // threads that have not exited
     unsigned arrived = 0;  // of those, at the barrier
     unsigned phase = 0;    // barriers completed
@@ -69,12 +66,12 @@ struct ResidentBlock : Block {
     unsigned position = 0;  // rank at which the search for the next ready thread begins
     unsigned turns = 0;     // threads that gave way since the block was last left
 
-    ThreadSet ready;           // suspended, may go on
-    ThreadSet at_barrier[3];   // indexed by Wait::block, cluster, grid less one
-    unsigned votes[2] = {};    // of the current and the last block barrier, by parity
+    ThreadSet ready;          // suspended, may go on
+    ThreadSet at_barrier[3];  // indexed by Wait::block, cluster, grid less one
+    unsigned votes[2] = {};   // of the current and the last block barrier, by parity
     unsigned voters[2] = {};
-    unsigned barriers = 0;     // completed block barriers
-    unsigned grid_phase = 0;   // of the grid barrier its threads wait at
+    unsigned barriers = 0;    // completed block barriers
+    unsigned grid_phase = 0;  // of the grid barrier its threads wait at
     bool arrived_at_grid = false;
 
     std::shared_ptr<Cluster> cluster;
@@ -114,7 +111,8 @@ struct ResidentBlock : Block {
 
 inline ResidentBlock& block_of(const Thread& thread) { return static_cast<ResidentBlock&>(*thread.block); }
 
-// Completes the collectives of a warp that no longer wait for anyone; called when one of its lanes has exited.
+// Completes the collectives of a warp that no longer wait for anyone; called when one of its lanes has
+// exited.
 void complete_collectives(ResidentBlock& block, unsigned warp);
 
 }  // namespace emu

@@ -20,10 +20,13 @@ constexpr int kPatience = 1024;
 // A seeded schedule likes to have a few blocks in progress, and starts more now and then: those may all be
 // waiting for one that has not begun.
 constexpr size_t kInterleaved = 4;
-constexpr unsigned kChanceToStart = 2, kChanceToStartMore = 64;
+constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-// A switch needs some stack itself. If there is none left, the fault must come while `current` still names the
-// thread whose stack it is.
+// One in so many interruptions leaves the block for another one.
+constexpr unsigned kOneInLeaves = 4;
+
+// A switch needs some stack itself. If there is none left, the fault must come while `current` still names
+// the thread whose stack it is.
 __attribute__((noinline)) void touch_stack() {
     volatile char room[2048];
     room[0] = 0;
@@ -36,8 +39,8 @@ Fiber& current_fiber() { return *static_cast<Fiber*>(current); }
 std::string place_of(const Grid& grid, const Thread& thread) {
     const uint3 b = thread.block->index, t = thread.index;
     char text[160];
-    snprintf(text, sizeof text, "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u): ", grid.kernel.name, b.x, b.y, b.z,
-             t.x, t.y, t.z);
+    snprintf(text, sizeof text, "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u): ", grid.kernel.name, b.x,
+             b.y, b.z, t.x, t.y, t.z);
     return text;
 }
 
@@ -56,8 +59,8 @@ void give_way() { worker->give_way(current_fiber()); }
 void finish_thread() { worker->finish(current_fiber()); }
 
 // In seven launches of eight, a seeded schedule interrupts every thread at every yield point, which opens the
-// narrowest of windows; in the eighth, threads run far ahead of each other. Mixing the two within a launch would
-// let the patient threads decide every race.
+// narrowest of windows; in the eighth, threads run far ahead of each other. Mixing the two within a launch
+// would let the patient threads decide every race.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     if (restless_) return 1;
@@ -101,7 +104,7 @@ void Worker::give_way(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     bool alone = !block.runnable();
     block.ready.insert(fiber.rank);
-    bool leave = alone || (random_ ? random_->below(4) == 0 : ++block.turns > block.live);
+    bool leave = alone || (random_ ? random_->below(kOneInLeaves) == 0 : ++block.turns > block.live);
     if (!leave) return suspend(fiber);
     block.turns = 0;
     gave_way_ = true;
@@ -176,7 +179,7 @@ ResidentBlock* Worker::next_block() {
 
 bool Worker::wants_new_block() {
     if (!random_) return gave_way_;
-    return random_->below(resident_.size() < kInterleaved ? kChanceToStart : kChanceToStartMore) == 0;
+    return random_->below(resident_.size() < kInterleaved ? kOneInStarts : kOneInStartsMore) == 0;
 }
 
 // The next runnable block after the one that ran last.
@@ -196,7 +199,6 @@ ResidentBlock* Worker::start_cluster() {
     uint3 place;
     if (!grid->take(place)) return nullptr;
     auto cluster = std::make_shared<Cluster>();
-    cluster->index = place;
     dim3 shape = grid->kernel.cluster;
     for (unsigned rank = 0; rank < volume(shape); ++rank) {
         if (spare_.empty()) spare_.push_back(std::make_unique<ResidentBlock>());

@@ -2,8 +2,8 @@
 //
 // Two levels of scheduling: within a block, threads switch directly to each other; when a block has ended, is
 // stuck, or has long been waiting for something outside, control returns to the worker's loop, which goes on
-// with another of its blocks or starts a new one. So blocks normally run one after the other to their ends, and
-// side by side as soon as one of them waits for another.
+// with another of its blocks or starts a new one. So blocks normally run one after the other to their ends,
+// and side by side as soon as one of them waits for another.
 #pragma once
 
 #include <memory>
@@ -65,8 +65,8 @@ class Worker {
     StackPool stacks_;
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;
-    size_t last_ = 0;         // index in resident_ of the block that ran last
-    bool gave_way_ = false;   // it was left although it could have gone on
+    size_t last_ = 0;        // index in resident_ of the block that ran last
+    bool gave_way_ = false;  // it was left although it could have gone on
     std::vector<std::unique_ptr<ResidentBlock>> spare_;
 };
 

@@ -75,7 +75,8 @@ template <class T>
 inline T atomicMin(T* address, emu::Value<T> value) {
     emu::yield_point();
     T old = __atomic_load_n(address, __ATOMIC_RELAXED);
-    while (value < old && !__atomic_compare_exchange_n(address, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    while (value < old &&
+           !__atomic_compare_exchange_n(address, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
     return old;
 }
@@ -84,7 +85,8 @@ template <class T>
 inline T atomicMax(T* address, emu::Value<T> value) {
     emu::yield_point();
     T old = __atomic_load_n(address, __ATOMIC_RELAXED);
-    while (old < value && !__atomic_compare_exchange_n(address, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    while (old < value &&
+           !__atomic_compare_exchange_n(address, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
     return old;
 }
@@ -94,17 +96,18 @@ inline unsigned atomicInc(unsigned* address, unsigned limit) {
 }
 
 inline unsigned atomicDec(unsigned* address, unsigned limit) {
-    return emu::fetch_update(address, [=](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
+    return emu::fetch_update(address,
+                             [=](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
 }
 
-#define EMU_SCOPED(name)                                                   \
-    template <class T, class... Values>                                    \
-    inline T name##_block(T* address, Values... values) {                  \
-        return name(address, values...);                                   \
-    }                                                                      \
-    template <class T, class... Values>                                    \
-    inline T name##_system(T* address, Values... values) {                 \
-        return name(address, values...);                                   \
+#define EMU_SCOPED(name)                                   \
+    template <class T, class... Values>                    \
+    inline T name##_block(T* address, Values... values) {  \
+        return name(address, values...);                   \
+    }                                                      \
+    template <class T, class... Values>                    \
+    inline T name##_system(T* address, Values... values) { \
+        return name(address, values...);                   \
     }
 EMU_SCOPED(atomicAdd)
 EMU_SCOPED(atomicSub)

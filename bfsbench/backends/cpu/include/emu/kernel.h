@@ -49,9 +49,7 @@ inline T& shared_variable() {
 }
 
 template <class T>
-inline T (&dynamic_shared())[] {
-    return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared);
-}
+inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared); }
 
 // The current thread has returned from its kernel. Comes back when another thread is to start on this stack.
 EMU_API void finish_thread();
@@ -109,7 +107,8 @@ namespace emu {
 
 // Queues a grid that runs when the grid of the current thread has ended.
 EMU_API void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, size_t shared,
-                  cudaStream_t stream, const void* const* arguments, const size_t* sizes, unsigned count);
+                          cudaStream_t stream, const void* const* arguments, const size_t* sizes,
+                          unsigned count);
 
 struct LaunchShape {
     dim3 grid, block;
@@ -124,8 +123,8 @@ inline void launch_typed(void (*)(Parameters...), const Kernel& kernel, const La
                          std::common_type_t<Parameters>... values) {
     const void* const arguments[] = {&values..., nullptr};
     const size_t sizes[] = {sizeof(values)..., 0};
-    launch_child(kernel, entry<kFunction>, shape.grid, shape.block, shape.shared, shape.stream, arguments, sizes,
-                 sizeof...(values));
+    launch_child(kernel, entry<kFunction>, shape.grid, shape.block, shape.shared, shape.stream, arguments,
+                 sizes, sizeof...(values));
 }
 
 template <auto kFunction, class... Arguments>

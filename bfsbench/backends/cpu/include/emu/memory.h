@@ -1,5 +1,5 @@
-// Fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache are what
-// spinning code uses, so they are yield points.
+// Fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache are
+// what spinning code uses, so they are yield points.
 #pragma once
 
 #include <ctime>

@@ -1,5 +1,5 @@
-// CUDA's qualifiers and attributes, most of which mean nothing here. `__shared__`, launches, `__launch_bounds__`
-// and `__cluster_dims__` are handled by the translator before the compiler sees the text.
+// CUDA's qualifiers and attributes, most of which mean nothing here. `__shared__`, launches,
+// `__launch_bounds__` and `__cluster_dims__` are handled by the translator before the compiler sees the text.
 #pragma once
 
 #define __CUDA_ARCH__ 900

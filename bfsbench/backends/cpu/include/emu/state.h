@@ -26,9 +26,9 @@ struct Block {
 };
 
 struct Thread {
-    uint3 index;    // threadIdx
-    unsigned rank;  // linear index in the block
-    int patience;   // yield points left until others get their turn
+    uint3 index;     // threadIdx
+    unsigned rank;   // linear index in the block
+    int patience;    // yield points left until others get their turn
     int last_error;  // what cudaGetLastError returns
     Block* block;
 };
@@ -39,8 +39,8 @@ EMU_API extern __thread Thread* current __attribute__((tls_model("initial-exec")
 // Lets other threads run, and returns when it is this thread's turn again.
 EMU_API void give_way();
 
-// Places where a thread may be interrupted: atomics, fences, volatile-like loads and, in code that is compiled
-// for it, every basic block. A thread that passes many of them is taken to wait for another one.
+// Places where a thread may be interrupted: atomics, fences, volatile-like loads and, in code that is
+// compiled for it, every basic block. A thread that passes many of them is taken to wait for another one.
 inline void yield_point(int cost = 1) {
     if (__builtin_expect((current->patience -= cost) <= 0, 0)) give_way();
 }
@@ -52,9 +52,7 @@ inline unsigned lane() { return current->rank % kWarpSize; }
 
 inline unsigned volume(dim3 shape) { return shape.x * shape.y * shape.z; }
 
-inline unsigned linear(uint3 index, dim3 shape) {
-    return index.x + shape.x * (index.y + shape.y * index.z);
-}
+inline unsigned linear(uint3 index, dim3 shape) { return index.x + shape.x * (index.y + shape.y * index.z); }
 
 }  // namespace emu
 

@@ -17,18 +17,12 @@ namespace emu {
 constexpr size_t vector_alignment(size_t bytes) { return bytes < 16 ? bytes : 16; }
 }  // namespace emu
 
-#define EMU_VECTORS(Element, name)                                                                 \
-    struct name##1 {                                                                               \
-        Element x;                                                                                 \
-    };                                                                                             \
-    struct alignas(emu::vector_alignment(2 * sizeof(Element))) name##2 {                           \
-        Element x, y;                                                                              \
-    };                                                                                             \
-    struct alignas(emu::vector_alignment(4 * sizeof(Element))) name##4 {                           \
-        Element x, y, z, w;                                                                        \
-    };                                                                                             \
-    constexpr name##1 make_##name##1(Element x) { return {x}; }                                    \
-    constexpr name##2 make_##name##2(Element x, Element y) { return {x, y}; }                      \
+#define EMU_VECTORS(Element, name)                                                              \
+    struct name##1 { Element x; };                                                              \
+    struct alignas(emu::vector_alignment(2 * sizeof(Element))) name##2 { Element x, y; };       \
+    struct alignas(emu::vector_alignment(4 * sizeof(Element))) name##4 { Element x, y, z, w; }; \
+    constexpr name##1 make_##name##1(Element x) { return {x}; }                                 \
+    constexpr name##2 make_##name##2(Element x, Element y) { return {x, y}; }                   \
     constexpr name##4 make_##name##4(Element x, Element y, Element z, Element w) { return {x, y, z, w}; }
 
 EMU_VECTORS(signed char, char)

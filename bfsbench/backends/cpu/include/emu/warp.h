@@ -1,4 +1,5 @@
-// Warp collectives: every lane named in the mask deposits a word, and the last one to arrive computes all results.
+// Warp collectives: every lane named in the mask deposits a word, and the last one to arrive computes all
+// results.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +68,8 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
 
-// A width below 32 divides the warp into segments that are shuffled independently; a source beyond the segment
-// means the lane's own value.
+// A width below 32 divides the warp into segments that are shuffled independently; a source beyond the
+// segment means the lane's own value.
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = warpSize) {
     unsigned first = emu::lane() & ~(width - 1u);
