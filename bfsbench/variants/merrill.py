@@ -1,0 +1,182 @@
+"""Prefix-sum based cooperative expansion and contraction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bfsbench.backends.base import Launch
+from bfsbench.errors import KernelError
+from bfsbench.variants.base import KernelVariant, Knob
+
+# Of cuda_src/merrill.cu, gather.cuh and culling.cuh.
+_BATCH = 4
+_FOUND_PER_THREAD = 8
+_WARP_TABLE_SIZE = 128
+_STATE_WORDS = 14
+_SIZES, _VERTEX_SIZES, _LEVEL, _FAILED = 0, 6, 10, 11
+
+_LEVEL_KERNELS = {
+    "hybrid": ("contract", "expand"),
+    "expand-contract": ("expand_contract",),
+    "contract-expand": ("contract_expand",),
+    "two-phase": ("contract", "expand"),
+}
+_RESIDENT_KERNELS = {
+    "hybrid": "resident_contract_expand",
+    "expand-contract": "resident_expand_contract",
+    "contract-expand": "resident_contract_expand",
+}
+
+
+class Merrill(KernelVariant):
+    """The search of Merrill, Garland and Grimshaw, in its four organisations.
+
+    Settled here: two-phase returns to the host after every level; the other organisations stay in one launch
+    of resident blocks while queues are short. Row offsets are read when a vertex is expanded. Queues have an
+    entry a vertex or, for candidates, one an arc; where duplicates, or their arcs, outgrow that, the queue is
+    rebuilt from the levels. A hybrid search changes its organisation by the length of the queue.
+    """
+
+    name = "merrill"
+    aliases = ("garland",)
+    summary = "adjacency lists gathered by block, warp and prefix sum; culling of duplicates"
+    origin = ("Merrill, Garland and Grimshaw, PPoPP 2012", "BFS-4K, Table 2")
+    layout = ("CSR",)
+    frontier = "queues of vertices and of candidates in global memory, duplicates possible"
+    parallel_unit = "a thread per neighbour: blocks, warps or threads share adjacency lists by their lengths"
+    work = "O(V + E), more with duplicates"
+    knobs = (
+        Knob(
+            "ORGANISATION",
+            "hybrid",
+            "where a launch begins, and whether vertices, candidates or both pass through global memory",
+            choices=tuple(_LEVEL_KERNELS),
+        ),
+        Knob("BITMAP", 1, "look at a bitmap of visited vertices first", choices=(0, 1), compile_time=True),
+        Knob("WARP_CULLING", 1, "remove duplicates within a warp", choices=(0, 1), compile_time=True),
+        Knob(
+            "HISTORY_SIZE",
+            1024,
+            "expanded vertices that a block remembers to remove duplicates; 0: none",
+            choices=(0, 256, 512, 1024, 2048, 4096),
+            compile_time=True,
+        ),
+        Knob(
+            "RESIDENT_LIMIT",
+            0,
+            "longest queue that stays in resident blocks; 0: four entries a thread, -1: none",
+            minimum=-1,
+            maximum=2**30,
+        ),
+        Knob("BLOCKS_PER_MULTIPROCESSOR", 1, "resident blocks, if that many fit", minimum=1, maximum=32),
+    )
+    layers = ("resident_expand_contract", "resident_contract_expand")
+    queue_capacity: int | None = None
+    """Entries of each queue that are used; by default all."""
+    max_polls = 1 << 26
+    """How often a block looks for the others at the barrier before it gives up: for many seconds."""
+
+    def prepare(self) -> None:
+        self.organisation = str(self.knob["ORGANISATION"])
+        self.takes_vertices = self.organisation == "expand-contract"
+        two_phase = len(_LEVEL_KERNELS[self.organisation]) == 2
+        empty, num_vertices = self.device.empty, self.num_vertices
+        entries = num_vertices if self.takes_vertices else max(num_vertices, int(self.num_edges))
+        self.queues = [empty(entries, "int32") for _ in range(2)]
+        self.vertex_queue = empty(num_vertices if two_phase else 1, "int32")
+        self.visited = empty(num_vertices // 8 + 1, "uint8")
+        self.state = self.device.signal(_STATE_WORDS)
+        self.capacity = self.queue_capacity or entries
+        self.vertex_capacity = min(self.queue_capacity or num_vertices, num_vertices)
+        self.search = (
+            *(self.graph.row_offsets, self.graph.column_indices, self.level_array, self.visited),
+            *(*self.queues, np.int64(self.capacity), self.vertex_queue, self.vertex_capacity, self.state),
+        )
+        self.begin = self.kernel("begin_search").bind(self.queues[0], self.state, block=32, scalars=1)
+        refill = self.kernel("refill_vertices" if self.takes_vertices else "refill_candidates")
+        self.refill = refill.bind(*self.search, num_vertices, block=self.block, scalars=1)
+        self._bind_levels()
+        self._bind_resident_levels()
+
+    def _bind_levels(self) -> None:
+        launches = []
+        for name in _LEVEL_KERNELS[self.organisation]:
+            kernel, shared = self.kernel(name), self._shared_memory(name)
+            launch = kernel.bind(*self.search, block=self.block, shared=shared, scalars=1)
+            launches.append((launch, max(1, kernel.resident_blocks(self.block, shared))))
+        self.level_launches: list[tuple[Launch, int]] = launches
+        self.level_name = "two-phase" if len(launches) == 2 else _LEVEL_KERNELS[self.organisation][0]
+
+    def _bind_resident_levels(self) -> None:
+        self.resident_limit = 0
+        name = _RESIDENT_KERNELS.get(self.organisation)
+        if name is None or self.knob["RESIDENT_LIMIT"] == -1:
+            return
+        kernel, shared = self.kernel(name), self._shared_memory(name)
+        wanted = self.device.limits.num_multiprocessors * int(self.knob["BLOCKS_PER_MULTIPROCESSOR"])
+        possible = kernel.resident_blocks(self.block, shared)
+        self.resident_blocks = min(wanted, possible, self.grid or wanted)
+        limit = int(self.knob["RESIDENT_LIMIT"]) or 4 * self.resident_blocks * self.block
+        self.resident_limit = min(limit, self.capacity)
+        self.resident_name = name
+        self.resident_levels = kernel.bind(
+            *(*self.search, self.records, self.resident_limit, self.max_polls),
+            block=self.block,
+            shared=shared,
+            scalars=1,
+        )
+
+    def _shared_memory(self, kernel: str) -> int:
+        """Bytes of dynamic shared memory: see ``workspace`` in merrill.cu."""
+        words = -(-self.block // 32) * _WARP_TABLE_SIZE + int(self.knob["HISTORY_SIZE"])
+        if "expand_contract" in kernel:
+            words += _FOUND_PER_THREAD * self.block
+        return _BATCH * self.num_edges.itemsize * self.block + 4 * words
+
+    def reset(self, source: int) -> None:
+        self.level_array.fill(-1)
+        if self.knob["BITMAP"]:
+            self.visited.fill(0)
+        if self.takes_vertices:
+            self.level_array.fill(0, start=source, count=1)
+        self.begin(1, source)
+
+    def traverse(self, source: int) -> None:
+        """Raises KernelError when resident blocks waited in vain for each other."""
+        level, size = 0, 1
+        while size:
+            if size <= self.resident_limit:
+                self.resident_levels(self.resident_blocks, level)
+                self.mark(level, self.resident_name)
+                level, size = self._read_state()
+            else:
+                needed = self.blocks(size)
+                for launch, blocks in self.level_launches:
+                    launch(min(needed, blocks), level)
+                self.mark(level, self.level_name)
+                level, size = self._read_state(level + 1)
+
+    def _read_state(self, level: int | None = None) -> tuple[int, int]:
+        """Wait for the queue of a level, by default the one at which resident blocks stopped.
+
+        Returns the level and the queue's length. A queue that has lost entries is rebuilt.
+        """
+        words = self.state.read_all()
+        if words[_FAILED]:
+            blocks = self.resident_blocks
+            raise KernelError(f"{self.resident_name}: {blocks} blocks did not all meet at the end of a level")
+        level = words[_LEVEL] if level is None else level
+        word = _SIZES + 2 * (level % 3)
+        size = _unsigned(words, word)
+        vertices = _unsigned(words, _VERTEX_SIZES + 2 * ((level - 1) % 2))
+        if size <= self.capacity and vertices <= self.vertex_capacity:
+            return level, size
+        self.state.fill(0, index=word)
+        self.state.fill(0, index=word + 1)
+        self.refill(self.blocks(self.num_vertices), level)
+        return level, _unsigned(self.state.read_all(), word)
+
+
+def _unsigned(words: list[int], low: int) -> int:
+    """The 64-bit counter in two words, the lower one first."""
+    return (words[low] & 0xFFFFFFFF) + (words[low + 1] << 32)

@@ -1,0 +1,95 @@
+// Which of many candidates are to be expanded (Merrill, Garland and Grimshaw 2012): a lookup tells those that have been
+// visited, and two heuristics remove most of the duplicates among the rest.
+//
+// The includer defines WARP_CULLING (0 or 1) and HISTORY_SIZE (entries; 0 for no history).
+#pragma once
+
+#include "gather.cuh"
+
+// Entries of a warp's table. A power of two, as HISTORY_SIZE.
+#define WARP_TABLE_SIZE 128
+
+// A vertex has been visited if its bit is set, or else if it has a level.
+//
+// Races. Bits are set without atomics, by writing whole bytes, and read through caches that other multiprocessors do
+// not update: a bit may be lost or seen late, and then the level tells. Two threads may both find a vertex without a
+// level and write the same one; both keep the vertex, which costs time only. No vertex is lost: whoever finds a bit
+// clear goes on to look up the level, and a bit that others see was set by such a thread.
+struct visited_vertices {
+    int *levels;
+    unsigned char *bits;  // null if there are none
+
+    // Of the vertices, keep those that have not been visited, give them a level, and make the others NONE.
+    template <bool look_at_bits, int n>
+    __device__ __forceinline__ void visit(int (&vertices)[n], int level) const {
+        int found[n];
+        if (look_at_bits) {
+#pragma unroll
+            for (int k = 0; k < n; ++k) found[k] = vertices[k] != NONE ? bits[vertices[k] / 8] : 0;
+#pragma unroll
+            for (int k = 0; k < n; ++k) {
+                if (vertices[k] == NONE) continue;
+                const int bit = 1 << vertices[k] % 8;
+                if (found[k] & bit)
+                    vertices[k] = NONE;
+                else
+                    bits[vertices[k] / 8] = found[k] | bit;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < n; ++k) found[k] = vertices[k] != NONE ? __ldcg(&levels[vertices[k]]) : 0;
+#pragma unroll
+        for (int k = 0; k < n; ++k) {
+            if (found[k] >= 0)
+                vertices[k] = NONE;
+            else
+                levels[vertices[k]] = level;
+        }
+    }
+};
+
+// What a block remembers, in shared memory.
+struct duplicate_filter {
+    int *warp_table;  // the warp's own
+    int *history;     // the block's
+
+    // For all threads of the block, with shared memory for the tables of all warps and for the history.
+    __device__ __forceinline__ duplicate_filter(int *warp_tables, int *history)
+        : warp_table(warp_tables + threadIdx.x / WARP * WARP_TABLE_SIZE), history(history) {
+        for (int i = threadIdx.x; i < HISTORY_SIZE; i += blockDim.x) history[i] = NONE;
+        __syncthreads();
+    }
+
+    // The vertex, or NONE if another thread has, or had, the same one to expand. For all threads of a warp.
+    //
+    // Warp culling finds the duplicates within a warp: threads write their vertices to a hash table; those that find
+    // their own vertex there, possibly several with the same, write their numbers; one of each such group remains.
+    // Vertices pushed out of the table by others are kept.
+    //
+    // History culling finds vertices that the block has expanded shortly before. An entry is written only by a
+    // thread that goes on to expand the vertex. Two warps may pass at the same time; then both expand it.
+    __device__ __forceinline__ int filter(int vertex) const {
+#if WARP_CULLING
+        {
+            const warp_lane lane;
+            int *entry = &warp_table[(unsigned)vertex % WARP_TABLE_SIZE];
+            if (vertex != NONE) *entry = vertex;
+            __syncwarp(lane.mask);
+            const bool contends = vertex != NONE && *entry == vertex;
+            __syncwarp(lane.mask);
+            if (contends) *entry = lane.index;
+            __syncwarp(lane.mask);
+            if (contends && *entry != lane.index) vertex = NONE;
+            __syncwarp(lane.mask);
+        }
+#endif
+#if HISTORY_SIZE > 0
+        if (vertex != NONE) {
+            int *entry = &history[vertex % HISTORY_SIZE];
+            if (*entry == vertex) return NONE;
+            *entry = vertex;
+        }
+#endif
+        return vertex;
+    }
+};

@@ -1,0 +1,149 @@
+// Cooperative gathering of adjacency lists (Merrill, Garland and Grimshaw 2012): each thread of a block brings one list,
+// and the block reads all of them with its threads evenly loaded.
+//
+// Lists of at least a block's number of neighbours are read by the whole block, one after the other. Of the rest, those
+// of at least a warp's number are read by the warp of the thread that brought them. What is left is laid out side by side by a
+// prefix sum of the lengths: threads write where their neighbours lie, in that order, into shared memory, and then read
+// one each, whoever brought them.
+//
+// The neighbours go to a sink, which has
+//     unsigned long long reserve(edge_t count)
+//         room for count neighbours, wherever that may be; called by one thread on behalf of others
+//     void put(unsigned long long place, unsigned stride, int (&neighbours)[BATCH])
+//         neighbour k belongs at place + k * stride; NONE where a list has ended. Called by any threads at any time.
+//
+// Blocks need not be a multiple of the warp size: the last warp works with the threads it has.
+#pragma once
+
+#include "graph.cuh"
+
+#define WARP 32
+// Neighbours that a thread asks for at a time: their latencies then overlap.
+#define BATCH 4
+#define NONE (-1)
+
+// A thread's place in its warp.
+struct warp_lane {
+    unsigned index;
+    unsigned width;  // threads of the warp, fewer in a block's last one
+    unsigned mask;   // all of them
+
+    __device__ __forceinline__ warp_lane() {
+        index = threadIdx.x % WARP;
+        width = min((unsigned)WARP, blockDim.x - (threadIdx.x - index));
+        mask = 0xffffffffu >> (WARP - width);
+    }
+
+    // The sum over this and the preceding threads of the warp. For all of them.
+    __device__ __forceinline__ int inclusive_sum(int value) const {
+        for (unsigned distance = 1; distance < WARP; distance *= 2) {
+            const int before = __shfl_up_sync(mask, value, distance);
+            if (index >= distance) value += before;
+        }
+        return value;
+    }
+};
+
+// The sum over the preceding threads of the block, and over all. For all threads; has a barrier within and at its end.
+__device__ __forceinline__ int exclusive_sum(int value, int *total) {
+    __shared__ int warp_sums[WARP];
+    const warp_lane lane;
+    const int inclusive = lane.inclusive_sum(value);
+    if (lane.index == lane.width - 1) warp_sums[threadIdx.x / WARP] = inclusive;
+    __syncthreads();
+    int before = 0, sum = 0;
+    for (unsigned w = 0; w * WARP < blockDim.x; ++w) {
+        if (w == threadIdx.x / WARP) before = sum;
+        sum += warp_sums[w];
+    }
+    __syncthreads();
+    *total = sum;
+    return before + inclusive - value;
+}
+
+// Read a list with `width` threads, of which the caller is number `rank`.
+template <typename Sink>
+__device__ __forceinline__ void read_list(const int *column_indices, edge_t begin, edge_t end, unsigned rank,
+                                          unsigned width, unsigned long long place, Sink &sink) {
+    for (edge_t e = begin + rank; e < end; e += BATCH * width) {
+        int neighbours[BATCH];
+#pragma unroll
+        for (unsigned k = 0; k < BATCH; ++k)
+            neighbours[k] = e + k * width < end ? __ldg(&column_indices[e + k * width]) : NONE;
+        sink.put(place + (e - begin), width, neighbours);
+    }
+}
+
+// Threads whose list is long enough write their number to one word; whoever remains there has its list read.
+template <typename Sink>
+__device__ __forceinline__ void gather_by_block(const int *column_indices, edge_t &begin, edge_t end, Sink &sink) {
+    __shared__ unsigned winner;
+    __shared__ edge_t list_begin, list_end;
+    __shared__ unsigned long long place;
+    while (__syncthreads_or(end - begin >= blockDim.x)) {
+        if (end - begin >= blockDim.x) winner = threadIdx.x;
+        __syncthreads();
+        if (winner == threadIdx.x) {
+            list_begin = begin;
+            list_end = end;
+            place = sink.reserve(end - begin);
+            begin = end;
+        }
+        __syncthreads();
+        read_list(column_indices, list_begin, list_end, threadIdx.x, blockDim.x, place, sink);
+    }
+}
+
+template <typename Sink>
+__device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t &begin, edge_t end, Sink &sink) {
+    const warp_lane lane;
+    const bool mine = end - begin >= WARP;
+    unsigned waiting = __ballot_sync(lane.mask, mine);
+    if (waiting == 0) return;
+    const int length = mine ? end - begin : 0;  // less than a block's number of threads
+    const int sum = lane.inclusive_sum(length);
+    unsigned long long place = lane.index == lane.width - 1 ? sink.reserve(sum) : 0;
+    place = __shfl_sync(lane.mask, place, lane.width - 1) + (sum - length);
+    for (; waiting != 0; waiting &= waiting - 1) {
+        const int owner = __ffs(waiting) - 1;
+        const edge_t list_begin = __shfl_sync(lane.mask, begin, owner);
+        const edge_t list_end = __shfl_sync(lane.mask, end, owner);
+        const unsigned long long list_place = __shfl_sync(lane.mask, place, owner);
+        read_list(column_indices, list_begin, list_end, lane.index, lane.width, list_place, sink);
+    }
+    if (mine) begin = end;
+}
+
+// `stage` is shared memory for BATCH entries a thread.
+template <typename Sink>
+__device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t begin, edge_t end, edge_t *stage,
+                                               Sink &sink) {
+    __shared__ unsigned long long place;
+    const unsigned capacity = BATCH * blockDim.x;
+    int count;
+    unsigned position = exclusive_sum(end - begin, &count);
+    const unsigned total = count;
+    if (total == 0) return;
+    if (threadIdx.x == 0) place = sink.reserve(total);
+    for (unsigned first = 0; first < total; first += capacity) {
+        for (; begin < end && position < first + capacity; ++begin, ++position) stage[position - first] = begin;
+        __syncthreads();
+        int neighbours[BATCH];
+#pragma unroll
+        for (unsigned k = 0; k < BATCH; ++k) {
+            const unsigned i = threadIdx.x + k * blockDim.x;
+            neighbours[k] = first + i < total ? __ldg(&column_indices[stage[i]]) : NONE;
+        }
+        sink.put(place + first + threadIdx.x, blockDim.x, neighbours);
+        __syncthreads();
+    }
+}
+
+// Gather the list begin .. end - 1 of every thread of the block, possibly none.
+template <typename Sink>
+__device__ __forceinline__ void gather(const int *column_indices, edge_t begin, edge_t end, edge_t *stage,
+                                       Sink &sink) {
+    gather_by_block(column_indices, begin, end, sink);
+    gather_by_warp(column_indices, begin, end, sink);
+    gather_by_scan(column_indices, begin, end, stage, sink);
+}
