@@ -135,8 +135,15 @@ class CudaLaunch:
     """A prepared asynchronous call; see backends.base.Launch."""
 
     def __init__(
-        self, function: Any, block: int, shared: int, arguments: list[Any], stream: cuda.Stream
+        self,
+        function: Any,
+        block: int,
+        shared: int,
+        arguments: list[Any],
+        stream: cuda.Stream,
+        keep_alive: tuple[Argument, ...],
     ) -> None:
+        self._keep_alive = keep_alive  # the arguments hold only the addresses of buffers
         self._call = function.prepared_async_call
         self._block = (block, 1, 1)
         self._shared = shared
@@ -165,7 +172,8 @@ class CudaKernel:
         function = self._configured(block, shared)
         packed = [_packed(argument) for argument in arguments]
         function.prepare("".join(letter for letter, _ in packed) + "i" * scalars)
-        return CudaLaunch(function, block, shared, [value for _, value in packed], self._device.stream)
+        values = [value for _, value in packed]
+        return CudaLaunch(function, block, shared, values, self._device.stream, arguments)
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
         function = self._configured(block, shared)
