@@ -25,7 +25,7 @@ __device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsig
     bool broken = false;
     __syncthreads();
     if (threadIdx.x == 0) {
-        const unsigned generation = __ldcg(&barrier->generation);  // before arriving: from then on it may change
+        const unsigned generation = __ldcv(&barrier->generation);  // before arriving: from then on it may change
         __threadfence();
         if (atomicAdd(&barrier->arrived, 1u) == gridDim.x - 1) {
             barrier->arrived = 0;

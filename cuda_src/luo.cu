@@ -19,11 +19,8 @@
 //
 // Capacities. What a full W-frontier cannot hold goes straight to the G-frontier.
 #include "barrier.cuh"
-#include "graph.cuh"
+#include "claim.cuh"
 #include "profile.cuh"
-
-// Neighbours whose levels are asked for at a time: their latencies then overlap.
-#define BATCH 4
 
 #define LAYER_BLOCK 0
 #define LAYER_RESIDENT 1
@@ -89,26 +86,11 @@ struct w_frontiers {
 // Discover what is unreached among the neighbours of a row at this level.
 template <bool look_first>
 __device__ __forceinline__ void expand(const search &search, int row, int level, w_frontiers &found) {
-    const edge_t end = __ldg(&search.row_offsets[row + 1]);
-    for (edge_t e = __ldg(&search.row_offsets[row]); e < end; e += BATCH) {
-        int neighbours[BATCH];
-        bool claimed[BATCH];
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) neighbours[k] = e + k < end ? __ldg(&search.column_indices[e + k]) : -1;
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k)
-            claimed[k] = neighbours[k] >= 0 && (!look_first || search.levels[neighbours[k]] == UNREACHED);
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k)
-            if (claimed[k])
-                claimed[k] = atomicCAS(&search.levels[neighbours[k]], UNREACHED, level + 1) == UNREACHED;
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
-            if (!claimed[k]) continue;
-            const int rows = search.run_lengths == nullptr ? 1 : search.run_lengths[neighbours[k]];
-            for (int i = 0; i < rows; ++i) found.append(neighbours[k] + i);
-        }
-    }
+    claim_neighbours<look_first>(search.row_offsets, search.column_indices, search.levels, row, level, [&](int first) {
+        const int rows = search.run_lengths == nullptr ? 1 : search.run_lengths[first];
+#pragma unroll 1
+        for (int i = 0; i < rows; ++i) found.append(first + i);
+    });
 }
 
 // Expand this block's share of a level. The frontier is shared out evenly, so that small ones, too, are spread over
@@ -207,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             return;
         }
         ++level;
-        size = __ldcg(&state->sizes[level % 3]);
+        size = __ldcv(&state->sizes[level % 3]);
     } while (size >= at_least && size <= at_most);
     if (global_thread() == 0) state->level = level;
 }
