@@ -161,8 +161,10 @@ class Luo(KernelVariant):
         while size:
             if size <= self.block_limit:
                 self.in_block(1, level, size)
+                self.mark(level, "luo_block")
             elif size <= self.resident_limit:
                 self.in_resident_blocks(self.resident_blocks, level, size)
+                self.mark(level, "luo_resident")
             else:
                 self.one_level(self.blocks(size), level, size)
                 self.mark(level, "luo_level")

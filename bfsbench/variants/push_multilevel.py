@@ -25,6 +25,7 @@ class PushMultilevel(PushPrivate):
         ),
     )
     state_words = 4
+    layers = ("push_multilevel",)
 
     def prepare(self) -> None:
         super().prepare()
