@@ -1,7 +1,7 @@
 // Which of many candidates are to be expanded (Merrill, Garland and Grimshaw 2012): a lookup tells those that have been
 // visited, and two heuristics remove most of the duplicates among the rest.
 //
-// The includer defines WARP_CULLING (0 or 1) and HISTORY_SIZE (entries; 0 for no history).
+// The includer defines ATOMIC_CLAIM and WARP_CULLING (0 or 1) and HISTORY_SIZE (entries; 0 for no history).
 #pragma once
 
 #include "gather.cuh"
@@ -13,7 +13,7 @@
 //
 // Races. Bits are set without atomics, by writing whole bytes, and read through caches that other multiprocessors do
 // not update: a bit may be lost or seen late, and then the level tells. Two threads may both find a vertex without a
-// level and write the same one; both keep the vertex, which costs time only. No vertex is lost: whoever finds a bit
+// level and write the same one; both keep the vertex, which costs time only, and does not happen with ATOMIC_CLAIM. No vertex is lost: whoever finds a bit
 // clear goes on to look up the level, and a bit that others see was set by such a thread.
 struct visited_vertices {
     int *levels;
@@ -42,8 +42,10 @@ struct visited_vertices {
         for (int k = 0; k < n; ++k) {
             if (found[k] >= 0)
                 vertices[k] = NONE;
-            else
+            else if (!ATOMIC_CLAIM)
                 levels[vertices[k]] = level;
+            else if (atomicCAS(&levels[vertices[k]], found[k], level) != found[k])
+                vertices[k] = NONE;
         }
     }
 };

@@ -53,6 +53,13 @@ class Merrill(KernelVariant):
             choices=tuple(_LEVEL_KERNELS),
         ),
         Knob("BITMAP", 1, "look at a bitmap of visited vertices first", choices=(0, 1), compile_time=True),
+        Knob(
+            "ATOMIC_CLAIM",
+            0,
+            "1: a vertex gets its level by compare-and-swap, so that no duplicates arise",
+            choices=(0, 1),
+            compile_time=True,
+        ),
         Knob("WARP_CULLING", 1, "remove duplicates within a warp", choices=(0, 1), compile_time=True),
         Knob(
             "HISTORY_SIZE",
