@@ -25,7 +25,8 @@ __device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsig
     bool broken = false;
     __syncthreads();
     if (threadIdx.x == 0) {
-        const unsigned generation = __ldcv(&barrier->generation);  // before arriving: from then on it may change
+        const volatile unsigned *current = &barrier->generation;
+        const unsigned generation = *current;  // before arriving: from then on it may change
         __threadfence();
         if (atomicAdd(&barrier->arrived, 1u) == gridDim.x - 1) {
             barrier->arrived = 0;
@@ -34,8 +35,7 @@ __device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsig
             broken = generation & BARRIER_BROKEN;
         } else {
             unsigned polls = 0, now = generation;
-            while (now == generation && !(now & BARRIER_BROKEN) && polls++ < max_polls)
-                now = __ldcv(&barrier->generation);
+            while (now == generation && !(now & BARRIER_BROKEN) && polls++ < max_polls) now = *current;
             if (now == generation) atomicOr(&barrier->generation, BARRIER_BROKEN);
             broken = now == generation || (now & BARRIER_BROKEN);
         }

@@ -189,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             return;
         }
         ++level;
-        size = __ldcv(&state->sizes[level % 3]);
+        size = *const_cast<const volatile int *>(&state->sizes[level % 3]);  // other blocks have added to it
     } while (size >= at_least && size <= at_most);
     if (global_thread() == 0) state->level = level;
 }
