@@ -1,5 +1,5 @@
-// Which of many candidates are to be expanded (Merrill, Garland and Grimshaw 2012): a lookup tells those that have been
-// visited, and two heuristics remove most of the duplicates among the rest.
+// Which of many candidates are to be expanded (Merrill, Garland and Grimshaw 2012): a lookup tells those that have
+// been visited, and two heuristics remove most of the duplicates among the rest.
 //
 // The includer defines ATOMIC_CLAIM and WARP_CULLING (0 or 1) and HISTORY_SIZE (entries; 0 for no history).
 #pragma once
@@ -13,11 +13,12 @@
 //
 // Races. Bits are set without atomics, by writing whole bytes, and read through caches that other multiprocessors do
 // not update: a bit may be lost or seen late, and then the level tells. Two threads may both find a vertex without a
-// level and write the same one; both keep the vertex, which costs time only, and does not happen with ATOMIC_CLAIM. No vertex is lost: whoever finds a bit
-// clear goes on to look up the level, and a bit that others see was set by such a thread.
+// level and write the same one; both keep the vertex, which costs time only, and does not happen with ATOMIC_CLAIM.
+// No vertex is lost: whoever finds a bit clear goes on to look up the level, and a bit that others see was set by
+// such a thread.
 struct visited_vertices {
     int *levels;
-    unsigned char *bits;  // null if there are none
+    unsigned char *bits;
 
     // Of the vertices, keep those that have not been visited, give them a level, and make the others NONE.
     template <bool look_at_bits, int n>

@@ -10,29 +10,8 @@
 //
 // Races. In push several threads may find the same neighbour unreached; atomicCAS lets one of them count it. In pull
 // a vertex belongs to its thread; see neighbours.cuh for what it reads of others.
+#include "counts.cuh"
 #include "neighbours.cuh"
-
-struct search_counts {
-    unsigned long long edges;
-    unsigned vertices;
-
-    __device__ void add(unsigned more_vertices, unsigned long long more_edges) {
-        if (more_vertices == 0) return;
-        atomicAdd(&vertices, more_vertices);
-        atomicAdd(&edges, more_edges);
-    }
-};
-
-// Add what the threads of a block have reached to the counts of the search, with one visit to global memory a block.
-// All threads of the block must call it.
-__device__ __forceinline__ void add_block(search_counts *reached, unsigned vertices, unsigned long long edges) {
-    __shared__ search_counts block;
-    if (threadIdx.x == 0) block.edges = block.vertices = 0;
-    __syncthreads();
-    block.add(vertices, edges);
-    __syncthreads();
-    if (threadIdx.x == 0) reached->add(block.vertices, block.edges);
-}
 
 extern "C" __global__ void push(const offset_t *__restrict__ row_offsets, const int *__restrict__ column_indices,
                                 int num_vertices, int *levels, search_counts *reached, int level) {

@@ -1,10 +1,10 @@
-// Cooperative gathering of adjacency lists (Merrill, Garland and Grimshaw 2012): each thread of a block brings one list,
-// and the block reads all of them with its threads evenly loaded.
+// Cooperative gathering of adjacency lists (Merrill, Garland and Grimshaw 2012): each thread of a block brings one
+// list, and the block reads all of them with its threads evenly loaded.
 //
-// Lists of at least a block's number of neighbours are read by the whole block, one after the other. Of the rest, those
-// of at least a warp's number are read by the warp of the thread that brought them. What is left is laid out side by side by a
-// prefix sum of the lengths: threads write where their neighbours lie, in that order, into shared memory, and then read
-// one each, whoever brought them.
+// Lists of at least a block's number of neighbours are read by the whole block, one after the other. Of the rest,
+// those of at least a warp's number are read by the warp of the thread that brought them. What is left is laid out
+// side by side by a prefix sum of the lengths: threads write where their neighbours lie, in that order, into shared
+// memory, and then read one each, whoever brought them.
 //
 // The neighbours go to a sink, which has
 //     unsigned long long reserve(edge_t count)
@@ -44,7 +44,8 @@ struct warp_lane {
     }
 };
 
-// The sum over the preceding threads of the block, and over all. For all threads; has a barrier within and at its end.
+// The sum over the preceding threads of the block, and over all. For all threads; has a barrier within and at its
+// end.
 __device__ __forceinline__ int exclusive_sum(int value, int *total) {
     __shared__ int warp_sums[WARP];
     const warp_lane lane;

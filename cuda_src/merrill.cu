@@ -1,21 +1,21 @@
-// merrill: neighbours gathered cooperatively, places by prefix sums (Merrill, Garland and Grimshaw, Scalable GPU Graph
-// Traversal, PPoPP 2012; "Garland" in BFS-4K).
+// merrill: neighbours gathered cooperatively, places by prefix sums (Merrill, Garland and Grimshaw, Scalable GPU
+// Graph Traversal, PPoPP 2012; "Garland" in BFS-4K).
 //
-// A level has two halves. Expansion turns vertices into the edges that leave them, that is, into candidates for the next
-// level; contraction keeps of the candidates those that nobody has visited, and gives them their level. The
+// A level has two halves. Expansion turns vertices into the edges that leave them, that is, into candidates for the
+// next level; contraction keeps of the candidates those that nobody has visited, and gives them their level. The
 // organisations differ in where a launch begins and what passes through global memory:
-//     expand_contract   takes a queue of vertices, leaves the next one; candidates are contracted as they are gathered
+//     expand_contract   takes a queue of vertices, leaves the next one; candidates are contracted once gathered
 //     contract_expand   takes a queue of candidates, leaves the next one; survivors are expanded at once
 //     contract, expand  two-phase: both queues, a launch each, so that every half is evenly loaded by itself
 //     hybrid            contract_expand while queues are short, then two-phase; both begin with candidates
 // gather.cuh has the gathering, culling.cuh the status lookup and the removal of duplicates.
 //
-// Queues. The queue of a level is sizes[level % 3] entries, vertices of that level or candidates for it, in queue(level).
-// A level grows the next one's size and clears that of the one after. Room in a queue is reserved for many entries
-// at a time, one atomic for a block's prefix sum, a warp's, or a list.
+// Queues. The queue of a level is sizes[level % 3] entries, vertices of that level or candidates for it, in
+// queue(level). A level grows the next one's size and clears that of the one after. Room in a queue is reserved for
+// many entries at a time, one atomic for a block's prefix sum, a warp's, or a list.
 //
-// Resident launches run levels one after another, with a barrier between blocks that are all resident. Their queues are
-// short, so they ask for levels at once instead of looking at the bitmap first.
+// Resident launches run levels one after another, with a barrier between blocks that are all resident. Their queues
+// are short, so they ask for levels at once instead of looking at the bitmap first.
 //
 // Races. See culling.cuh: a vertex may stand in a queue more than once. All its copies get the same level.
 //
@@ -102,8 +102,8 @@ struct candidate_sink {
     }
 };
 
-// Gathered candidates are contracted at once, and the vertices that remain collected: in shared memory, or in the next
-// queue when that is full.
+// Gathered candidates are contracted at once, and the vertices that remain collected: in shared memory, or in the
+// next queue when that is full.
 template <bool look_at_bits>
 struct vertex_sink {
     visited_vertices visited;
@@ -139,7 +139,8 @@ struct vertex_sink {
         if (threadIdx.x == 0) place = atomicAdd(size, (count_t)count);
         __syncthreads();
         if (threadIdx.x == 0) *found_size = 0;
-        for (unsigned i = threadIdx.x; i < count && place + i < capacity; i += blockDim.x) queue[place + i] = found[i];
+        for (unsigned i = threadIdx.x; i < count && place + i < capacity; i += blockDim.x)
+            queue[place + i] = found[i];
         __syncthreads();
     }
 };

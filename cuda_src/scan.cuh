@@ -12,16 +12,21 @@
 // turn, as an array TILE_SIZE times shorter, until one tile is left; add_tile_offsets then adds to every tile what
 // precedes it. The host, bfsbench/variants/scan.py, issues these launches.
 //
-// The includer defines TILE_SIZE, a power of two. Blocks of any size scan tiles of any size.
+// The includer defines TILE_SIZE, a power of two, and before including this SCAN_TYPE if elements are not of type
+// int. Blocks of any size scan tiles of any size.
 #pragma once
 
 #include "graph.cuh"
+
+#ifndef SCAN_TYPE
+#define SCAN_TYPE int
+#endif
 
 #define PADDED(i) ((i) + (i) / 32)
 
 // Scan PADDED(TILE_SIZE) words of shared memory, element i at PADDED(i), and return the sum of all elements. For all
 // threads of the block; begins and ends with a barrier.
-__device__ __forceinline__ int scan_tile(int *tile) {
+__device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
     // `stride` elements lie between neighbouring nodes of a depth of the tree; each thread takes pairs of them.
     for (int stride = 1; stride < TILE_SIZE; stride *= 2) {
         __syncthreads();
@@ -29,13 +34,13 @@ __device__ __forceinline__ int scan_tile(int *tile) {
             tile[PADDED(left + stride)] += tile[PADDED(left)];
     }
     __syncthreads();
-    const int total = tile[PADDED(TILE_SIZE - 1)];
+    const SCAN_TYPE total = tile[PADDED(TILE_SIZE - 1)];
     __syncthreads();
     if (threadIdx.x == 0) tile[PADDED(TILE_SIZE - 1)] = 0;
     for (int stride = TILE_SIZE / 2; stride > 0; stride /= 2) {
         __syncthreads();
         for (int left = (2 * threadIdx.x + 1) * stride - 1; left < TILE_SIZE; left += 2 * blockDim.x * stride) {
-            const int sum = tile[PADDED(left)];
+            const SCAN_TYPE sum = tile[PADDED(left)];
             tile[PADDED(left)] = tile[PADDED(left + stride)];
             tile[PADDED(left + stride)] += sum;
         }
@@ -45,15 +50,15 @@ __device__ __forceinline__ int scan_tile(int *tile) {
 }
 
 // Scan every tile of an array in place. tile_sums gets an element for each tile.
-extern "C" __global__ void scan_tiles(int *array, int length, int *tile_sums) {
-    __shared__ int tile[PADDED(TILE_SIZE)];
+extern "C" __global__ void scan_tiles(SCAN_TYPE *array, SCAN_TYPE *tile_sums, int length) {
+    __shared__ SCAN_TYPE tile[PADDED(TILE_SIZE)];
     const unsigned num_tiles = (length + TILE_SIZE - 1u) / TILE_SIZE;
     for (unsigned t = blockIdx.x; t < num_tiles; t += gridDim.x) {
         const unsigned first = t * TILE_SIZE;
         // Past the end of the array the tile is filled with zeros.
         for (unsigned i = threadIdx.x; i < TILE_SIZE; i += blockDim.x)
             tile[PADDED(i)] = first + i < length ? array[first + i] : 0;
-        const int sum = scan_tile(tile);
+        const SCAN_TYPE sum = scan_tile(tile);
         if (threadIdx.x == 0) tile_sums[t] = sum;
         for (unsigned i = threadIdx.x; i < TILE_SIZE && first + i < length; i += blockDim.x)
             array[first + i] = tile[PADDED(i)];
@@ -62,6 +67,7 @@ extern "C" __global__ void scan_tiles(int *array, int length, int *tile_sums) {
 }
 
 // Add to the elements of every tile what precedes the tile.
-extern "C" __global__ void add_tile_offsets(int *array, int length, const int *__restrict__ tile_offsets) {
+extern "C" __global__ void add_tile_offsets(SCAN_TYPE *array, const SCAN_TYPE *__restrict__ tile_offsets,
+                                            int length) {
     for (unsigned i = global_thread(); i < length; i += grid_threads()) array[i] += tile_offsets[i / TILE_SIZE];
 }

@@ -7,32 +7,40 @@ from bfsbench.variants.base import KernelVariant
 
 
 class PrefixSum:
-    """The exclusive prefix sum, in place, of an int32 array of any length.
+    """The exclusive prefix sum, in place, of the first elements of an array.
 
-    The variant's ``.cu`` file includes ``scan.cuh``, compiled with its compile-time knob ``TILE_SIZE``.
-    Calling the object issues one launch if the array is a single tile, else two more per level of recursion.
+    The variant's ``.cu`` file includes ``scan.cuh``, compiled with its compile-time knob ``TILE_SIZE``; the
+    array is of ``SCAN_TYPE`` there, int32 if it says nothing. Calling the object issues one launch if a
+    single tile is summed, else two more per level of recursion.
     """
 
-    def __init__(self, variant: KernelVariant, array: Buffer, length: int, tile_size: int) -> None:
+    def __init__(self, variant: KernelVariant, array: Buffer, max_length: int, tile_size: int) -> None:
         scan, add = variant.kernel("scan_tiles"), variant.kernel("add_tile_offsets")
-        scans: list[tuple[Launch, int]] = []
-        additions: list[tuple[Launch, int]] = []
+        block = variant.block
+        self._blocks, self._block, self._tile_size = variant.blocks, block, tile_size
+        self._max_length = max_length
         self._arrays = [array]
-        """Kept, because a launch knows only their addresses."""
+        self._going_down: list[Launch] = []
+        self._going_up: list[Launch] = []
         while True:
-            num_tiles = max(1, -(-length // tile_size))
-            sums = variant.device.empty(num_tiles, "int32")
-            self._arrays.append(sums)
-            launch = scan.bind(array, length, sums, block=variant.block)
-            scans.append((launch, variant.blocks(num_tiles * variant.block)))
+            num_tiles = max(1, -(-max_length // tile_size))
+            sums = variant.device.empty(num_tiles, array.dtype)
+            self._going_down.append(scan.bind(array, sums, block=block, scalars=1))
+            self._going_up.append(add.bind(array, sums, block=block, scalars=1))
             if num_tiles == 1:
                 break
-            launch = add.bind(array, length, sums, block=variant.block)
-            additions.append((launch, variant.blocks(length)))
-            array, length = sums, num_tiles
-        self._launches = scans + additions[::-1]
+            array, max_length = sums, num_tiles
+            self._arrays.append(array)
+        self._total = sums
 
-    def __call__(self) -> None:
-        """Issue the launches."""
-        for launch, blocks in self._launches:
-            launch(blocks)
+    def __call__(self, length: int | None = None) -> None:
+        """Sum that many elements, by default all."""
+        lengths = [self._max_length if length is None else length]
+        for scan in self._going_down:
+            num_tiles = -(-lengths[-1] // self._tile_size)
+            scan(self._blocks(num_tiles * self._block), lengths[-1])
+            if num_tiles <= 1:
+                break
+            lengths.append(num_tiles)
+        for depth in reversed(range(len(lengths) - 1)):
+            self._going_up[depth](self._blocks(lengths[depth]), lengths[depth])

@@ -1,0 +1,165 @@
+"""Linear work by prefix sums, a mask and compaction."""
+
+from __future__ import annotations
+
+from bfsbench.backends.base import Launch
+from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.scan import PrefixSum
+
+_COUNT_WORDS = 4
+"""The struct ``search_counts`` of counts.cuh."""
+_MAX_THREADS = 2**30
+"""Of a launch, so that kernels can count them in 32 bits."""
+
+
+class LinearWork(KernelVariant):
+    """The "Optimized Linear Work" search of CSE 6230, made after Merrill et al. by its authors.
+
+    They claim linear work, as in each level only frontier vertices are expanded. But the prefix sum of the
+    mask, and compaction by it, look at all vertices: O(VD + E).
+
+    Mended: prefix sums are of any length. Fine-grained gathering with start indices computed beforehand,
+    which failed them when a thread must expand several vertices, works: each thread of a tile takes every
+    blockDim-th of the tile's vertices until it meets one that belongs to the next tile.
+
+    Settled here: the frontier held against the sequential threshold is the one just gathered, duplicates
+    included, so that a thread never goes through more than that; below it the mask is one of gathered
+    neighbours instead of vertices. The end is seen by an empty frontier instead of a look at all levels.
+    """
+
+    name = "linear_work"
+    summary = "degrees, prefix sum, gathering, mask, prefix sum and compaction, each a launch of its own"
+    origin = ("CSE 6230, Optimized Linear Work algorithm, Fig. 6 to 9",)
+    layout = ("CSR",)
+    frontier = "queue in global memory, every vertex once; all its neighbours gathered in an array"
+    parallel_unit = "a thread per frontier vertex or per neighbour to gather, per vertex to compact"
+    work = "O(VD + E); its authors claim O(V + E)"
+    knobs = (
+        Knob(
+            "GATHERING",
+            "serial",
+            "a thread copies the neighbours of a vertex, or a block's threads share those of all theirs",
+            choices=("serial", "fine-grained"),
+        ),
+        Knob(
+            "GATHER_TILE_SIZE",
+            4,
+            "neighbours that a thread copies at a time in fine-grained gathering",
+            choices=(1, 2, 4, 8, 16),
+            compile_time=True,
+        ),
+        Knob(
+            "START_INDEX",
+            "precomputed",
+            "how blocks learn where to start fine-grained gathering",
+            choices=("search", "precomputed"),
+        ),
+        Knob(
+            "SEQUENTIAL_THRESHOLD",
+            512,
+            "most gathered neighbours that one thread goes through to fill the frontier",
+            minimum=0,
+            maximum=32768,
+        ),
+        Knob(
+            "TILE_SIZE",
+            1024,
+            "elements that a block scans in shared memory at a time",
+            choices=(64, 128, 256, 512, 1024, 2048, 4096),
+            compile_time=True,
+        ),
+    )
+
+    def prepare(self) -> None:
+        empty, num_vertices, tile_size = self.device.empty, self.num_vertices, int(self.knob["TILE_SIZE"])
+        offset_type = self.num_edges.dtype
+        self.frontier_queue = empty(num_vertices, "int32")
+        self.gathered = empty(int(self.num_edges), "int32")
+        self.offsets = empty(num_vertices + 1, offset_type)
+        self.mask, self.mask_scan = empty(num_vertices, "uint8"), empty(num_vertices, offset_type)
+        self.reached = self.device.signal(_COUNT_WORDS)
+        self.threshold = int(self.knob["SEQUENTIAL_THRESHOLD"])
+        self.count_neighbours = self.kernel("count_neighbours").bind(
+            self.graph.row_offsets, self.frontier_queue, self.offsets, block=self.block, scalars=1
+        )
+        self.scan_degrees = PrefixSum(self, self.offsets, num_vertices + 1, tile_size)
+        self.scan_mask = PrefixSum(self, self.mask_scan, num_vertices, tile_size)
+        self._bind_gathering()
+        self._bind_filters()
+
+    def _bind_gathering(self) -> None:
+        self.tile = int(self.knob["GATHER_TILE_SIZE"]) * self.block
+        arguments = (self.graph.row_offsets, self.graph.column_indices, self.frontier_queue, self.offsets)
+        self.find_starts: Launch | None = None
+        self.fine = self.knob["GATHERING"] == "fine-grained"
+        if not self.fine:
+            serial = self.kernel("gather_serial")
+            self.gather = serial.bind(*arguments, self.gathered, block=self.block, scalars=1)
+            return
+        starts = None
+        if self.knob["START_INDEX"] == "precomputed":
+            starts = self.device.empty(int(self.num_edges) // self.tile + 1, "int32")
+            self.find_starts = self.kernel("find_starts").bind(
+                self.offsets, starts, self.tile, block=self.block, scalars=1
+            )
+        shared = self.tile * self.num_edges.itemsize
+        self.gather = self.kernel("gather_fine").bind(
+            *arguments, self.gathered, starts, block=self.block, shared=shared, scalars=1
+        )
+
+    def _bind_filters(self) -> None:
+        block, num_vertices, rows = self.block, self.num_vertices, self.graph.row_offsets
+        self.generate_mask = self.kernel("generate_mask").bind(
+            self.gathered, self.offsets, self.level_array, self.mask, block=block, scalars=1
+        )
+        self.set_levels = self.kernel("set_levels").bind(
+            num_vertices, self.mask, self.level_array, self.mask_scan, block=block, scalars=1
+        )
+        self.compact = self.kernel("compact").bind(
+            rows, num_vertices, self.mask_scan, self.mask, self.frontier_queue, self.reached, block=block
+        )
+        self.filter_sequentially = self.kernel("filter_sequentially").bind(
+            *(rows, self.gathered, self.offsets, self.level_array, self.frontier_queue, self.reached),
+            block=block,
+            shared=self.threshold,
+            scalars=2,
+        )
+
+    def reset(self, source: int) -> None:
+        super().reset(source)
+        self.mask.fill(0)
+        self.reached.fill(0)
+        self.frontier_queue.fill(source, start=0, count=1)
+
+    def traverse(self, source: int) -> None:
+        first, last = self.host_graph.row_offsets[source : source + 2].tolist()
+        level, size, edges = 0, 1, last - first
+        vertices_before = edges_before = 0
+        while edges:
+            self._gather(size, edges)
+            self._filter(size, edges, level)
+            self.mark(level, self.name)
+            level += 1
+            low, high, vertices, _ = self.reached.read_all()
+            reached_edges = (high << 32) + (low & 0xFFFFFFFF)
+            size, edges = vertices - vertices_before, reached_edges - edges_before
+            vertices_before, edges_before = vertices, reached_edges
+
+    def _gather(self, size: int, edges: int) -> None:
+        """Gather the neighbours, so many in all, of the frontier."""
+        blocks = self.blocks(size)
+        self.count_neighbours(self.blocks(size + 1), size)
+        self.scan_degrees(size + 1)
+        if self.find_starts:
+            self.find_starts(blocks, size)
+        self.gather(self.blocks(-(-edges // self.tile) * self.block) if self.fine else blocks, size)
+
+    def _filter(self, size: int, edges: int, level: int) -> None:
+        """Make those that have no level the next frontier."""
+        if edges <= self.threshold:
+            self.filter_sequentially(1, size, level)
+            return
+        self.generate_mask(self.blocks(min(edges, _MAX_THREADS)), size)
+        self.set_levels(self.blocks(self.num_vertices), level)
+        self.scan_mask()
+        self.compact(self.blocks(self.num_vertices))

@@ -1,0 +1,26 @@
+// Counts of what a search has reached, for host loops that decide by them.
+//
+// They are never cleared during a search, so the host takes differences. That of edges has 64 bits: it grows to E.
+#pragma once
+
+struct search_counts {
+    unsigned long long edges;
+    unsigned vertices;
+
+    __device__ void add(unsigned more_vertices, unsigned long long more_edges) {
+        if (more_vertices == 0) return;
+        atomicAdd(&vertices, more_vertices);
+        atomicAdd(&edges, more_edges);
+    }
+};
+
+// Add what the threads of a block have reached to the counts of the search, with one visit to global memory a block.
+// All threads of the block must call it.
+__device__ __forceinline__ void add_block(search_counts *reached, unsigned vertices, unsigned long long edges) {
+    __shared__ search_counts block;
+    if (threadIdx.x == 0) block.edges = block.vertices = 0;
+    __syncthreads();
+    block.add(vertices, edges);
+    __syncthreads();
+    if (threadIdx.x == 0) reached->add(block.vertices, block.edges);
+}

@@ -1,0 +1,141 @@
+// linear_work: the optimised linear-work search of CSE 6230: degree array, prefix sum, gathering, mask, compaction.
+//
+// A level takes these launches:
+//     count_neighbours   the degrees of the frontier's vertices; their prefix sum (scan.cuh) says where the
+//                        neighbours of each begin in the gathered array
+//     gather_serial      the neighbours of all, side by side; or find_starts and gather_fine, or that alone
+//     generate_mask      marks those without a level in an array of a flag a vertex, so that duplicates vanish
+//     set_levels         gives marked vertices their level; copies the mask for its prefix sum
+//     compact            marked vertices go to their places in the frontier; the mask is clean again
+// The last two, and the prefix sum between them, look at every vertex. When few neighbours were gathered,
+// filter_sequentially does the work of these three launches.
+//
+// Invariant. A vertex is marked only while it has no level, and every marked vertex gets one, so that it is in one
+// frontier, once. Hence neither the frontier outgrows V entries nor what is gathered E.
+//
+// Races. In generate_mask several threads may mark the same vertex; all write the same.
+#include "graph.cuh"
+#define SCAN_TYPE offset_t
+#include "counts.cuh"
+#include "scan.cuh"
+
+// offsets gets an entry more than the frontier has: a 0 that the prefix sum turns into the sum of all degrees.
+extern "C" __global__ void count_neighbours(const offset_t *__restrict__ row_offsets,
+                                            const int *__restrict__ frontier, offset_t *offsets, int frontier_size) {
+    for (unsigned i = global_thread(); i <= frontier_size; i += grid_threads())
+        offsets[i] = i < frontier_size ? row_offsets[frontier[i] + 1] - row_offsets[frontier[i]] : 0;
+}
+
+// A thread copies all neighbours of a vertex.
+extern "C" __global__ void gather_serial(const offset_t *__restrict__ row_offsets,
+                                         const int *__restrict__ column_indices, const int *__restrict__ frontier,
+                                         const offset_t *__restrict__ offsets, int *gathered, int frontier_size) {
+    for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {
+        const edge_t begin = row_offsets[frontier[i]], end = row_offsets[frontier[i] + 1];
+        for (edge_t e = begin; e < end; ++e) gathered[offsets[i] + (e - begin)] = column_indices[e];
+    }
+}
+
+// The last of the frontier's vertices whose neighbours begin at a place of the gathered array, or before it.
+__device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_size, edge_t place) {
+    int low = 0, high = frontier_size;  // offsets[low] <= place < offsets[high]
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (offsets[middle] <= place)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// For every tile of the gathered array, the vertex at its first place. A vertex of many neighbours is that for many
+// tiles, one of few for one or none.
+extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int *starts, int tile,
+                                       int frontier_size) {
+    for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {
+        const edge_t end = offsets[i + 1];
+        for (edge_t t = ((edge_t)offsets[i] + tile - 1) / tile; t * tile < end; ++t) starts[t] = i;
+    }
+}
+
+// A block fills GATHER_TILE_SIZE places a thread at a time. Threads take the vertices whose neighbours belong there,
+// each as many as it needs to, and write down in shared memory where the neighbours are; then they copy one
+// neighbour each, whoever wrote it down. `starts` may be null; then a thread searches.
+extern "C" __global__ void gather_fine(const offset_t *__restrict__ row_offsets,
+                                       const int *__restrict__ column_indices, const int *__restrict__ frontier,
+                                       const offset_t *__restrict__ offsets, int *gathered,
+                                       const int *__restrict__ starts, int frontier_size) {
+    extern __shared__ edge_t edges[];
+    __shared__ int start;
+    const edge_t tile = GATHER_TILE_SIZE * blockDim.x, total = offsets[frontier_size];
+    // The bounds depend on the block alone, so that all its threads meet at the barriers.
+    for (edge_t first = blockIdx.x * tile; first < total; first += gridDim.x * tile) {
+        const edge_t last = min(first + tile, total);
+        if (threadIdx.x == 0)
+            start = starts != nullptr ? starts[first / tile] : vertex_at(offsets, frontier_size, first);
+        __syncthreads();
+        for (unsigned i = start + threadIdx.x; i < frontier_size && offsets[i] < last; i += blockDim.x) {
+            const edge_t row = row_offsets[frontier[i]], begin = offsets[i], end = offsets[i + 1];
+            for (edge_t place = max(begin, first); place < min(end, last); ++place)
+                edges[place - first] = row + (place - begin);
+        }
+        __syncthreads();
+        for (edge_t place = first + threadIdx.x; place < last; place += blockDim.x)
+            gathered[place] = column_indices[edges[place - first]];
+        __syncthreads();
+    }
+}
+
+extern "C" __global__ void generate_mask(const int *__restrict__ gathered, const offset_t *__restrict__ offsets,
+                                         const int *__restrict__ levels, bool *mask, int frontier_size) {
+    const edge_t total = offsets[frontier_size];
+    for (edge_t i = global_thread(); i < total; i += grid_threads())
+        if (levels[gathered[i]] == UNREACHED) mask[gathered[i]] = true;
+}
+
+extern "C" __global__ void set_levels(int num_vertices, const bool *__restrict__ mask, int *levels,
+                                      offset_t *mask_scan, int level) {
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        mask_scan[v] = mask[v];
+        if (mask[v]) levels[v] = level + 1;
+    }
+}
+
+extern "C" __global__ void compact(const offset_t *__restrict__ row_offsets, int num_vertices,
+                                   const offset_t *__restrict__ mask_scan, bool *mask, int *frontier,
+                                   search_counts *reached) {
+    unsigned vertices = 0;
+    unsigned long long edges = 0;
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        if (!mask[v]) continue;
+        mask[v] = false;
+        frontier[mask_scan[v]] = v;
+        ++vertices;
+        edges += row_offsets[v + 1] - row_offsets[v];
+    }
+    add_block(reached, vertices, edges);
+}
+
+// One block. Threads claim what was gathered, so that the mask is one of gathered neighbours, in shared memory; one
+// thread goes through it and fills the frontier.
+extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_offsets,
+                                               const int *__restrict__ gathered,
+                                               const offset_t *__restrict__ offsets, int *levels, int *frontier,
+                                               search_counts *reached, int frontier_size, int level) {
+    extern __shared__ bool is_new[];
+    unsigned vertices = 0;
+    unsigned long long edges = 0;
+    const unsigned total = offsets[frontier_size];
+    for (unsigned i = threadIdx.x; i < total; i += blockDim.x) {
+        const int v = gathered[i];
+        is_new[i] = levels[v] == UNREACHED && atomicCAS(&levels[v], UNREACHED, level + 1) == UNREACHED;
+        if (!is_new[i]) continue;
+        ++vertices;
+        edges += row_offsets[v + 1] - row_offsets[v];
+    }
+    add_block(reached, vertices, edges);
+    if (threadIdx.x != 0) return;
+    for (unsigned i = 0, size = 0; i < total; ++i)
+        if (is_new[i]) frontier[size++] = gathered[i];
+}
