@@ -136,7 +136,7 @@ class LinearWork(KernelVariant):
         level, size, edges = 0, 1, last - first
         vertices_before = edges_before = 0
         while edges:
-            self._gather(size, edges)
+            self.gather_neighbours(size, edges)
             self._filter(size, edges, level)
             self.mark(level, self.name)
             level += 1
@@ -145,7 +145,7 @@ class LinearWork(KernelVariant):
             size, edges = vertices - vertices_before, reached_edges - edges_before
             vertices_before, edges_before = vertices, reached_edges
 
-    def _gather(self, size: int, edges: int) -> None:
+    def gather_neighbours(self, size: int, edges: int) -> None:
         """Gather the neighbours, so many in all, of the frontier."""
         blocks = self.blocks(size)
         self.count_neighbours(self.blocks(size + 1), size)

@@ -155,15 +155,15 @@ class Merrill(KernelVariant):
             if size <= self.resident_limit:
                 self.resident_levels(self.resident_blocks, level)
                 self.mark(level, self.resident_name)
-                level, size = self._read_state()
+                level, size = self.queue_at()
             else:
                 needed = self.blocks(size)
                 for launch, blocks in self.level_launches:
                     launch(min(needed, blocks), level)
                 self.mark(level, self.level_name)
-                level, size = self._read_state(level + 1)
+                level, size = self.queue_at(level + 1)
 
-    def _read_state(self, level: int | None = None) -> tuple[int, int]:
+    def queue_at(self, level: int | None = None) -> tuple[int, int]:
         """Wait for the queue of a level, by default the one at which resident blocks stopped.
 
         Returns the level and the queue's length. A queue that has lost entries is rebuilt.

@@ -1,0 +1,356 @@
+"""What is particular to the searches that find places by prefix sums: merrill and linear_work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.bench.session import reference_levels
+from bfsbench.errors import KernelError
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.linear_work import LinearWork
+from bfsbench.variants.merrill import Merrill
+from tests.shapes import SHAPES, SOURCES, edge_list
+
+PARTS = Path(__file__).with_name("gather.cu")
+PARTS_DEFINES = {"ATOMIC_CLAIM": 0, "WARP_CULLING": 1, "HISTORY_SIZE": 256}
+ORGANISATIONS = ["hybrid", "expand-contract", "contract-expand", "two-phase"]
+
+Search = TypeVar("Search", bound=KernelVariant)
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Device]:
+    device = open_device("cpu")
+    yield device
+    device.close()
+
+
+def shape(name: str) -> Graph:
+    return build_graph(SHAPES[name], name)
+
+
+def prepared(
+    variant: type[Search],
+    device: Device,
+    graph: Graph,
+    grid: int | None = None,
+    block: int = 64,
+    **knobs: int | str,
+) -> Search:
+    search = variant(device, DeviceGraph(device, graph), graph, grid, block, variant.knob_values(knobs))
+    search.prepare()
+    return search
+
+
+def levels_of(search: KernelVariant, source: int) -> list[int]:
+    search.reset(source)
+    search.traverse(source)
+    return search.levels().tolist()
+
+
+def kernels_of(search: KernelVariant, source: int) -> list[str]:
+    """What was launched; the levels are checked on the way."""
+    kernels: list[str] = []
+    search.mark = lambda level, kernel: kernels.append(kernel)
+    assert levels_of(search, source) == reference_levels(search.host_graph, source).tolist()
+    return kernels
+
+
+# merrill: gathering
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    degrees=st.lists(st.sampled_from([0, 1, 2, 31, 32, 33, 63, 64, 65, 100, 300]), min_size=1, max_size=80),
+    block=st.sampled_from([1, 31, 32, 33, 64, 96]),
+)
+def test_gathering_reads_every_neighbour_once(device: Device, degrees: list[int], block: int) -> None:
+    places, reserved = gather_lists(device, degrees, block)
+    assert sorted(places) == list(range(sum(degrees))), "no place is empty or taken twice"
+    assert sum(reserved) == sum(degrees)
+
+
+def test_lists_are_gathered_by_block_warp_and_scan(device: Device) -> None:
+    degrees = [0] * 128
+    degrees[3], degrees[70] = 128, 500
+    degrees[5], degrees[6], degrees[40] = 127, 32, 33
+    degrees[0], degrees[31], degrees[127] = 1, 31, 2
+    places, reserved = gather_lists(device, degrees, 128)
+    assert sorted(reserved) == sorted([128, 500, 127 + 32, 33, 1 + 31 + 2])
+    ends = np.cumsum(degrees)
+    for i in (3, 70, 5, 6, 40, 31, 127):
+        mine = places[ends[i] - degrees[i] : ends[i]]
+        assert mine == list(range(mine[0], mine[0] + degrees[i])), "a list stays together"
+
+
+def gather_lists(device: Device, degrees: list[int], block: int) -> tuple[list[int], list[int]]:
+    """The place of each neighbour, and the size of each reservation; no neighbour is put down twice."""
+    num_edges = sum(degrees)
+    offsets = device.upload(np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32))
+    neighbours = device.upload(np.arange(num_edges, dtype=np.int32))
+    places, times, reserved, counts = (device.empty(max(1, n), "int32") for n in (*3 * [num_edges], 2))
+    for buffer in (times, counts):
+        buffer.fill(0)
+    kernel = device.module(PARTS, PARTS_DEFINES).kernel("gather_lists")
+    arguments = (offsets, neighbours, places, times, reserved, counts, len(degrees))
+    kernel.bind(*arguments, block=block, shared=4 * 4 * block)(1)
+    assert (times.download()[:num_edges] == 1).all()
+    num_reservations = int(counts.download()[0])
+    return places.download()[:num_edges].tolist(), reserved.download()[:num_reservations].tolist()
+
+
+# merrill: culling
+
+
+@pytest.mark.parametrize("block", [31, 32, 33, 128])
+def test_warp_culling_keeps_one_of_a_warps_duplicates(device: Device, block: int) -> None:
+    vertices = np.repeat([7, 1000, 3], [20, 20, 300]).astype(np.int32)
+    kept = culled(device, vertices, block, HISTORY_SIZE=0)
+    for begin in range(0, len(vertices), block):
+        for first in range(begin, min(begin + block, len(vertices)), 32):
+            warp = slice(first, min(first + 32, begin + block))
+            assert sorted(kept[warp][kept[warp] >= 0]) == sorted(set(vertices[warp].tolist()))
+
+
+def test_history_culling_remembers_what_the_block_has_expanded(device: Device) -> None:
+    vertices = np.tile(np.arange(64, dtype=np.int32), 5)
+    kept = culled(device, vertices, 64, HISTORY_SIZE=256)
+    assert kept.tolist() == [*range(64), *[-1] * 256]
+    without = culled(device, vertices, 64, HISTORY_SIZE=0)
+    assert without.tolist() == vertices.tolist()
+
+
+def test_nothing_is_culled_when_culling_is_off(device: Device) -> None:
+    vertices = np.zeros(200, np.int32)
+    assert culled(device, vertices, 64, HISTORY_SIZE=0, WARP_CULLING=0).tolist() == vertices.tolist()
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    vertices=st.lists(st.integers(0, 1000), min_size=1, max_size=300),
+    block=st.sampled_from([1, 31, 32, 64, 96]),
+    warp_culling=st.booleans(),
+    history=st.sampled_from([0, 256]),
+)
+def test_culling_keeps_every_vertex_at_least_once(
+    device: Device, vertices: list[int], block: int, warp_culling: bool, history: int
+) -> None:
+    given_vertices = np.array(vertices, np.int32)
+    kept = culled(device, given_vertices, block, WARP_CULLING=int(warp_culling), HISTORY_SIZE=history)
+    assert set(kept[kept >= 0].tolist()) == set(vertices)
+    assert (kept[kept >= 0] == given_vertices[kept >= 0]).all()
+
+
+def culled(
+    device: Device, vertices: npt.NDArray[np.int32], block: int, **defines: int
+) -> npt.NDArray[np.int32]:
+    """What is left of the vertices, with -1 for the others."""
+    buffer = device.upload(vertices)
+    kernel = device.module(PARTS, PARTS_DEFINES | defines).kernel("cull")
+    shared = -(-block // 32) * 512 + 4 * 256
+    kernel.bind(buffer, len(vertices), block=block, shared=shared)(1)
+    return buffer.download()
+
+
+# merrill: organisations
+
+
+@pytest.mark.parametrize(
+    ("organisation", "kernels"),
+    [
+        ("hybrid", {"resident_contract_expand", "two-phase"}),
+        ("expand-contract", {"resident_expand_contract", "expand_contract"}),
+        ("contract-expand", {"resident_contract_expand", "contract_expand"}),
+        ("two-phase", {"two-phase"}),
+    ],
+)
+@pytest.mark.parametrize("grid", [None, 2])
+def test_organisations_use_their_kernels(
+    device: Device, organisation: str, kernels: set[str], grid: int | None
+) -> None:
+    for name in ("kronecker", "hub"):
+        search = prepared(Merrill, device, shape(name), grid, ORGANISATION=organisation, RESIDENT_LIMIT=20)
+        assert {kernel for source in SOURCES[name] for kernel in kernels_of(search, source)} == kernels
+    never = prepared(Merrill, device, shape("hub"), ORGANISATION=organisation, RESIDENT_LIMIT=-1)
+    assert not any("resident" in kernel for kernel in kernels_of(never, 7))
+
+
+def test_short_queues_stay_in_one_launch(device: Device) -> None:
+    for organisation in ORGANISATIONS[:3]:
+        search = prepared(Merrill, device, shape("path"), ORGANISATION=organisation)
+        assert len(kernels_of(search, 0)) == 1, organisation
+
+
+@pytest.mark.parametrize("organisation", ORGANISATIONS)
+@pytest.mark.parametrize("limit", [-1, 0, 3])
+@pytest.mark.parametrize("block", [31, 64])
+def test_organisations_do_not_depend_on_the_schedule(organisation: str, limit: int, block: int) -> None:
+    for seed in (1, 2, 3):
+        device = open_device("cpu", seed)
+        for name in ("kronecker", "duplicate_edges", "hub"):
+            search = prepared(
+                Merrill, device, shape(name), 3, block, ORGANISATION=organisation, RESIDENT_LIMIT=limit
+            )
+            for source in SOURCES[name]:
+                assert kernels_of(search, source)
+        device.close()
+
+
+@pytest.mark.parametrize("claim", [0, 1])
+def test_claimed_vertices_stand_in_the_queue_once(device: Device, claim: int) -> None:
+    graph = shape("kronecker")
+    search = prepared(Merrill, device, graph, ORGANISATION="two-phase", ATOMIC_CLAIM=claim)
+    queued: dict[int, int] = {}
+
+    def mark(level: int, kernel: str) -> None:
+        queued[level] = search.state.read(6 + 2 * (level % 2))
+
+    search.mark = mark
+    levels = np.array(levels_of(search, 0))
+    for level, size in enumerate(np.bincount(levels[levels >= 0])):
+        assert queued[level] == size if claim else queued[level] >= size
+
+
+@pytest.mark.parametrize("organisation", ORGANISATIONS)
+@pytest.mark.parametrize("limit", [-1, 0])
+@pytest.mark.parametrize("capacity", [1, 3, 40])
+def test_overflowing_queues_are_rebuilt(
+    device: Device, organisation: str, limit: int, capacity: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Merrill, "queue_capacity", capacity)
+    refills: list[int] = []
+    for name in ("kronecker", "lattice", "star_out", "hub"):
+        search = prepared(
+            Merrill, device, shape(name), ORGANISATION=organisation, RESIDENT_LIMIT=limit, ATOMIC_CLAIM=1
+        )
+        refills_of_one = count_calls(search, "refill")
+        assert all(kernels_of(search, source) for source in SOURCES[name])
+        refills += refills_of_one
+    assert refills
+
+
+def count_calls(search: Merrill, name: str) -> list[int]:
+    """The level of each call of a launch that takes one, from now on."""
+    launch, levels = getattr(search, name), []
+
+    def counted(blocks: int, level: int) -> None:
+        levels.append(level)
+        launch(blocks, level)
+
+    setattr(search, name, counted)
+    return levels
+
+
+@pytest.mark.parametrize("organisation", ORGANISATIONS[:3])
+def test_blocks_that_wait_in_vain_are_reported(
+    device: Device, organisation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Merrill, "max_polls", 0)
+    search = prepared(Merrill, device, shape("lattice"), ORGANISATION=organisation)
+    with pytest.raises(KernelError, match="8 blocks did not all meet"):
+        levels_of(search, 0)
+
+
+def test_counters_have_64_bits(device: Device) -> None:
+    search = prepared(Merrill, device, shape("path"))
+    search.reset(0)
+    search.state.fill(-1, index=2)
+    search.state.fill(3, index=3)
+    refills = count_calls(search, "refill")
+    search.queue_at(1)
+    assert refills == [1], "2^34 - 1 entries are more than there is room for"
+
+
+# linear_work
+
+
+def gathered(search: LinearWork, frontier: npt.NDArray[np.int32]) -> list[int]:
+    """What gathering finds for a frontier."""
+    padded = np.zeros(search.num_vertices, np.int32)
+    padded[: len(frontier)] = frontier
+    search.frontier_queue.upload(padded)
+    edges = int(np.diff(search.host_graph.row_offsets)[frontier].sum())
+    search.gather_neighbours(len(frontier), edges)
+    return search.gathered.download()[:edges].tolist()
+
+
+GATHERINGS = [
+    {"GATHERING": "serial"},
+    {"GATHERING": "fine-grained", "START_INDEX": "search"},
+    {"GATHERING": "fine-grained", "START_INDEX": "precomputed"},
+]
+
+
+@pytest.mark.parametrize("knobs", GATHERINGS, ids=lambda knobs: "-".join(knobs.values()))
+@settings(max_examples=15, deadline=None)
+@given(
+    degrees=st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 7, 40, 700]), min_size=1, max_size=200),
+    block=st.sampled_from([1, 31, 32, 64]),
+    tile_size=st.sampled_from([1, 4, 16]),
+    grid=st.sampled_from([None, 2]),
+)
+def test_gathered_neighbours_are_those_of_the_frontier_in_order(
+    device: Device, knobs: dict[str, str], degrees: list[int], block: int, tile_size: int, grid: int | None
+) -> None:
+    rng = np.random.default_rng(len(degrees))
+    edges = [(v, int(u)) for v, d in enumerate(degrees) for u in rng.integers(0, len(degrees), d)]
+    graph = build_graph(edge_list(len(degrees), edges), "lists")
+    frontier = rng.permutation(len(degrees)).astype(np.int32)
+    if not edges:
+        return
+    search = prepared(LinearWork, device, graph, grid, block, GATHER_TILE_SIZE=tile_size, **knobs)
+    rows = np.split(graph.column_indices, graph.row_offsets[1:-1])
+    assert gathered(search, frontier) == np.concatenate([rows[v] for v in frontier]).tolist()
+
+
+@pytest.mark.parametrize("start_index", ["search", "precomputed"])
+def test_a_thread_may_have_to_expand_several_vertices(device: Device, start_index: str) -> None:
+    """What its authors left open: here a tile of 512 neighbours takes 512 vertices, but has 32 threads."""
+    fan = [(0, v) for v in range(1, 2001)] + [(v, v + 2000) for v in range(1, 2001)]
+    graph = build_graph(edge_list(4001, fan), "fan")
+    knobs = {"GATHERING": "fine-grained", "START_INDEX": start_index, "GATHER_TILE_SIZE": 16}
+    search = prepared(LinearWork, device, graph, None, 32, **knobs)
+    assert gathered(search, np.arange(1, 2001, dtype=np.int32)) == list(range(2001, 4001))
+    assert kernels_of(search, 0)
+
+
+@pytest.mark.parametrize("threshold", [0, 1, 300, 512, 32768])
+def test_short_frontiers_are_filtered_by_one_thread(device: Device, threshold: int) -> None:
+    graph = shape("kronecker")
+    search = prepared(LinearWork, device, graph, SEQUENTIAL_THRESHOLD=threshold)
+    sequential: list[int] = []
+    launch = search.filter_sequentially
+
+    def counted(blocks: int, size: int, level: int) -> None:
+        sequential.append(level)
+        launch(blocks, size, level)
+
+    search.filter_sequentially = counted
+    for source in SOURCES["kronecker"]:
+        sequential.clear()
+        levels = np.array(levels_of(search, source))
+        assert levels.tolist() == reference_levels(graph, source).tolist()
+        reached = levels >= 0
+        edges = np.bincount(levels[reached], weights=np.diff(graph.row_offsets)[reached])
+        assert sequential == [level for level, count in enumerate(edges) if 0 < count <= threshold]
+
+
+def test_frontiers_hold_every_vertex_once(device: Device) -> None:
+    for threshold in (0, 32768):
+        search = prepared(LinearWork, device, shape("duplicate_edges"), SEQUENTIAL_THRESHOLD=threshold)
+        assert levels_of(search, 0) == reference_levels(search.host_graph, 0).tolist()
+        low, high, vertices, _ = search.reached.read_all()
+        assert (low, high, vertices) == (20 + 5, 0, 6), "all but the source, and their edges"
+        assert not search.mask.download().any()
