@@ -15,7 +15,8 @@
 // share a level.
 //
 // Races. A vertex is claimed by a compare-and-swap of its level, so it stands in one queue, once, and a G-frontier
-// never needs more than an entry a row.
+// never needs more than an entry a row. A look at a level before claiming it may be outdated, as caches of
+// multiprocessors are not coherent; it then shows UNREACHED, and the claim decides.
 //
 // Capacities. What a full W-frontier cannot hold goes straight to the G-frontier.
 #include "barrier.cuh"
@@ -118,6 +119,7 @@ __device__ __forceinline__ void expand_share(const search &search, search_state 
     }
 }
 
+// Make the rows of the source the frontier of level 0.
 extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *queue, search_state *state, int row) {
     const int rows = run_lengths == nullptr ? 1 : run_lengths[row];
     for (int i = global_thread(); i < rows; i += grid_threads()) queue[i] = row + i;
@@ -133,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
               int level, int size) {
     extern __shared__ int entries[];  // of this level and the next, by parity
     __shared__ int sizes[3][W_FRONTIERS];
-    __shared__ int spilled[3];  // vertices for which there was no place in shared memory
+    __shared__ int spilled[3];  // rows for which there was no place in shared memory
     const search search = {row_offsets, column_indices, run_lengths, levels, even_queue, odd_queue};
     auto frontiers = [&](int level) {
         return w_frontiers{entries + level % 2 * W_FRONTIERS * capacity, sizes[level % 3], capacity,

@@ -82,7 +82,6 @@ class Luo(KernelVariant):
         ),
     )
     layers = ("luo_block", "luo_resident")
-    """What ``layer`` stands for in the records of levels."""
     max_polls = 1 << 26
     """How often a block looks for the others at the barrier before it gives up: for many seconds."""
 
@@ -90,7 +89,7 @@ class Luo(KernelVariant):
         graph = self._upload_rows(int(self.knob["SPLIT_DEGREE"]))
         self.state = self.device.signal(words=7)
         queues = [self.device.empty(self.level_array.size, "int32") for _ in range(2)]
-        run_lengths = graph[2]
+        _, _, run_lengths = graph
         begin = self.kernel("luo_begin")
         self.begin = begin.bind(self.level_array, run_lengths, queues[0], self.state, block=32, scalars=1)
         search = (*graph, self.level_array, *queues, self.state)
