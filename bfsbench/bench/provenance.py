@@ -11,18 +11,8 @@ from pathlib import Path
 
 from bfsbench import __version__
 from bfsbench.bench.results import SCHEMA_VERSION
+from bfsbench.machine import cpu_model
 from bfsbench.paths import PACKAGE
-
-
-def cpu_model() -> str:
-    """The processor's name as the system gives it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _git(*arguments: str) -> str | None:

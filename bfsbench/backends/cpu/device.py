@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import time
 import weakref
 from collections.abc import Mapping
@@ -25,6 +24,7 @@ from bfsbench.backends.cpu.library import (
 )
 from bfsbench.backends.cpu.memory import CpuBuffer, CpuSignal, allocate
 from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
+from bfsbench.machine import cpu_model
 
 _BLOCKS_PER_MULTIPROCESSOR = 32
 _BLOCKS_PER_CLUSTER = 8
@@ -59,17 +59,6 @@ def _native(limits: Limits) -> NativeLimits:
         limits.shared_memory_per_block_optin,
         limits.shared_memory_per_multiprocessor,
     )
-
-
-def cpu_model() -> str:
-    """The processor's name as the system gives it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
