@@ -59,7 +59,8 @@ class KernelError(DeviceError):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """An error for a misspelt name that suggests near misses."""
-    near = difflib.get_close_matches(name.lower(), sorted(known), n=3, cutoff=0.5)
+    """An error for a misspelt name that suggests near misses, compared without case and spelt as they are."""
+    spelt = {candidate.lower(): candidate for candidate in known}
+    near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(near)}?" if near else f"see 'bfsbench list {kind}s'"
     return UsageError(f"unknown {kind} '{name}': {hint}")

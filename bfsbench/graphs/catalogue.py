@@ -136,7 +136,8 @@ class Catalogue:
 
     def unknown(self, name: str) -> UsageError:
         """The error for a name that is not here, with near misses."""
-        return unknown_name("dataset", name, [*self._datasets, *self._aliases])
+        known = (word for dataset in self for word in (dataset.name, *dataset.aliases))
+        return unknown_name("dataset", name, known)
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._datasets or name.lower() in self._aliases

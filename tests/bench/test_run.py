@@ -138,7 +138,7 @@ def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--dataset", "soc-Epinion1"), "did you mean soc-epinions1"),
+        (("--dataset", "soc-Epinion1"), "did you mean soc-Epinions1"),
         (("--dataset", LATTICE, "--variant", "frontier_nmbers"), "did you mean frontier_numbers"),
         (("--dataset", LATTICE, "--variant", "virtual_warp", "--w-sz", "3"), "knob W_SZ: 3 is out of range"),
         (

@@ -109,7 +109,7 @@ def test_names_and_aliases_are_found_in_any_case() -> None:
 
 
 def test_a_misspelt_name_brings_near_misses() -> None:
-    with pytest.raises(UsageError, match=r"unknown dataset 'soc-Slashdot': did you mean .*soc-slashdot0811"):
+    with pytest.raises(UsageError, match=r"unknown dataset 'soc-Slashdot': did you mean .*soc-Slashdot0811"):
         Catalogue.load().get("soc-Slashdot")
 
 

@@ -76,7 +76,7 @@ def test_a_graph_that_is_not_here_says_how_to_get_it() -> None:
 
 
 def test_an_unknown_name_brings_near_misses() -> None:
-    with pytest.raises(UsageError, match="unknown dataset 'soc-Epinion': did you mean soc-epinions1"):
+    with pytest.raises(UsageError, match="unknown dataset 'soc-Epinion': did you mean soc-Epinions1"):
         resolve("soc-Epinion")
 
 
