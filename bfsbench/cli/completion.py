@@ -1,0 +1,73 @@
+"""What the shell may complete: names of datasets, variants and tables, also behind commas.
+
+Each function is a ``shell_complete`` of a click parameter. A word may be a list with commas; its last name is
+completed. Imports stand inside, since the parameters are declared whenever a command is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from bfsbench.errors import UsageError
+
+
+def datasets(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of the catalogue; none when the user's own catalogue is broken."""
+    from bfsbench.graphs.catalogue import Catalogue
+
+    try:
+        return _last_of_list(incomplete, Catalogue.load().names())
+    except UsageError:
+        return []
+
+
+def families(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Families of the catalogue; none when the user's own catalogue is broken."""
+    from bfsbench.graphs.catalogue import Catalogue
+
+    try:
+        return _last_of_list(incomplete, Catalogue.load().families())
+    except UsageError:
+        return []
+
+
+def variants(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of the variants."""
+    from bfsbench.variants import all_variants
+
+    return _last_of_list(incomplete, all_variants())
+
+
+def variants_or_all(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Names of the variants, and ``all``."""
+    from bfsbench.variants import all_variants
+
+    return _last_of_list(incomplete, ["all", *all_variants()])
+
+
+def tables(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of the tables of a report."""
+    from bfsbench.report import TABLES
+
+    return _last_of_list(incomplete, TABLES)
+
+
+def backends(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What the backend column of a result file may hold."""
+    return _last_of_list(incomplete, ("cuda", "host", "cpu"))
+
+
+def _last_of_list(word: str, names: Iterable[str]) -> list[CompletionItem]:
+    """Completions of the last name in a list with commas, by names that it does not hold yet."""
+    *before, last = word.split(",")
+    head = "".join(f"{name}," for name in before)
+    return [
+        CompletionItem(head + name)
+        for name in names
+        if name.lower().startswith(last.lower()) and name not in before
+    ]
