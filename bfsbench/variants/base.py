@@ -197,11 +197,14 @@ class KernelVariant(Variant):
         return min(needed, self.grid or self.device.limits.max_grid, self.device.limits.max_grid)
 
     def kernel(self, name: str) -> Kernel:
-        """A kernel of this variant's ``.cu`` file, compiled with its compile-time knobs."""
-        defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
-        defines["WIDE_OFFSETS"] = int(self.num_edges.itemsize == 8)
-        module = self.device.module(self.source_file(), defines, child_kernels=self.child_kernels)
+        """A kernel of this variant's ``.cu`` file, compiled with its macros."""
+        module = self.device.module(self.source_file(), self.defines(), child_kernels=self.child_kernels)
         return module.kernel(name)
+
+    def defines(self) -> dict[str, int | str]:
+        """Macros to compile with: the compile-time knobs, and what the graph asks for."""
+        defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
+        return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 
     @classmethod
     def source_file(cls) -> Path:
