@@ -12,6 +12,7 @@
 // seeing a count above the capacity, has the queue rebuilt from the level array, each vertex once.
 #include "graph.cuh"
 #include "queue.cuh"
+#include "rebuild.cuh"
 
 // Expand one level. sizes[] holds the lengths of the queues of levels modulo 3: this level's is read, the next
 // one's is grown, and the one after is cleared for its turn, so that the host never has to.
@@ -43,11 +44,4 @@ extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offse
         }
         flush(block_queue, global_queue);
     }
-}
-
-// Rebuild the queue of a level from the level array after it overflowed. The host has set sizes[slot] to 0.
-extern "C" __global__ void rebuild_queue(const int *__restrict__ levels, int num_vertices, int *queue, int *sizes,
-                                         int slot, int level) {
-    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads())
-        if (levels[v] == level) queue[atomicAdd(&sizes[slot], 1)] = v;
 }
