@@ -1,0 +1,248 @@
+"""Two kernels, virtual warps or edge-discover, child kernels, hashing against duplicates: BFS-4K."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bfsbench.backends.base import Argument, Buffer
+from bfsbench.bench.point import KnobValue
+from bfsbench.errors import LaunchError
+from bfsbench.variants.base import KernelVariant, Knob
+
+_LOCAL_QUEUE = 16
+"""``LOCAL_QUEUE`` of the kernels."""
+_VARIABLES = 256
+"""Bytes of shared memory for what the kernels declare themselves."""
+_NEVER = 2**31 - 1
+"""A degree that no vertex has."""
+
+COUNTERS = (
+    "entries",
+    "detected",
+    "conflicts",
+    "children",
+    "refused",
+    "single_block_levels",
+    "multi_block_levels",
+    "edge_discover_levels",
+    "virtual_warp_levels",
+    "coalesced_read_levels",
+    "virtual_warp_threads",
+    "binary_sums",
+    "shuffle_sums",
+    "coalesced_writes",
+    "edge_searches",
+    "extended_rows",
+)
+"""What the kernels count, in their order; ``enum counter`` of cuda_src/bfs4k_search.cuh explains each."""
+
+
+def _switch(name: str, part: str) -> Knob:
+    return Knob(name, 1, f"1: {part}; 0: not", choices=(0, 1), compile_time=True)
+
+
+class Bfs4k(KernelVariant):
+    """The search of Busato and Bombieri, "BFS-4K", IEEE TPDS 2015.
+
+    Settled here: ``--block`` is the single-block kernel's number of threads, K6 the multi-block kernel's. K2
+    is never exceeded: of vertices of the same degree either all go to child kernels or none. A warp of
+    edge-discover takes fewer than 32 vertices when that keeps more warps busy. The single-block kernel has the
+    frontier's rows in shared memory, and its vertices in global memory, where the multi-block kernel finds
+    them. Changed for CUDA 12: no kernel waits for its children, so the single-block kernel ends with a level
+    that has some.
+    """
+
+    name = "bfs4k"
+    summary = (
+        "one block or many, virtual warps or edge-discover, by frontier size; duplicates dropped by hashing"
+    )
+    origin = ("BFS-4K, sections 4 to 6",)
+    layout = ("CSR",)
+    frontier = "queue in shared and global memory, duplicates possible"
+    parallel_unit = "1 to 32 threads a frontier vertex, a thread an edge, or a grid a vertex of high degree"
+    work = "O(V + E), more with duplicates"
+    knobs = (
+        Knob("K1", 4, "smallest virtual warp, in threads", choices=(1, 2, 4, 8, 16, 32)),
+        Knob(
+            "K2", 0.15, "per cent of vertices, of highest degree, for child kernels", minimum=0, maximum=100
+        ),
+        Knob("K3", 16, "neighbours a thread of a child kernel handles", minimum=1, maximum=1024),
+        Knob("K4", 1, "edge-discover below resident threads / K4 vertices; 0: never", choices=(0, 1, 2, 4)),
+        Knob(
+            "K5",
+            1,
+            "single-block kernel up to K5 vertices for each of a block's most threads; 0: never",
+            choices=(0, 1, 2, 4, 8),
+        ),
+        Knob("K6", 128, "threads a block of the multi-block kernel; 0: --block", minimum=0, maximum=1024),
+        Knob(
+            "K7",
+            10,
+            "shortest local queue in a warp at which its writes are coalesced",
+            minimum=1,
+            maximum=_LOCAL_QUEUE,
+        ),
+        Knob(
+            "HASH",
+            "hash64",
+            "duplicates: not looked for, by a table a block, or by a table a warp",
+            choices=("none", "hash64", "hash_warp"),
+            compile_time=True,
+        ),
+        _switch("BINARY_PREFIX_SUM", "prefix sums of zeros and ones by ballot"),
+        _switch("VIRTUAL_WARPS", "virtual warps of K1 to 32 threads"),
+        _switch("EXT", "edge-discover goes through rows longer than a warp without searching"),
+        _switch("COALESCED_READS", "whole warps read the vertices of large frontiers together"),
+        _switch("COALESCED_WRITES", "writes to the next frontier can be coalesced"),
+    )
+    child_kernels = True
+    layers = ("bfs4k_single_block",)
+    counting: bool = False
+    """Set before ``prepare`` for kernels that count (see ``counters``); the others spend nothing on it."""
+    queue_capacity: int | None = None
+    """Entries of a queue that are used; by default all, one a vertex."""
+
+    def defines(self) -> dict[str, int | str]:
+        return super().defines() | {
+            "CHILD_KERNELS": int(float(self.knob["K2"]) > 0),
+            "COUNTERS": int(self.counting),
+        }
+
+    def prepare(self) -> None:
+        """Raises LaunchError for a K5 or K6 that the device has no room for."""
+        self.state = self.device.signal(words=4)
+        self.queues = [self.device.empty(self.num_vertices, "int32") for _ in range(2)]
+        self.capacity = min(self.queue_capacity or self.num_vertices, self.num_vertices)
+        self.counts: Buffer | None = None
+        if self.counting:
+            self.counts = self.device.upload(np.zeros(len(COUNTERS), np.uint64))
+        begin = self.kernel("bfs4k_begin")
+        self.begin = begin.bind(self.level_array, self.queues[0], self.state, block=1, scalars=1)
+        rebuild = self.kernel("rebuild_queue")
+        self.rebuild = [
+            rebuild.bind(self.level_array, self.num_vertices, queue, self.state, block=256, scalars=2)
+            for queue in self.queues
+        ]
+        graph = (self.graph.row_offsets, self.graph.column_indices, self.level_array)
+        tuning = (*(int(self.knob[name]) for name in ("K1", "K3", "K4", "K7")), self._child_degree())
+        search = (*graph, *self.queues, self.capacity, self.state, self.counts, *tuning)
+        self._bind_multi_block(search)
+        self.limit = self.device.limits.max_threads_per_block * int(self.knob["K5"])
+        """Vertices of the largest frontier for the single-block kernel (F_threshold)."""
+        if self.limit:
+            self._bind_single_block(search)
+
+    def _bind_multi_block(self, search: tuple[Argument, ...]) -> None:
+        limits = self.device.limits
+        self.threads = int(self.knob["K6"]) or self.block
+        room = limits.shared_memory_per_multiprocessor - _VARIABLES
+        hash_bytes = self._hash_bytes(room * self.threads // limits.max_threads_per_multiprocessor)
+        resident_threads = limits.num_multiprocessors * limits.max_threads_per_multiprocessor
+        kernel = self.kernel("bfs4k_multi_block")
+        launch = {"block": self.threads, "shared": hash_bytes}
+        self.multi_block = kernel.bind(*search, hash_bytes, resident_threads, **launch, scalars=2)
+        self.max_blocks = min(self.grid or kernel.resident_blocks(**launch), limits.max_grid)
+
+    def _bind_single_block(self, search: tuple[Argument, ...]) -> None:
+        room = self.device.limits.shared_memory_per_block_optin - _VARIABLES
+        row_bytes = self.num_edges.itemsize + 4
+        frontiers = 2 * self.limit * row_bytes
+        if frontiers + 8 > room:
+            raise LaunchError(
+                f"K5 = {self.knob['K5']}: two frontiers of {self.limit} vertices take {frontiers} bytes of "
+                f"shared memory, but a block has {room}; choose a smaller K5"
+            )
+        hash_bytes = self._hash_bytes(room - frontiers)
+        self.single_block = self.kernel("bfs4k_single_block").bind(
+            *(*search, hash_bytes, self.limit, self.records),
+            block=self.block,
+            shared=hash_bytes + frontiers,
+            scalars=2,
+        )
+
+    def _hash_bytes(self, room: int) -> int:
+        """Size of a block's hash table: the largest power of two that there is room for."""
+        return 0 if self.knob["HASH"] == "none" else max(8, 1 << room.bit_length() - 1)
+
+    def _child_degree(self) -> int:
+        """The smallest degree that no more than K2 per cent of the vertices have or exceed."""
+        share = int(self.num_vertices * float(self.knob["K2"]) / 100)
+        if share == 0:
+            return _NEVER
+        degrees = np.diff(self.host_graph.row_offsets)
+        highest_left_out = self.num_vertices - 1 - share
+        if highest_left_out < 0:
+            return 1
+        return int(np.partition(degrees, highest_left_out)[highest_left_out]) + 1
+
+    def reset(self, source: int) -> None:
+        self.level_array.fill(-1)
+        self.begin(1, source)
+        if self.counts is not None:
+            self.counts.upload(np.zeros(len(COUNTERS), np.uint64))
+
+    def traverse(self, source: int) -> None:
+        level, size = 0, 1
+        while size:
+            if size <= self.limit:
+                self.single_block(1, level, size)
+                self.mark(level, "bfs4k_single_block")
+            else:
+                # A row keeps at most a warp busy.
+                self.multi_block(min(-(-size * 32 // self.threads), self.max_blocks), level, size)
+                self.mark(level, "bfs4k_multi_block")
+            level, *sizes = self.state.read_all()
+            size = sizes[level % 3]
+            if size > self.capacity:
+                size = self._rebuilt_size(level)
+
+    def _rebuilt_size(self, level: int) -> int:
+        """Replace the queue of a level, which has overflowed, by one without duplicates."""
+        word = 1 + level % 3
+        self.state.fill(0, index=word)
+        self.rebuild[level & 1](-(-self.num_vertices // 256), word, level)
+        return self.state.read(word)
+
+    def counters(self) -> dict[str, int]:
+        """Wait, and return what the last search's kernels counted, by the names in COUNTERS, and ``missed``:
+        how many entries of frontiers were duplicates. Only after ``counting`` was set."""
+        if self.counts is None:
+            raise ValueError("nothing was counted: set counting before prepare")
+        counted = dict(zip(COUNTERS, self.counts.download().tolist(), strict=True))
+        discovered = int(np.count_nonzero(self.levels() > 0))
+        return counted | {"missed": counted["entries"] - discovered}
+
+    @classmethod
+    def paper_knobs(cls) -> dict[str, KnobValue]:
+        """K1 to K7 as the paper sets them "heuristically for all the analysed graphs"."""
+        return {knob.name: knob.default for knob in cls.knobs if len(knob.name) == 2}
+
+    @classmethod
+    def auto_knobs(cls, statistics: Mapping[str, float]) -> dict[str, KnobValue]:
+        """K1 to K7 by the rules of the paper's section 7, for a graph of these statistics
+        (:func:`bfsbench.graphs.statistics.describe`).
+
+        The paper names graphs rather than numbers for "low", "medium" and "high"; the bounds here put every
+        graph that it names where it has it.
+        """
+        mean, deviation = statistics["degree_mean"], statistics["degree_std"]
+        k1 = 4
+        while k1 < 32 and max(mean, deviation) >= 2 * k1:
+            k1 *= 2
+        high_mean, high_deviation = mean >= _HIGH_MEAN, deviation >= _HIGH_DEVIATION
+        # The share of vertices for child kernels is inversely proportional to K1.
+        k2 = 0.15 * 4 / k1 if statistics["degree_max"] > _HIGH_MODE else 0.0
+        k4 = 1
+        if high_deviation:
+            k4 = 0 if high_mean else 2
+        return cls.paper_knobs() | {"K1": k1, "K2": k2, "K4": k4, "K5": 0 if high_mean else 1}
+
+
+_HIGH_MEAN = 16
+"""Between coPapers, random, R-MAT (64 and more) and Amazon (8.2)."""
+_HIGH_DEVIATION = 32
+"""Between ForestFire (38.3) and web-Google (6.5), whose deviation is medium."""
+_HIGH_MODE = 2048
+"""The maximum degree, which the paper's Table 1 calls mode, above which child kernels pay."""

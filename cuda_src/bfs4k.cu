@@ -1,0 +1,135 @@
+// bfs4k: two kernels and several ways to share out work, chosen level by level (Busato and Bombieri 2014).
+//
+// Kernels. bfs4k_single_block runs levels in one block, the frontier in shared memory, until one is empty, too large
+// or has had a row for a child kernel. bfs4k_multi_block runs one level. The host picks the kernel by the size of the
+// frontier, whenever a launch has ended.
+//
+// Techniques. A level gives its rows to virtual warps, or their edges to threads (bfs4k_expand.cuh); rows of high
+// degree go to child kernels (bfs4k_child.cuh). Duplicates are dropped by hashing (bfs4k_hash.cuh), and prefix sums
+// place what has been found (bfs4k_output.cuh).
+//
+// Child kernels. Nobody waits for them: those of a level end before the next launch begins, because the launch that
+// began them has not ended until they have. If the device refuses one, as it does when too many are pending, the row
+// stays with the parent.
+//
+// Capacities. Duplicates can make a queue outgrow the V entries it has: what does not fit is dropped there but
+// counted, and the host, seeing a size above the capacity, has the queue rebuilt from the level array.
+#include "bfs4k_expand.cuh"
+#include "profile.cuh"
+#include "rebuild.cuh"
+
+// Stands in a queue for a vertex that a child kernel has taken.
+#define STRUCK (-1)
+
+// The queue in global memory, from which the multi-block kernel takes rows.
+struct global_frontier {
+    static constexpr bool SHARED_BY_BLOCKS = true;
+    int *queue;
+
+    __device__ __forceinline__ adjacency row_at(const search_context &search, unsigned i) const {
+        const int v = queue[i];
+        return v == STRUCK ? adjacency{0, 0} : row_of(search, v);
+    }
+
+    __device__ __forceinline__ void strike(unsigned i) { queue[i] = STRUCK; }
+};
+
+extern "C" __global__ void bfs4k_begin(int *levels, int *queue, search_state *state, int source) {
+    levels[source] = 0;
+    queue[0] = source;
+    *state = search_state{0, {1, 0, 0}};
+}
+
+// One level. resident_threads is how many the device holds.
+extern "C" __global__ void __launch_bounds__(1024)
+    bfs4k_multi_block(const offset_t *row_offsets, const int *column_indices, int *levels, int *even_queue,
+                      int *odd_queue, int capacity, search_state *state, unsigned long long *counters, int k1, int k3,
+                      int k4, int k7, int child_degree, int hash_bytes, int resident_threads, int level, int size) {
+    extern __shared__ unsigned long long hash_table[];
+    const search_context search = {row_offsets, column_indices, levels, even_queue,   odd_queue,  capacity, state,
+                                   counters,    k1,             k3,     k4,           k7,         child_degree,
+                                   hash_bytes,  level};
+    if (global_thread() == 0) {
+        state->level = level + 1;
+        *search.size(level + 2) = 0;
+        search.count(MULTI_BLOCK_LEVELS);
+    }
+    const warp_lanes warp = this_warp();
+    global_frontier frontier = {search.queue(level)};
+    local_queue found;
+    expand<global_frontier, local_queue>({{search, warp, found, hash_table}, frontier, unsigned(size)},
+                                         resident_threads);
+    found.finish(search, warp);
+}
+
+#if CHILD_KERNELS
+__global__ void __launch_bounds__(1024) bfs4k_child(search_context search, adjacency row) {
+    extern __shared__ unsigned long long child_hash_table[];
+    const warp_lanes warp = this_warp();
+    local_queue found;
+    visitor<local_queue> visitor = {search, warp, found, child_hash_table};
+    visitor.visit_row(row.begin + global_thread(), row.begin + row.degree, grid_threads());
+    found.finish(search, warp);
+}
+#endif
+
+// Levels in one block, while they have at most `limit` vertices.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    bfs4k_single_block(const offset_t *row_offsets, const int *column_indices, int *levels, int *even_queue,
+                       int *odd_queue, int capacity, search_state *state, unsigned long long *counters, int k1,
+                       int k3, int k4, int k7, int child_degree, int hash_bytes, int limit, level_record *records,
+                       int level, int size) {
+    extern __shared__ unsigned long long dynamic[];  // hash table, then rows of even and of odd levels
+    __shared__ int sizes[3];
+    __shared__ bool has_child_row[3];
+    search_context search = {row_offsets, column_indices, levels, even_queue,   odd_queue,  capacity, state,
+                             counters,    k1,             k3,     k4,           k7,         child_degree,
+                             hash_bytes,  level};
+    auto frontier = [&](int level) {
+        char *rows = reinterpret_cast<char *>(dynamic) + hash_bytes;
+        rows += level % 2 * limit * (sizeof(offset_t) + sizeof(unsigned));
+        return shared_frontier{reinterpret_cast<offset_t *>(rows), limit, &sizes[level % 3], &has_child_row[level % 3]};
+    };
+    auto clear = [&](int level) {
+        sizes[level % 3] = 0;
+        has_child_row[level % 3] = false;
+    };
+
+    if (threadIdx.x == 0) {
+        clear(level);
+        clear(level + 1);
+        *state = search_state{level, {0, 0, 0}};
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < size; i += blockDim.x)
+        frontier(level).put(search, i, row_of(search, search.queue(level)[i]));
+    __syncthreads();
+
+    bool children = false;
+    for (; size > 0 && size <= limit && !children; ++search.level) {
+        shared_frontier current = frontier(search.level);
+        shared_frontier next = frontier(search.level + 1);
+        // Children append to the queue in global memory, and so whoever counts for that must be there, too.
+        children = *current.has_child_row;
+        if (children) next.size = search.size(search.level + 1);
+        if (threadIdx.x == 0) {
+            note_level(records, search.level, size, 0);
+            search.count(SINGLE_BLOCK_LEVELS);
+            clear(search.level + 2);
+        }
+        const warp_lanes warp = this_warp();
+        expansion<shared_frontier, shared_frontier> expansion = {
+            {search, warp, next, dynamic}, current, unsigned(size)};
+        if (children) {
+            expansion.launch_children(threadIdx.x - warp.lane, warp.lanes, blockDim.x);
+            __syncthreads();
+        }
+        expand(expansion, blockDim.x);
+        __syncthreads();
+        size = *next.size;
+    }
+    if (threadIdx.x == 0) {
+        if (!children) *search.size(search.level) = size;
+        state->level = search.level;
+    }
+}

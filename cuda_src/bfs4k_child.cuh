@@ -1,0 +1,25 @@
+// Launching child kernels: rows of high degree, each by a grid of its own (section 5.3 of the paper).
+#pragma once
+
+#include "bfs4k_search.cuh"
+
+#if CHILD_KERNELS
+
+// Shared memory that a kernel launched from the device can have without the host's help leaves this for hashing.
+#define MAX_CHILD_HASH_BYTES (32 << 10)
+
+// Expands a row. There are as many threads as leave k3 neighbours to each.
+__global__ void bfs4k_child(search_context search, adjacency row);
+
+// Hand a row to a child kernel with the caller's block size; false if the device refuses.
+__device__ __forceinline__ bool launch_child(const search_context &search, const adjacency &row) {
+    search_context child = search;
+    child.hash_bytes = min(search.hash_bytes, MAX_CHILD_HASH_BYTES);
+    const unsigned neighbours = search.k3 * blockDim.x, blocks = (row.degree + neighbours - 1) / neighbours;
+    bfs4k_child<<<blocks, blockDim.x, child.hash_bytes, cudaStreamFireAndForget>>>(child, row);
+    const bool launched = cudaGetLastError() == cudaSuccess;
+    search.count(launched ? CHILDREN : REFUSED);
+    return launched;
+}
+
+#endif

@@ -1,0 +1,214 @@
+// How the threads of a kernel share out the rows of a frontier (sections 5.2 to 5.4 and 5.6 of the paper).
+//
+// Frontier is what a kernel takes rows from, Found what it puts vertices into. All functions are for all threads of a
+// warp, and their loops run as often for each of its lanes, so that they meet in shuffles.
+#pragma once
+
+#include "bfs4k_child.cuh"
+#include "bfs4k_hash.cuh"
+#include "bfs4k_output.cuh"
+
+// What the lanes of a warp do with neighbours.
+template <class Found>
+struct visitor {
+    const search_context &search;
+    const warp_lanes warp;
+    Found &found;
+    void *hash_table;
+
+    // Give the unreached among the neighbours, of which -1 is none, their level, and put them into the next frontier.
+    //
+    // Races. Threads that find the same vertex unreached all write the same level, and the vertex stands in the
+    // frontier more than once unless drop_duplicates notices. That costs time only.
+    __device__ __forceinline__ void visit(const int (&neighbours)[BATCH]) {
+        int levels[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            levels[k] = neighbours[k] >= 0 ? __ldcg(&search.levels[neighbours[k]]) : 0;
+        unsigned unreached = 0;
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) unreached |= unsigned(levels[k] == UNREACHED) << k;
+        if (!__any_sync(warp.mask, unreached)) return;
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            if (unreached >> k & 1) search.levels[neighbours[k]] = search.level + 1;
+        found.accept(search, warp, neighbours, drop_duplicates(search, warp, hash_table, neighbours, unreached));
+    }
+
+    // Visit the neighbours at first, first + stride, ... before end. Bounds may differ from lane to lane.
+    __device__ __forceinline__ void visit_row(edge_t first, edge_t end, unsigned stride) {
+        for (edge_t edge = first; __any_sync(warp.mask, edge < end); edge += BATCH * stride) {
+            int neighbours[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k) {
+                const edge_t e = edge + k * stride;
+                neighbours[k] = e < end ? __ldg(&search.column_indices[e]) : -1;
+            }
+            visit(neighbours);
+        }
+    }
+};
+
+// Edge-discover: the edges of a warp's rows, one row a lane, are numbered through, and each lane finds its own.
+template <class Found>
+struct edge_discover {
+    visitor<Found> &visit;
+    edge_t before, total;  // edges of the lanes before, and of all lanes
+    edge_t shift;          // from the number of an edge of the lane's row to its place in column_indices
+
+    __device__ __forceinline__ edge_discover(visitor<Found> &visit, const adjacency &row) : visit(visit) {
+        before = warp_prefix_sum(visit.warp, static_cast<edge_t>(row.degree), total);
+        shift = row.begin - before;
+    }
+
+    // EXT: once the last lane is in a row longer than a warp, all lanes go through the rest of it without searching.
+    __device__ __forceinline__ void run() {
+        const warp_lanes &warp = visit.warp;
+        int owner = 0;          // lane to whose row the lane's edge belongs
+        edge_t long_end = 0;  // where the latest long row ends
+        for (edge_t first = 0; first < total;) {
+            const bool searching = first >= long_end;
+            const edge_t end = searching ? total : long_end;
+            int neighbours[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k) {
+                const edge_t edge = first + k * warp.lanes + warp.lane;
+                if (searching) owner = owner_of(edge);
+                const edge_t place = __shfl_sync(warp.mask, shift, owner) + edge;
+                neighbours[k] = edge < end ? __ldg(&visit.search.column_indices[place]) : -1;
+            }
+            visit.visit(neighbours);
+            first = min(first + BATCH * warp.lanes, end);
+            if (!searching) continue;
+            if (warp.lane == 0) visit.search.count(EDGE_SEARCHES, BATCH);
+            if (EXT) {
+                owner = __shfl_sync(warp.mask, owner, warp.lanes - 1);
+                long_end = end_if_long(owner);
+                if (warp.lane == 0) visit.search.count(EXTENDED_ROWS, long_end > first);
+            }
+        }
+    }
+
+  private:
+    // The last lane whose row begins at an edge or before it: never one without edges, unless the edge is past the
+    // end.
+    __device__ __forceinline__ int owner_of(edge_t edge) const {
+        const warp_lanes &warp = visit.warp;
+        int owner = 0;
+#pragma unroll
+        for (int step = 16; step > 0; step /= 2) {
+            const int lane = owner + step;
+            const edge_t begin = __shfl_sync(warp.mask, before, min(lane, warp.lanes - 1));
+            if (lane < warp.lanes && begin <= edge) owner = lane;
+        }
+        return owner;
+    }
+
+    // The end of a lane's row, or 0 if that is no longer than a warp.
+    __device__ __forceinline__ edge_t end_if_long(int lane) const {
+        const warp_lanes &warp = visit.warp;
+        const edge_t begin = __shfl_sync(warp.mask, before, lane);
+        edge_t end = __shfl_sync(warp.mask, before, min(lane + 1, warp.lanes - 1));
+        if (lane == warp.lanes - 1) end = total;
+        return end - begin > warp.lanes ? end : 0;
+    }
+};
+
+// The rows of a frontier and who visits them. A warp takes some consecutive rows, then others `stride` further on.
+template <class Frontier, class Found>
+struct expansion {
+    visitor<Found> visit;
+    Frontier &frontier;
+    unsigned size;
+
+    // Hand rows `begin` .. begin + rows - 1, and so on in steps of `stride`, to child kernels if they are of high degree,
+    // and strike those off the frontier. This comes before all else, so that children and parent run side by side. The
+    // single-block kernel does it for the block; warps of other kernels do it for the rows that they are to take.
+    __device__ __forceinline__ void launch_children(unsigned begin, unsigned rows, unsigned stride) {
+#if CHILD_KERNELS
+        for (unsigned first = begin; first < size; first += stride) {
+            const unsigned i = first + visit.warp.lane;
+            if (visit.warp.lane >= rows || i >= size) continue;
+            const adjacency row = frontier.row_at(visit.search, i);
+            if (row.degree >= visit.search.child_degree && launch_child(visit.search, row)) frontier.strike(i);
+        }
+        __syncwarp(visit.warp.mask);
+#endif
+    }
+
+    // A row for every `width` threads.
+    __device__ __forceinline__ void by_virtual_warps(unsigned width) {
+        const warp_lanes &warp = visit.warp;
+        const unsigned rows_of_block = (blockDim.x + width - 1) / width, stride = rows_of_block * gridDim.x;
+        const unsigned own = threadIdx.x / width, lane = threadIdx.x % width;
+        const unsigned first_of_warp = (threadIdx.x - warp.lane) / width;
+        const unsigned members = min(width, blockDim.x - own * width);
+        const unsigned begin = blockIdx.x * rows_of_block + first_of_warp;
+        if (Frontier::SHARED_BY_BLOCKS) launch_children(begin, (warp.lanes + width - 1) / width, stride);
+        for (unsigned first = begin; first < size; first += stride) {
+            const adjacency row = row_at(first + own - first_of_warp);
+            visit.visit_row(row.begin + lane, row.begin + row.degree, members);
+        }
+    }
+
+    // The same for virtual warps that are whole warps: lanes read a row each, which is coalesced, and share them one
+    // after the other.
+    __device__ __forceinline__ void by_whole_warps() {
+        const warp_lanes &warp = visit.warp;
+        const unsigned begin = global_thread() - warp.lane;
+        if (Frontier::SHARED_BY_BLOCKS) launch_children(begin, warp.lanes, grid_threads());
+        for (unsigned first = begin; first < size; first += grid_threads()) {
+            const adjacency own = row_at(first + warp.lane);
+            const int rows = min(size - first, static_cast<unsigned>(warp.lanes));
+            for (int i = 0; i < rows; ++i) {
+                const edge_t begin = __shfl_sync(warp.mask, own.begin, i);
+                const edge_t end = begin + __shfl_sync(warp.mask, own.degree, i);
+                visit.visit_row(begin + warp.lane, end, warp.lanes);
+            }
+        }
+    }
+
+    // A row a lane, but no more for a warp than keep all warps busy; their edges are shared out.
+    __device__ __forceinline__ void by_edges() {
+        const warp_lanes &warp = visit.warp;
+        const unsigned warps_of_block = (blockDim.x + 31) / 32, warps = warps_of_block * gridDim.x;
+        const unsigned fewest_lanes = (blockDim.x - 1) % 32 + 1;  // of a warp of the block: its last
+        const unsigned rows = min((size + warps - 1) / warps, fewest_lanes);
+        const unsigned begin = (blockIdx.x * warps_of_block + threadIdx.x / 32) * rows;
+        if (Frontier::SHARED_BY_BLOCKS) launch_children(begin, rows, warps * rows);
+        for (unsigned first = begin; first < size; first += warps * rows) {
+            adjacency own = {0, 0};
+            if (warp.lane < rows) own = row_at(first + warp.lane);
+            edge_discover<Found>(visit, own).run();
+        }
+    }
+
+  private:
+    __device__ __forceinline__ adjacency row_at(unsigned i) const {
+        return i < size ? frontier.row_at(visit.search, i) : adjacency{0, 0};
+    }
+};
+
+// Expand a frontier by the technique that suits its size, given how many threads could work on it at once.
+template <class Frontier, class Found>
+__device__ __forceinline__ void expand(expansion<Frontier, Found> expansion, unsigned resident_threads) {
+    const search_context &search = expansion.visit.search;
+    const unsigned size = expansion.size;
+    const bool counts = global_thread() == 0;
+    if (search.k4 > 0 && size < resident_threads / search.k4) {
+        if (counts) search.count(EDGE_DISCOVER_LEVELS);
+        return expansion.by_edges();
+    }
+    unsigned width = 1;
+    if (VIRTUAL_WARPS)
+        width = min(max(floor_power_of_2(max(resident_threads / size, 1u)), search.k1), warpSize);
+    if (counts) {
+        search.count(VIRTUAL_WARP_LEVELS);
+        search.count(VIRTUAL_WARP_THREADS, width);
+    }
+    if (COALESCED_READS && width == warpSize && size > resident_threads) {
+        if (counts) search.count(COALESCED_READ_LEVELS);
+        return expansion.by_whole_warps();
+    }
+    expansion.by_virtual_warps(width);
+}

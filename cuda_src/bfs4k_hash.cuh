@@ -1,0 +1,87 @@
+// Duplicates among the vertices a block discovers at about the same time, detected in shared memory (section 6 of
+// the paper). Either method may miss some; neither ever drops all copies of a vertex.
+#pragma once
+
+#include "bfs4k_search.cuh"
+
+enum class hashing { none, hash64, hash_warp };
+constexpr hashing HASHING = hashing::HASH;
+
+// Sets of the calling thread's vertices, a bit for each.
+struct verdict {
+    unsigned detected, conflicts;
+};
+
+// hash64: one table a block. A thread writes the vertex together with a tag of its own, as one 64-bit word, and
+// reads it back. The same vertex with another tag: somebody has it too and wrote later, so this copy goes. Another
+// vertex: a conflict, and the copy stays. Whoever writes a vertex last finds itself or a conflict; so a copy remains
+// whatever the order of warps, and nothing left from earlier does harm.
+template <int N>
+__device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsigned long long *table, int size,
+                                          const int (&vertices)[N], unsigned candidates) {
+    const unsigned tag = threadIdx.x * N;
+    verdict result = {0, 0};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (candidates >> k & 1)
+            table[vertices[k] & (size - 1)] = static_cast<unsigned long long>(vertices[k]) << 32 | (tag + k);
+    __syncwarp(warp.mask);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+        if (!(candidates >> k & 1)) continue;
+        const unsigned long long entry = table[vertices[k] & (size - 1)];
+        if (static_cast<int>(entry >> 32) != vertices[k])
+            result.conflicts |= 1u << k;
+        else if (static_cast<unsigned>(entry) != tag + k)
+            result.detected |= 1u << k;
+    }
+    return result;
+}
+
+// hash_warp: a table a warp, in two steps of 32 bits (Merrill, Garland and Grimshaw 2012, the paper's reference 16).
+// Lanes write their vertices and read them back; those that find their own then write their tags and read these
+// back. If the next call's vertices overwrote a tag that has not been read, the copy that has to stay would be lost:
+// hence the barrier at the end.
+template <int N>
+__device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile int *table, int size,
+                                             const int (&vertices)[N], unsigned candidates) {
+    const int tag = warp.lane * N;
+    verdict result = {0, 0};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (candidates >> k & 1) table[vertices[k] & (size - 1)] = vertices[k];
+    __syncwarp(warp.mask);
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (candidates >> k & 1 && table[vertices[k] & (size - 1)] != vertices[k]) result.conflicts |= 1u << k;
+    const unsigned found = candidates & ~result.conflicts;
+    __syncwarp(warp.mask);
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (found >> k & 1) table[vertices[k] & (size - 1)] = tag + k;
+    __syncwarp(warp.mask);
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (found >> k & 1 && table[vertices[k] & (size - 1)] != tag + k) result.detected |= 1u << k;
+    __syncwarp(warp.mask);
+    return result;
+}
+
+// For all threads of a warp. Of vertices[k] with bit k set in `candidates`, returns those to keep. `table` is the
+// block's, of hash_bytes bytes.
+template <int N>
+__device__ __forceinline__ unsigned drop_duplicates(const search_context &search, const warp_lanes &warp, void *table,
+                                                    const int (&vertices)[N], unsigned candidates) {
+    verdict result = {0, 0};
+    if (HASHING == hashing::hash64) {
+        auto entries = static_cast<unsigned long long *>(table);
+        result = hash64(warp, entries, search.hash_bytes / 8, vertices, candidates);
+    } else if (HASHING == hashing::hash_warp) {
+        const int warps = (blockDim.x + 31) / 32, size = floor_power_of_2(search.hash_bytes / 4 / warps);
+        int *entries = static_cast<int *>(table) + threadIdx.x / 32 * size;
+        result = hash_warp(warp, entries, size, vertices, candidates);
+    }
+    search.count(CONFLICTS, __popc(result.conflicts));
+    search.count(DETECTED, __popc(result.detected));
+    return candidates & ~result.detected;
+}
