@@ -24,7 +24,12 @@ from bfsbench.paths import cache_dir
 
 NO_COMPILER = (
     "no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) "
-    "or run 'pip install \"bfsbench[compiler]\"'"
+    f"or run '{sys.executable} -m pip install ziglang'"
+)
+NO_NVCC = (
+    "no nvcc found: install the CUDA toolkit, or run "
+    f"'{sys.executable} -m pip install nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt "
+    "nvidia-cuda-cccl'"
 )
 
 
@@ -72,17 +77,23 @@ def build_library(
     target = cache_dir() / "native" / f"{name}-{digest.hexdigest()[:20]}.so"
     if target.exists():
         return target
+    command = [*compiler(), "-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", *flags, *map(str, sources)]
+    try:
+        _build(name, command, target)
+    except OSError as error:
+        where = f"cannot write {target.parent}: {error.strerror or error}"
+        raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
+    return target
+
+
+def _build(name: str, command: Sequence[str], target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as work:
         output = Path(work) / target.name
-        command = [*compiler(), "-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", *flags]
-        done = subprocess.run(
-            [*command, *map(str, sources), "-o", str(output)], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*command, "-o", str(output)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise ToolchainError(f"cannot compile {name}: {first_error(done.stderr)}")
         output.replace(target)
-    return target
 
 
 def first_error(text: str) -> str:
@@ -109,4 +120,4 @@ def find_nvcc() -> Path:
     ):
         if (root / "bin" / "nvcc").exists():
             return root / "bin" / "nvcc"
-    raise ToolchainError("no nvcc found: install the CUDA toolkit, or run 'pip install \"bfsbench[nvcc]\"'")
+    raise ToolchainError(NO_NVCC)

@@ -11,7 +11,7 @@ import errno
 import fcntl
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 1
+
+LEVELS_SUFFIX = ".levels.csv"
+"""Of the level profiles that lie beside a result file."""
 
 AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
 """Columns that identify a point (see Point.axes)."""
@@ -113,48 +116,60 @@ class ResultWriter:
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
         self.path = path
         self.columns = columns
+        self._empty = False
+        self._file = self._open()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if path.exists() and not path.is_file():
-                raise UsageError(f"cannot write {path}: it is not a file")
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
-        try:
-            self.rows = self._begin(resume)
+            if resume:
+                cut_unfinished_line(path, columns)
+            self.rows = read_rows(path, columns)
+            if self.rows and not resume:
+                raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
+            self._empty = not self.rows
+            if os.fstat(self._file).st_size == 0:
+                self._write(_line(columns))
         except BaseException:
             self.close()
             raise
 
-    def _begin(self, resume: bool) -> list[dict[str, str]]:
-        """Take possession of the open file; returns the rows it holds."""
-        self._lock()
-        if resume:
-            cut_unfinished_line(self.path, self.columns)
-        rows = read_rows(self.path, self.columns)
-        if rows and not resume:
-            raise UsageError(f"{self.path} exists: add --resume to continue it, or choose another --out")
-        if os.fstat(self._file).st_size == 0:
-            self._write(_line(self.columns))
-        return rows
-
-    def _lock(self) -> None:
-        """Keep a second sweep off the file; the system lets go when this process ends, however it ends."""
+    def _open(self) -> int:
+        """Open the file and keep a second sweep off it; the system lets go when this process ends."""
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and not self.path.is_file():
+                raise UsageError(f"cannot write {self.path}: it is not a file")
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            os.close(file)
             raise UsageError(f"{self.path} is being written by another run") from None
+        return file
 
     def append(self, *rows: Mapping[str, Any]) -> None:
         """Write rows, all or none of them. Raises UsageError when that fails, as on a full disk."""
-        self._write(b"".join(_line(str(row.get(name, "")) for name in self.columns) for row in rows))
+        self._write(b"".join(self._lines(rows)))
+        self._empty = self._empty and not rows
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
-        """Rewrite the file without the rows it had when it was opened that are not wanted."""
-        self.rows = [row for row in self.rows if wanted(row)]
-        os.ftruncate(self._file, 0)
-        self._write(_line(self.columns))
-        self.append(*self.rows)
+        """Drop those of ``rows`` that are not wanted, by replacing the file as a whole if there are any."""
+        kept = [row for row in self.rows if wanted(row)]
+        if len(kept) == len(self.rows):
+            return
+        replacement = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        try:
+            replacement.write_bytes(b"".join([_line(self.columns), *self._lines(kept)]))
+            replacement.replace(self.path)
+        except OSError as error:
+            replacement.unlink(missing_ok=True)
+            raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
+        os.close(self._file)
+        self._file = self._open()
+        self.rows = kept
+
+    def _lines(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+        return (_line(str(row.get(name, "")) for name in self.columns) for row in rows)
 
     def _write(self, data: bytes) -> None:
         start = os.fstat(self._file).st_size
@@ -167,15 +182,17 @@ class ResultWriter:
             raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
 
     def close(self) -> None:
+        """Close the file, and remove it if it never got a row."""
+        if self._empty:
+            self.path.unlink(missing_ok=True)
         os.close(self._file)
 
 
 def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
     """Remove what follows the last newline of a result file: the rest of a row whose writer was killed."""
     data, header = path.read_bytes(), _line(columns)
-    ours = data.startswith(header) or header.startswith(data)
     end = data.rfind(b"\n") + 1
-    if ours and end != len(data):
+    if data.startswith(header) and end != len(data):
         with path.open("r+b") as file:
             file.truncate(end)
 
@@ -204,8 +221,18 @@ def read_rows(path: Path, columns: Sequence[str] = COLUMNS) -> list[dict[str, st
         raise InputError(f"cannot read {path}: {error}") from error
 
 
+def result_files(path: Path) -> list[Path]:
+    """The path itself, or all result files if it is a folder. Raises InputError when there are none."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.glob("*.csv") if not file.name.endswith(LEVELS_SUFFIX))
+    if not found:
+        raise InputError(f"no result files in {path}")
+    return found
+
+
 def read_results(paths: Iterable[Path | str]) -> pd.DataFrame:
-    """Rows of several result files in one table.
+    """Rows of several result files, or of all in a folder, in one table.
 
     Columns as in ``COLUMNS``, with ``NUMERIC`` ones as float64 (NaN where empty) and the rest as text, plus
     ``file``. Raises InputError as ``read_rows`` does, and when a numeric column holds anything else.
@@ -213,7 +240,8 @@ def read_results(paths: Iterable[Path | str]) -> pd.DataFrame:
     import pandas as pd
 
     frames = []
-    for path in map(Path, paths):
+    files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
+    for path in files:
         frame = pd.DataFrame(read_rows(path), columns=list(COLUMNS))
         for name in NUMERIC:
             try:

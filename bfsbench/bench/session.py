@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -39,14 +38,6 @@ def reference_levels(graph: Graph, source: int) -> npt.NDArray[np.int32]:
     search.reset(source)
     search.traverse(source)
     return search.levels()
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What became of a point: its result row, and the rows of its level profile if one was asked for."""
-
-    row: dict[str, str]
-    levels: list[dict[str, str]] = field(default_factory=list)
 
 
 class Session:
@@ -100,35 +91,43 @@ class Session:
             self.device.close()
             self.device = None
 
-    def run(self, point: Point, repeats: int, with_profile: bool = False) -> Measured:
-        """Measure a point. Its row says what went wrong when it did, and then there is no level profile.
+    def measure(self, point: Point, repeats: int) -> dict[str, str]:
+        """The row of a point, which says what went wrong when it did.
 
-        Host programs have no profile. Raises KernelError when the device cannot be trusted afterwards.
+        Raises KernelError when the device cannot be trusted afterwards.
         """
-        if self._graph is None or self._graph.full_name != point.graph:
-            self.use(load(point.graph))
-        graph = self._graph
-        assert graph is not None
+        graph = self._graph_of(point)
         device = self.device.describe() if self.device else {}
         try:
             outcome = self._outcome(point, graph, repeats)
         except WrongLevelsError as error:
-            return Measured(failed_row(point, graph, device, "wrong", str(error)))
+            return failed_row(point, graph, device, "wrong", str(error))
         except KernelError:
             raise
         except DeviceError as error:
-            return Measured(failed_row(point, graph, device, error.status, str(error)))
+            return failed_row(point, graph, device, error.status, str(error))
         clocks = self.device.telemetry() if self.device and point.backend != "host" else {}
-        row = base_row(point, graph, device) | outcome | clocks
-        return Measured(row, self._profile(point, graph, row) if with_profile else [])
+        return base_row(point, graph, device) | outcome | clocks
 
-    def _profile(self, point: Point, graph: Graph, row: Mapping[str, str]) -> list[dict[str, str]]:
+    def profile(self, point: Point, row: Mapping[str, str]) -> list[dict[str, str]]:
+        """The rows of a point's level profile; ``row`` is its result row. Host programs have no profile.
+
+        Raises WrongLevelsError, DeviceError.
+        """
+        graph = self._graph_of(point)
         search = self.build(point.variant, point.grid, point.block, dict(point.knobs))
         if self.device is None or not isinstance(search, KernelVariant):
             return []
         reference = self.reference(point.source)
         costs = profile(search, self.device, graph, point.source, reference)
         return profile_rows(costs, LevelCounts(graph, reference), search.edge_reads, row)
+
+    def _graph_of(self, point: Point) -> Graph:
+        if self._graph is None or self._graph.full_name != point.graph:
+            graph = load(point.graph)
+            self.use(graph)
+            return graph
+        return self._graph
 
     def _outcome(self, point: Point, graph: Graph, repeats: int) -> dict[str, str]:
         reference = self.reference(point.source)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bfsbench.backends.base import Limits
-from bfsbench.bench import profile
+from bfsbench.bench import profile, provenance
 from bfsbench.bench.point import KnobValue, Point
-from bfsbench.bench.results import PROVENANCE, ResultWriter, axes_of
-from bfsbench.bench.row import base_row, failed_row
+from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, axes_of
+from bfsbench.bench.row import failed_row
 from bfsbench.bench.worker import Failure, Worker
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
@@ -76,41 +76,63 @@ def plan(axes: Axes, graphs: Sequence[tuple[str, Sequence[int]]], backend: str) 
     return list(dict.fromkeys(points))
 
 
-def remaining(points: Sequence[Point], rows: Sequence[Mapping[str, str]]) -> list[Point]:
-    """The points that have no row yet."""
-    done = {axes_of(row) for row in rows}
-    return [point for point in points if tuple(point.axes().values()) not in done]
-
-
-def check_same_device(rows: Sequence[Mapping[str, str]], expected: Mapping[str, str]) -> None:
-    """Raises UsageError unless the rows of an interrupted sweep were taken where it is to be continued.
-
-    ``expected`` holds the provenance columns a row would get now.
-    """
-    for row in rows:
-        for name in SAME_DEVICE:
-            if row["backend"] == "host" and name != "host_cpu":
-                continue
-            if row[name] != expected.get(name, ""):
-                now = expected.get(name, "")
-                raise UsageError(f"cannot resume: rows were taken with {name} '{row[name]}', this is '{now}'")
-
-
 class Output:
     """The files a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
 
     A point's profile is written before its row. So a profile without a row is of a point that was
-    interrupted; it is dropped here, as the point will be run again. Raises UsageError, InputError.
+    interrupted; it is dropped here, as the point will be run again. ``retry`` drops the rows of failed points
+    for the same purpose. Raises UsageError, InputError.
     """
 
-    def __init__(self, path: Path, *, resume: bool, with_profiles: bool) -> None:
+    def __init__(self, path: Path, *, resume: bool, retry: bool = False, with_profiles: bool = False) -> None:
+        self.path = path
         self.results = ResultWriter(path, resume=resume)
         self.profiles: ResultWriter | None = None
-        if with_profiles:
-            beside = path.with_suffix(".levels.csv")
-            self.profiles = ResultWriter(beside, resume=resume, columns=profile.COLUMNS)
-            finished = {axes_of(row) for row in self.results.rows}
-            self.profiles.keep_only(lambda row: axes_of(row) in finished)
+        try:
+            if retry:
+                self.results.keep_only(lambda row: row["status"] == "ok")
+            if with_profiles:
+                self.profiles = self._open_profiles(resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_profiles(self, resume: bool) -> ResultWriter:
+        beside = self.path.with_name(self.path.name.removesuffix(".csv") + LEVELS_SUFFIX)
+        profiles = ResultWriter(beside, resume=resume, columns=profile.COLUMNS)
+        finished = {axes_of(row) for row in self.results.rows}
+        profiles.keep_only(lambda row: axes_of(row) in finished)
+        profiled = {axes_of(row) for row in profiles.rows}
+        for row in self.results.rows:
+            if row["status"] == "ok" and row["backend"] != "host" and axes_of(row) not in profiled:
+                profiles.close()
+                raise UsageError(f"{self.path} has rows without level profiles: choose another --out")
+        return profiles
+
+    def remaining(self, points: Sequence[Point]) -> list[Point]:
+        """The points that have no row yet."""
+        done = {axes_of(row) for row in self.results.rows}
+        return [point for point in points if tuple(point.axes().values()) not in done]
+
+    def failed(self, points: Sequence[Point]) -> int:
+        """How many of the points have a row without a time."""
+        wanted = {tuple(point.axes().values()) for point in points}
+        return sum(row["status"] != "ok" and axes_of(row) in wanted for row in self.results.rows)
+
+    def check_continuity(self, graphs: Mapping[str, Graph], device: Mapping[str, str]) -> None:
+        """Raises UsageError unless the rows are of these graphs and of this machine.
+
+        ``device`` is the device's description, empty when only host programs are run.
+        """
+        now = {**provenance.host_columns(), **device}
+        for row in self.results.rows:
+            graph = graphs.get(row["graph"])
+            if graph is not None and row["graph_checksum"] != graph.checksum:
+                raise UsageError(f"cannot resume: {row['graph']} has changed since {self.path} was begun")
+            for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
+                if name in now and row[name] != now[name]:
+                    was = f"rows were taken with {name} '{row[name]}', this is '{now[name]}'"
+                    raise UsageError(f"cannot resume: {was}")
 
     def close(self) -> None:
         self.results.close()
@@ -134,21 +156,17 @@ def run_sweep(
     """
     statuses: Counter[str] = Counter()
     for point in points:
-        answer = worker.run(point, repeats, limit_s, output.profiles is not None)
-        if isinstance(answer, Failure):
+        row = worker.measure(point, repeats, limit_s)
+        if isinstance(row, Failure):
             device = worker.device.description if worker.device else {}
-            row = failed_row(point, graphs[point.graph], device, answer.status, answer.reason)
-        else:
-            row = answer.row
-            if output.profiles is not None:
-                output.profiles.append(*answer.levels)
+            row = failed_row(point, graphs[point.graph], device, row.status, row.reason)
+        elif output.profiles is not None and row["status"] == "ok":
+            levels = worker.profile(point, row, limit_s)
+            if isinstance(levels, Failure):
+                row = row | {"reason": f"no level profile: {levels.reason}"}
+            else:
+                output.profiles.append(*levels)
         output.results.append(row)
         statuses[row["status"]] += 1
         done(row)
     return statuses
-
-
-def provenance_of(point: Point, graph: Graph, worker: Worker) -> dict[str, str]:
-    """The provenance columns a row of this point would get now."""
-    row = base_row(point, graph, worker.device.description if worker.device else {})
-    return {name: row.get(name, "") for name in PROVENANCE}

@@ -1,8 +1,8 @@
 """The process that touches the device.
 
 A failed kernel poisons a CUDA context and a hung one cannot be interrupted, so points are executed in a
-spawned process that can be replaced. It takes the arguments of Session.run from a pipe and answers with a
-Measured or a Failure; after a failure that leaves the device in doubt it ends.
+spawned process that can be replaced. It takes the name of a Session's method and its arguments from a pipe
+and answers with what that returns or with a Failure; after one that leaves the device in doubt it ends.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ import multiprocessing
 import signal
 import sys
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bfsbench.backends.base import Limits
 from bfsbench.bench.point import Point
 from bfsbench.errors import BfsbenchError, KernelError
 
 if TYPE_CHECKING:
-    from bfsbench.bench.session import Measured, Session
+    from bfsbench.bench.session import Session
 
 START_LIMIT_S = 120.0
 
@@ -37,10 +38,11 @@ class DeviceInfo:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a point has no row of its own."""
+    """Why a request has no answer. ``fatal`` is the last word of a worker."""
 
     status: str
     reason: str
+    fatal: bool = False
 
 
 def _die_with_parent() -> None:
@@ -72,19 +74,20 @@ def _answer(connection: Connection, session: Session) -> None:
     connection.send(DeviceInfo(device.backend, device.describe(), device.limits) if device else None)
     while True:
         try:
-            request = connection.recv()
+            method, *arguments = connection.recv()
         except EOFError:
             return
         try:
-            connection.send(session.run(*request))
+            connection.send(getattr(session, method)(*arguments))
         except KernelError as error:
-            connection.send(Failure(KernelError.status, str(error)))
+            connection.send(Failure(error.status, str(error), fatal=True))
             return
         except BfsbenchError as error:
-            connection.send(Failure("error", str(error)))
+            connection.send(Failure(getattr(error, "status", "error"), str(error)))
         except Exception as error:  # a bug costs one row, not the sweep; the traceback goes to stderr
             traceback.print_exc()
-            connection.send(Failure("error", f"{type(error).__name__}: {error}"))
+            connection.send(Failure("error", f"{type(error).__name__}: {error}", fatal=True))
+            return
 
 
 class Worker:
@@ -114,7 +117,7 @@ class Worker:
             raise BfsbenchError(f"the worker process did not start within {START_LIMIT_S:.0f} s")
         try:
             answer = connection.recv()
-        except EOFError:
+        except (EOFError, ConnectionError):
             reason = self._end_of_process()
             raise BfsbenchError(f"the worker process could not start: {reason}") from None
         if isinstance(answer, BfsbenchError):
@@ -123,20 +126,28 @@ class Worker:
         self.device = answer
         return connection
 
-    def run(
-        self, point: Point, repeats: int, limit_s: float, with_profile: bool = False
-    ) -> Measured | Failure:
-        """What came of a point. The process is replaced after a crash or a hang."""
+    def measure(self, point: Point, repeats: int, limit_s: float) -> dict[str, str] | Failure:
+        """The row of a point; see Session.measure."""
+        answer: dict[str, str] | Failure = self._ask(limit_s, "measure", point, repeats)
+        return answer
+
+    def profile(self, point: Point, row: Mapping[str, str], limit_s: float) -> list[dict[str, str]] | Failure:
+        """The rows of a point's level profile; see Session.profile."""
+        answer: list[dict[str, str]] | Failure = self._ask(limit_s, "profile", point, row)
+        return answer
+
+    def _ask(self, limit_s: float, *request: Any) -> Any:
+        """The answer to a request, or a Failure. The process is replaced after a crash or a hang."""
         connection = self.start()
-        connection.send((point, repeats, with_profile))
-        if not connection.poll(limit_s):
-            self.stop()
-            return Failure("timeout", f"not finished within {limit_s:g} s")
         try:
-            answer: Measured | Failure = connection.recv()
-        except EOFError:
+            connection.send(request)
+            if not connection.poll(limit_s):
+                self.stop()
+                return Failure("timeout", f"not finished within {limit_s:g} s")
+            answer = connection.recv()
+        except (EOFError, ConnectionError):
             return Failure("crash", self._end_of_process())
-        if isinstance(answer, Failure) and answer.status == KernelError.status:
+        if isinstance(answer, Failure) and answer.fatal:
             self.stop()
         return answer
 

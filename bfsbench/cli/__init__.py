@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+import errno
 import importlib
+import os
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import click
 
@@ -18,6 +22,7 @@ COMMANDS = {
     "list": "Show variants, datasets and knobs.",
     "doctor": "Check what is installed and what is missing.",
 }
+INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
@@ -32,20 +37,46 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"bfsbench.cli.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = difflib.get_close_matches(args[0], COMMANDS, n=1) if args else []
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(COMMANDS)}"
+            raise click.UsageError(f"unknown command '{args[0]}': {hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Expected failures become one line and their exit code."""
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Whatever a user can cause ends in one line on stderr and an exit code, click's errors included."""
         try:
-            return super().invoke(ctx)
+            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            sys.stdout.flush()
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+            sys.exit(0)
+        except click.ClickException as error:
+            _end(error.format_message(), error.exit_code)
         except BfsbenchError as error:
-            click.echo(f"bfsbench: {error}", err=True)
-            ctx.exit(error.exit_code)
-        except BrokenPipeError:
-            sys.stderr.close()
-            ctx.exit(1)
+            _end(str(error), error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            _end("interrupted", INTERRUPTED)
+        except OSError as error:
+            if error.filename is not None or error.errno not in (errno.EPIPE, errno.ENOSPC):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush
+            _end(f"cannot write the output: {error.strerror}", 1)
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -59,3 +90,8 @@ def main() -> None:
 
         bfsbench report
     """
+
+
+def _end(message: str, code: int) -> NoReturn:
+    click.echo(f"bfsbench: {message}", err=True)
+    sys.exit(code)

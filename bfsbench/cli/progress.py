@@ -22,7 +22,12 @@ class SweepProgress:
         self._spoke = time.monotonic()
         self._console = Console(stderr=True)
         self._live = self._console.is_terminal
-        columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
         self._bar = Progress(*columns, console=self._console, disable=not self._live, transient=True)
         self._task = self._bar.add_task("", total=total)
 
@@ -43,8 +48,8 @@ class SweepProgress:
         what = " ".join(filter(None, (row["graph"], row["variant"], row["grid"], row["block"], row["knobs"])))
         came = f"{float(row['search_ms']):.3f} ms" if ok else f"{row['status']}: {row['reason']}"
         if self._live:
-            failed = f" [red]{self._failed} failed[/red]" if self._failed else ""
-            self._bar.update(self._task, completed=self._count, description=f"{what}: {came}{failed}")
+            failed = f"{self._failed} failed; " if self._failed else ""
+            self._bar.update(self._task, completed=self._count, description=f"{failed}{what}: {came}")
             if not ok:
                 self._console.print(f"{what}: {came}", style="red", markup=False)
         elif not ok or self._count == self._total or time.monotonic() - self._spoke > LINE_EVERY_S:

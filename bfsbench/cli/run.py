@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from bfsbench.graphs.graph import Graph
 
 KNOB_PREFIX = "knob_"
+LONGEST_TIMEOUT_S = 1e6
 
 
 def _knob_options(command: click.Command) -> click.Command:
@@ -112,6 +115,7 @@ def _knob_options(command: click.Command) -> click.Command:
     help="After the timed searches, search once more and write what each level cost to FILE.levels.csv.",
 )
 @click.option("--resume", is_flag=True, help="Continue --out: measure only what it does not hold yet.")
+@click.option("--retry-failed", is_flag=True, help="With --resume: measure the points that failed again.")
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
 def run(
     datasets: tuple[str, ...],
@@ -128,6 +132,7 @@ def run(
     out: Path | None,
     profile: bool,
     resume: bool,
+    retry_failed: bool,
     dry_run: bool,
     **knobs: str | None,
 ) -> None:
@@ -137,43 +142,82 @@ def run(
     row of the result file as soon as it is measured; points that fail become rows that say why, and make the
     exit code 1. LIST is comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges.
     """
-    from bfsbench.bench import sweep
+    from bfsbench.bench.sweep import Output
     from bfsbench.bench.worker import Worker
+    from bfsbench.cli.loading import load_with_progress
 
-    if source is not None and num_sources is not None:
-        raise UsageError("--source and --sources exclude each other")
     if resume and out is None:
         raise UsageError("--resume needs the --out it is to continue")
+    if retry_failed and not resume:
+        raise UsageError("--retry-failed goes with --resume")
+    if not math.isfinite(timeout):
+        raise UsageError(f"--timeout: {timeout} is not a number of seconds")
+    wanted = SourceChoice.of(source, num_sources, seed)
     axes = _axes(variants, grid, block, knobs)
-    requests = [text for item in datasets for text in axis_language.split_list(item)]
-    _check_names(requests)
+    names = _full_names(datasets)
     path = out or Path("results") / datetime.now().strftime("run-%Y%m%d-%H%M%S.csv")
-    output = None if dry_run else sweep.Output(path, resume=resume, with_profiles=profile)
     worker = Worker(None if all(v.host for v in axes.variants) else backend, schedule_seed)
     try:
-        worker.start()
-        sweep.check_axes(axes, worker.device.limits if worker.device else None)
-        graphs = _load(requests)
-        sources = {g.full_name: _sources(g, source, num_sources, seed) for g in graphs.values()}
-        points = sweep.plan(axes, list(sources.items()), worker.device.backend if worker.device else "host")
-        if output is None:
-            _print_plan(points, repeats)
+        points_of = _planner(axes, worker)
+        if dry_run:
+            _print_plan(points_of({name: wanted.stand_ins() for name in names}), repeats)
             return
-        statuses = _execute(points, graphs, worker, output, repeats, timeout)
+        output = Output(path, resume=resume, retry=retry_failed, with_profiles=profile)
+        try:
+            graphs = {name: load_with_progress(name) for name in names}
+            points = points_of({name: wanted.choose(graph) for name, graph in graphs.items()})
+            failed = _execute(points, graphs, worker, output, repeats, min(timeout, LONGEST_TIMEOUT_S))
+        finally:
+            output.close()
     except KeyboardInterrupt:
         worker.stop()
-        raise
+        again = f": continue with --resume --out {path}" if path.exists() else ""
+        click.echo(f"bfsbench: interrupted{again}", err=True)
+        raise SystemExit(130) from None
     finally:
         worker.close()
-        if output is not None:
-            output.close()
-    _conclude(statuses, path)
+    if failed:
+        raise SystemExit(1)
+
+
+@dataclass(frozen=True)
+class SourceChoice:
+    """Which sources to search from: those given, or ``count`` chosen by ``seed``."""
+
+    given: tuple[int, ...]
+    count: int
+    seed: int
+
+    @classmethod
+    def of(cls, listed: str | None, count: int | None, seed: int) -> SourceChoice:
+        if listed is None:
+            return cls((), count or 1, seed)
+        if count is not None:
+            raise UsageError("--source and --sources exclude each other")
+        try:
+            return cls(tuple(int(value) for value in axis_language.expand(listed)), 0, seed)
+        except ValueError:
+            raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
+
+    def choose(self, graph: Graph) -> list[int]:
+        """The sources in a graph. Raises UsageError for one it does not have."""
+        from bfsbench.bench.sources import check_source, choose_sources
+
+        if self.given:
+            return [check_source(graph, source) for source in self.given]
+        return choose_sources(graph, self.count, self.seed)
+
+    def stand_ins(self) -> list[int]:
+        """As many sources as there will be, for counting points before the graph is there."""
+        return list(self.given or range(self.count))
 
 
 def _axes(variants: Sequence[str], grid: str, block: str, knobs: Mapping[str, str | None]) -> Axes:
     from bfsbench.bench.sweep import Axes
 
     names = [name for item in variants for name in axis_language.split_list(item)]
+    if not names:
+        raise UsageError("--variant names none")
     chosen = [v for name in names for v in (all_variants().values() if name == "all" else [find(name)])]
     given = {
         name.removeprefix(KNOB_PREFIX): axis_language.expand(text)
@@ -183,30 +227,25 @@ def _axes(variants: Sequence[str], grid: str, block: str, knobs: Mapping[str, st
     return Axes(list(dict.fromkeys(chosen)), axis_language.grids(grid), axis_language.blocks(block), given)
 
 
-def _check_names(requests: Sequence[str]) -> None:
+def _full_names(datasets: Sequence[str]) -> list[str]:
+    """The graphs asked for, as rows will name them; found without reading more than a header."""
     from bfsbench.graphs.load import resolve
 
-    for text in requests:
-        resolve(text)
+    requests = [text for item in datasets for text in axis_language.split_list(item)]
+    if not requests:
+        raise UsageError("--dataset names none")
+    return list(dict.fromkeys(resolve(text).full_name for text in requests))
 
 
-def _load(requests: Sequence[str]) -> dict[str, Graph]:
-    """The graphs by full name, converted if this is their first use."""
-    from bfsbench.graphs.load import load
+def _planner(axes: Axes, worker: Worker) -> Callable[[Mapping[str, Sequence[int]]], list[Point]]:
+    """Start the worker and check the axes against its device; returns what makes points of sources."""
+    from bfsbench.bench import sweep
 
-    graphs = [load(text) for text in requests]
-    return {graph.full_name: graph for graph in graphs}
-
-
-def _sources(graph: Graph, source: str | None, num_sources: int | None, seed: int) -> list[int]:
-    from bfsbench.bench.sources import check_source, choose_sources
-
-    if source is None:
-        return choose_sources(graph, num_sources or 1, seed)
-    values = axis_language.expand(source)
-    if not all(value.lstrip("-").isdigit() for value in values):
-        raise UsageError(f"--source: '{source}' is not a list of vertices")
-    return [check_source(graph, int(value)) for value in values]
+    worker.start()
+    device = worker.device
+    sweep.check_axes(axes, device.limits if device else None)
+    backend = device.backend if device else "host"
+    return lambda sources: sweep.plan(axes, list(sources.items()), backend)
 
 
 def _execute(
@@ -215,30 +254,28 @@ def _execute(
     worker: Worker,
     output: Output,
     repeats: int,
-    timeout: float,
-) -> Counter[str]:
-    """Run what is not in the file yet, under one progress display."""
-    from bfsbench.bench import sweep
+    limit_s: float,
+) -> int:
+    """Run what is not in the file yet, under one progress display; returns how many points have no time."""
+    from bfsbench.bench.sweep import run_sweep
     from bfsbench.cli.progress import SweepProgress
 
-    if points:
-        expected = sweep.provenance_of(points[0], graphs[points[0].graph], worker)
-        sweep.check_same_device(
-            output.results.rows, worker.device.description | expected if worker.device else expected
-        )
-    left = sweep.remaining(points, output.results.rows)
-    if worker.device:
-        what = worker.device.description.get("gpu", "")
-        click.echo(f"backend {worker.device.backend}: {what}", err=True)
+    device = worker.device
+    output.check_continuity(graphs, device.description if device else {})
+    if device:
+        click.echo(f"backend {device.backend}: {device.description['gpu']}", err=True)
+    left, failed = output.remaining(points), output.failed(points)
     if len(left) < len(points):
-        click.echo(
-            f"{len(points) - len(left)} of {len(points)} points are in {output.results.path} already",
-            err=True,
-        )
+        held = f"{len(points) - len(left)} of {len(points)} points are in {output.path} already"
+        click.echo(held + (f", {failed} of them failed (--retry-failed)" if failed else ""), err=True)
     with SweepProgress(len(left)) as progress:
-        return sweep.run_sweep(
-            left, graphs, worker, output, repeats=repeats, limit_s=timeout, done=progress.done
+        statuses = run_sweep(
+            left, graphs, worker, output, repeats=repeats, limit_s=limit_s, done=progress.done
         )
+    told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
+    told = told or "nothing left to do"
+    click.echo(f"{len(left)} points: {told}; see 'bfsbench report {output.path}'", err=True)
+    return failed + len(left) - statuses["ok"]
 
 
 def _print_plan(points: Sequence[Point], repeats: int) -> None:
@@ -248,16 +285,6 @@ def _print_plan(points: Sequence[Point], repeats: int) -> None:
     rows = [(*key, count) for key, count in counts.items()]
     click.echo(tabulate(rows, headers=["graph", "variant", "backend", "points"]))
     click.echo(f"\n{len(points)} points, each searched once to check it and {repeats} times to time it")
-
-
-def _conclude(statuses: Counter[str], path: Path) -> None:
-    """Say what came of it; the exit code is 1 when any point failed."""
-    told = (
-        ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())) or "nothing left to do"
-    )
-    click.echo(f"{statuses.total()} points: {told}; see 'bfsbench report {path}'", err=True)
-    if statuses.total() != statuses["ok"]:
-        raise SystemExit(1)
 
 
 command = _knob_options(run)

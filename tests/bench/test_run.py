@@ -200,3 +200,107 @@ def test_help_names_every_knob_with_its_range(tmp_path: Path) -> None:
     text = " ".join(bfsbench("run", "--help", cwd=tmp_path).stdout.split())
     assert "Knob W_SZ" in text
     assert "1, 2, 4, 8, 16, 32; default 16" in text
+
+
+def test_failed_points_are_run_again_on_request_only(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "dies,push")
+    run(*words, cwd=tmp_path, faulty=True, check=1)
+    done = run(*words, "--resume", cwd=tmp_path, faulty=True, check=1)
+    assert "2 of 2 points are in r.csv already, 1 of them failed (--retry-failed)" in done.stderr
+    run(*words, "--resume", "--retry-failed", cwd=tmp_path, faulty=True, check=1)
+    assert sorted(row["status"] for row in read_rows(tmp_path / "r.csv")) == ["crash", "ok"]
+    run("--dataset", LATTICE, "--variant", "push", "--resume", cwd=tmp_path)
+
+
+def test_resuming_over_a_changed_graph_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("0 1\n1 2\n")
+    words = ("--dataset", "./g.txt", "--variant", "push")
+    run(*words, cwd=tmp_path)
+    (tmp_path / "g.txt").write_text("0 1\n1 2\n2 0\n")
+    done = run(*words, "--block", "64", "--resume", cwd=tmp_path, check=2)
+    assert "./g.txt:directed has changed since r.csv was begun" in done.stderr
+
+
+def test_profiles_cannot_be_added_to_rows_without(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push")
+    run(*words, cwd=tmp_path)
+    done = run(*words, "--profile", "--resume", cwd=tmp_path, check=2)
+    assert "rows without level profiles" in done.stderr
+    assert not (tmp_path / "r.levels.csv").exists()
+
+
+def test_a_sweep_that_never_begins_leaves_no_file(tmp_path: Path) -> None:
+    (tmp_path / "bad.mtx").write_text("nonsense\n")
+    run("--dataset", "./bad.mtx", cwd=tmp_path, check=2)
+    run("--dataset", LATTICE, "--source", "999", cwd=tmp_path, check=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.mtx"]
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "bfsbench",
+        "run",
+        "--backend",
+        "cpu",
+        "--out",
+        "r.csv",
+        "--dataset",
+        LATTICE,
+    ]
+    command += ["--dataset", LATTICE, "--variant", "push,hangs", "--timeout", "60"]
+    environment = os.environ | {"BFSBENCH_VARIANTS": str(FAULTY)}
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while not (tmp_path / "r.csv").exists() or len(read_rows(tmp_path / "r.csv")) < 1:
+        time.sleep(0.1)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors.strip().splitlines()[-1] == "bfsbench: interrupted: continue with --resume --out r.csv"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--timeout", "nan"), "--timeout: nan"),
+        (("--repeats", "0"), "'--repeats': 0 is not in the range"),
+        (("--source", "²"), "'²' is not a list of vertices"),
+        (("--variant", ","), "--variant names none"),
+        (("--backend", "gpu"), "'gpu' is not one of"),
+        (("--retry-failed",), "--retry-failed goes with --resume"),
+        (("--blok", "3"), "No such option '--blok'"),
+    ],
+)
+def test_mistaken_options_are_one_line(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    done = run("--dataset", LATTICE, *words, cwd=tmp_path, check=2)
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_mistyped_command_is_one_line(tmp_path: Path) -> None:
+    done = bfsbench("reprt", cwd=tmp_path, check=2)
+    assert done.stderr == "bfsbench: unknown command 'reprt': did you mean report?\n"
+
+
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bfsbench", "--help"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "bfsbench: cannot write the output: No space left on device\n"
+
+
+def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:
+    words = "--variant push --sources 3 --dry-run"
+    done = run("--dataset", "kronecker(scale=30)", *words.split(), cwd=tmp_path)
+    assert "3 points" in done.stdout
