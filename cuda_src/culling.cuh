@@ -14,8 +14,7 @@
 // Races. Bits are set without atomics, by writing whole bytes, and read through caches that other multiprocessors do
 // not update: a bit may be lost or seen late, and then the level tells. Two threads may both find a vertex without a
 // level and write the same one; both keep the vertex, which costs time only, and does not happen with ATOMIC_CLAIM.
-// No vertex is lost: whoever finds a bit clear goes on to look up the level, and a bit that others see was set by
-// such a thread.
+// No vertex is lost: a bit is set by threads that have found or written a level.
 struct visited_vertices {
     int *levels;
     unsigned char *bits;
@@ -23,30 +22,28 @@ struct visited_vertices {
     // Of the vertices, keep those that have not been visited, give them a level, and make the others NONE.
     template <bool look_at_bits, int n>
     __device__ __forceinline__ void visit(int (&vertices)[n], int level) const {
-        int found[n];
-        if (look_at_bits) {
+        int byte[n], found[n];
 #pragma unroll
-            for (int k = 0; k < n; ++k) found[k] = vertices[k] != NONE ? bits[vertices[k] / 8] : 0;
-#pragma unroll
-            for (int k = 0; k < n; ++k) {
-                if (vertices[k] == NONE) continue;
-                const int bit = 1 << vertices[k] % 8;
-                if (found[k] & bit)
-                    vertices[k] = NONE;
-                else
-                    bits[vertices[k] / 8] = found[k] | bit;
-            }
-        }
-#pragma unroll
-        for (int k = 0; k < n; ++k) found[k] = vertices[k] != NONE ? __ldcg(&levels[vertices[k]]) : 0;
+        for (int k = 0; k < n; ++k) byte[k] = look_at_bits && vertices[k] != NONE ? bits[vertices[k] / 8] : 0;
 #pragma unroll
         for (int k = 0; k < n; ++k) {
-            if (found[k] >= 0)
+            const bool has_bit = byte[k] >> (unsigned)vertices[k] % 8 & 1;
+            if (has_bit) vertices[k] = NONE;
+            found[k] = vertices[k] != NONE ? __ldcg(&levels[vertices[k]]) : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < n; ++k) {
+            const int v = vertices[k];
+            if (v == NONE) continue;
+            if (found[k] >= 0) {
                 vertices[k] = NONE;
-            else if (!ATOMIC_CLAIM)
-                levels[vertices[k]] = level;
-            else if (atomicCAS(&levels[vertices[k]], found[k], level) != found[k])
+            } else if (!ATOMIC_CLAIM) {
+                levels[v] = level;
+            } else if (atomicCAS(&levels[v], found[k], level) != found[k]) {
                 vertices[k] = NONE;
+                continue;  // whoever has it sets the bit
+            }
+            if (look_at_bits) bits[v / 8] = byte[k] | 1 << v % 8;
         }
     }
 };

@@ -7,8 +7,8 @@
 //     generate_mask      marks those without a level in an array of a flag a vertex, so that duplicates vanish
 //     set_levels         gives marked vertices their level; copies the mask for its prefix sum
 //     compact            marked vertices go to their places in the frontier; the mask is clean again
-// The last two, and the prefix sum between them, look at every vertex. When few neighbours were gathered, one launch of
-// filter_sequentially does the work of all from generate_mask on.
+// The last two, and the prefix sum between them, look at every vertex. When few neighbours were gathered, one launch
+// of filter_sequentially does the work of all from generate_mask on.
 //
 // Invariant. A vertex is marked only while it has no level, and every marked vertex gets one, so that it is in one
 // frontier, once. Hence neither the frontier outgrows V entries nor what is gathered E.

@@ -31,10 +31,14 @@ _RESIDENT_KERNELS = {
 class Merrill(KernelVariant):
     """The search of Merrill, Garland and Grimshaw, in its four organisations.
 
-    Settled here: two-phase returns to the host after every level; the other organisations stay in one launch
-    of resident blocks while queues are short. Row offsets are read when a vertex is expanded. Queues have an
-    entry a vertex or, for candidates, one an arc; where duplicates, or their arcs, outgrow that, the queue is
-    rebuilt from the levels. A hybrid search changes its organisation by the length of the queue.
+    Settled here: two-phase returns to the host after every level; the others stay in one launch of resident
+    blocks while queues are short, and hybrid takes contract-expand then and two-phase otherwise. Queues have
+    an entry a vertex or, for candidates, one an arc; where duplicates, or their arcs, outgrow that, the queue
+    is rebuilt from the levels. A bit of the bitmap is set once the level is known, not before.
+
+    ATOMIC_CLAIM is not the authors'. Their status lookup tells duplicates apart as long as few candidates are
+    looked up at the same time; a device with hundreds of thousands of resident threads looks up a whole level
+    at once, and then most duplicates pass in the organisations that queue candidates.
     """
 
     name = "merrill"
@@ -65,7 +69,7 @@ class Merrill(KernelVariant):
             "HISTORY_SIZE",
             1024,
             "expanded vertices that a block remembers to remove duplicates; 0: none",
-            choices=(0, 256, 512, 1024, 2048, 4096),
+            choices=(0, 256, 1024, 4096),
             compile_time=True,
         ),
         Knob(
@@ -75,7 +79,9 @@ class Merrill(KernelVariant):
             minimum=-1,
             maximum=2**30,
         ),
-        Knob("BLOCKS_PER_MULTIPROCESSOR", 1, "resident blocks, if that many fit", minimum=1, maximum=32),
+        Knob(
+            "RESIDENT_BLOCKS", 1, "resident blocks a multiprocessor, if that many fit", minimum=1, maximum=32
+        ),
     )
     layers = ("resident_expand_contract", "resident_contract_expand")
     queue_capacity: int | None = None
@@ -120,7 +126,7 @@ class Merrill(KernelVariant):
         if name is None or self.knob["RESIDENT_LIMIT"] == -1:
             return
         kernel, shared = self.kernel(name), self._shared_memory(name)
-        wanted = self.device.limits.num_multiprocessors * int(self.knob["BLOCKS_PER_MULTIPROCESSOR"])
+        wanted = self.device.limits.num_multiprocessors * int(self.knob["RESIDENT_BLOCKS"])
         possible = kernel.resident_blocks(self.block, shared)
         self.resident_blocks = min(wanted, possible, self.grid or wanted)
         limit = int(self.knob["RESIDENT_LIMIT"]) or 4 * self.resident_blocks * self.block

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
+from bfsbench.bench.profile import profile
 from bfsbench.bench.session import reference_levels
 from bfsbench.errors import KernelError
 from bfsbench.graphs.convert import build_graph
@@ -57,7 +58,7 @@ def prepared(
 def levels_of(search: KernelVariant, source: int) -> list[int]:
     search.reset(source)
     search.traverse(source)
-    return search.levels().tolist()
+    return list(map(int, search.levels()))
 
 
 def kernels_of(search: KernelVariant, source: int) -> list[str]:
@@ -215,7 +216,7 @@ def test_claimed_vertices_stand_in_the_queue_once(device: Device, claim: int) ->
     queued: dict[int, int] = {}
 
     def mark(level: int, kernel: str) -> None:
-        queued[level] = search.state.read(6 + 2 * (level % 2))
+        queued[level] = search.state.read(6 + 2 * (level % 2))  # the low word of vertex_sizes[level % 2]
 
     search.mark = mark
     levels = np.array(levels_of(search, 0))
@@ -266,8 +267,8 @@ def test_blocks_that_wait_in_vain_are_reported(
 def test_counters_have_64_bits(device: Device) -> None:
     search = prepared(Merrill, device, shape("path"))
     search.reset(0)
-    search.state.fill(-1, index=2)
-    search.state.fill(3, index=3)
+    for index, word in ((2, -1), (3, 3)):  # the low and the high word of sizes[1]
+        search.state.fill(word, index=index)
     refills = count_calls(search, "refill")
     search.queue_at(1)
     assert refills == [1], "2^34 - 1 entries are more than there is room for"
@@ -283,7 +284,7 @@ def gathered(search: LinearWork, frontier: npt.NDArray[np.int32]) -> list[int]:
     search.frontier_queue.upload(padded)
     edges = int(np.diff(search.host_graph.row_offsets)[frontier].sum())
     search.gather_neighbours(len(frontier), edges)
-    return search.gathered.download()[:edges].tolist()
+    return list(map(int, search.gathered.download()[:edges]))
 
 
 GATHERINGS = [
@@ -320,8 +321,8 @@ def test_a_thread_may_have_to_expand_several_vertices(device: Device, start_inde
     """What its authors left open: here a tile of 512 neighbours takes 512 vertices, but has 32 threads."""
     fan = [(0, v) for v in range(1, 2001)] + [(v, v + 2000) for v in range(1, 2001)]
     graph = build_graph(edge_list(4001, fan), "fan")
-    knobs = {"GATHERING": "fine-grained", "START_INDEX": start_index, "GATHER_TILE_SIZE": 16}
-    search = prepared(LinearWork, device, graph, None, 32, **knobs)
+    knobs = {"GATHERING": "fine-grained", "START_INDEX": start_index}
+    search = prepared(LinearWork, device, graph, None, 32, GATHER_TILE_SIZE=16, **knobs)
     assert gathered(search, np.arange(1, 2001, dtype=np.int32)) == list(range(2001, 4001))
     assert kernels_of(search, 0)
 
@@ -333,9 +334,9 @@ def test_short_frontiers_are_filtered_by_one_thread(device: Device, threshold: i
     sequential: list[int] = []
     launch = search.filter_sequentially
 
-    def counted(blocks: int, size: int, level: int) -> None:
-        sequential.append(level)
-        launch(blocks, size, level)
+    def counted(blocks: int, *size_and_level: int) -> None:
+        sequential.append(size_and_level[1])
+        launch(blocks, *size_and_level)
 
     search.filter_sequentially = counted
     for source in SOURCES["kronecker"]:
@@ -345,6 +346,20 @@ def test_short_frontiers_are_filtered_by_one_thread(device: Device, threshold: i
         reached = levels >= 0
         edges = np.bincount(levels[reached], weights=np.diff(graph.row_offsets)[reached])
         assert sequential == [level for level, count in enumerate(edges) if 0 < count <= threshold]
+
+
+@pytest.mark.parametrize("organisation", ORGANISATIONS)
+def test_profiles_have_every_level_once(device: Device, organisation: str) -> None:
+    graph = shape("kronecker")
+    levels = reference_levels(graph, 0)
+    knobs = Merrill.knob_values({"ORGANISATION": organisation, "RESIDENT_LIMIT": 50})
+    search = Merrill(device, DeviceGraph(device, graph), graph, None, 64, knobs)
+    costs = profile(search, device, graph, 0, levels)
+    assert [cost.level for cost in costs] == list(range(len(costs)))
+    assert len(costs) in (levels.max() + 1, levels.max() + 2), "candidates of the last level are looked at"
+    if organisation != "two-phase":
+        assert {cost.kernel for cost in costs} & set(Merrill.layers)
+    assert {cost.kernel for cost in costs} - set(Merrill.layers), "some levels are not resident"
 
 
 def test_frontiers_hold_every_vertex_once(device: Device) -> None:
