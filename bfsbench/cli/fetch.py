@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bfsbench.cli import completion
 from bfsbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,9 +15,14 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Download graphs and convert them.")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completion.datasets)
 @click.option("--all", "everything", is_flag=True, help="Every graph that is not generated.")
-@click.option("--family", metavar="FAMILY", help="Every graph of a family, such as road or social.")
+@click.option(
+    "--family",
+    metavar="FAMILY",
+    shell_complete=completion.families,
+    help="Every graph of a family, such as road or social.",
+)
 @click.option(
     "--from",
     "folder",

@@ -6,11 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from bfsbench.bench.results import read_results, result_files
+from bfsbench.cli import completion
 from bfsbench.errors import InputError, UsageError
 from bfsbench.report import TABLES, select, tables, warnings
 from bfsbench.report.formats import FORMATS, render
@@ -33,14 +36,35 @@ def _split(_context: click.Context, _option: click.Parameter, values: Sequence[s
     multiple=True,
     callback=_split,
     metavar="NAMES",
-    help=f"Which tables: {', '.join(TABLES)}. Default: all.",
-)
-@click.option("--graph", "graphs", multiple=True, callback=_split, metavar="NAMES", help="Only these graphs.")
-@click.option(
-    "--variant", "variants", multiple=True, callback=_split, metavar="NAMES", help="Only these variants."
+    shell_complete=completion.tables,
+    help=f"Which tables: {', '.join(TABLES)}. Default: all, without heat maps of emulated kernels.",
 )
 @click.option(
-    "--backend", "backends", multiple=True, callback=_split, metavar="NAMES", help="Only cuda, host or cpu."
+    "--graph",
+    "graphs",
+    multiple=True,
+    callback=_split,
+    metavar="NAMES",
+    shell_complete=completion.datasets,
+    help="Only these graphs.",
+)
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    callback=_split,
+    metavar="NAMES",
+    shell_complete=completion.variants,
+    help="Only these variants.",
+)
+@click.option(
+    "--backend",
+    "backends",
+    multiple=True,
+    callback=_split,
+    metavar="NAMES",
+    shell_complete=completion.backends,
+    help="Only cuda, host or cpu.",
 )
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of the terminal.")
@@ -65,7 +89,7 @@ def command(
         raise UsageError(f"--format csv writes one table: choose it with --table ({', '.join(TABLES)})")
     with replacing(out) if out else nullcontext(sys.stdout) as file:
         rows = select(_read(files or (_newest(),)), graphs, variants, backends)
-        made = tables(rows, names or TABLES)
+        made = tables(rows, names or None)
         colour = file.isatty() and "NO_COLOR" not in os.environ
         file.write(render(made, style, colour=colour, narrow="--backend"))
     if names and "provenance" not in names:
@@ -74,15 +98,24 @@ def command(
 
 
 def _newest() -> Path:
-    found = list(Path("results").glob("*.csv"))
-    if not found:
+    """The newest result file that holds a row, or the newest if none does."""
+    folder = Path("results")
+    if not any(folder.glob("*.csv")):
         raise UsageError("no result file in results/: name one, or make one with 'bfsbench run'")
-    return max(found, key=lambda path: path.stat().st_mtime_ns)
+    found = sorted(result_files(folder), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    return next(filter(_holds_rows, found), found[0])
+
+
+def _holds_rows(path: Path) -> bool:
+    """Whether anything follows the line of headers."""
+    try:
+        with path.open("rb") as file:
+            return len(list(islice(file, 2))) == 2
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _read(files: Sequence[Path]) -> pd.DataFrame:
-    from bfsbench.bench.results import read_results
-
     rows = read_results(files)
     if rows.empty:
         raise InputError(f"no rows in {', '.join(map(str, files))}: nothing to report")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from bfsbench.report.best import best_times
 from bfsbench.report.datasets import graph_counts
 from bfsbench.report.failures import failed_points
-from bfsbench.report.heatmap import heat_maps
+from bfsbench.report.heatmap import EMULATED_MAPS, heat_maps
 from bfsbench.report.provenance import origins, warnings
 from bfsbench.report.rows import select
 from bfsbench.report.table import Table
@@ -39,6 +39,13 @@ TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
 """All tables by name, in the order they are shown."""
 
 
-def tables(rows: pd.DataFrame, names: Iterable[str] = tuple(TABLES)) -> list[Table]:
-    """The tables of these names made from rows of result files."""
-    return [table for name in names for table in TABLES[name](rows)]
+def tables(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[Table]:
+    """The tables of these names made from rows of result files.
+
+    None means all, but for the heat maps of emulated kernels: how such times change with the launch means
+    nothing.
+    """
+    if names is not None:
+        return [table for name in names for table in TABLES[name](rows)]
+    made = [table for make in TABLES.values() for table in make(rows)]
+    return [table for table in made if table.name != EMULATED_MAPS]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bfsbench.report.rows import SETTING, SHAPE, configurations, fastest, in_words, kinds, sources_of
+from bfsbench.report.rows import (
+    SETTING,
+    SHAPE,
+    configurations,
+    fastest,
+    in_words,
+    kinds,
+    sources_of,
+    succeeded,
+)
 from bfsbench.report.table import Table
 
 if TYPE_CHECKING:
@@ -13,14 +22,17 @@ if TYPE_CHECKING:
 
 _FIGURES = (
     *("search_ms", "median_ms", "spread"),
-    *("mteps", "mteps_q1", "mteps_q3", "mteps_graph500", "speedup"),
+    *("mteps", "mteps_q1", "mteps_median", "mteps_q3", "mteps_graph500", "speedup"),
 )
 _ONE_SOURCE = ("search_ms", "median_ms", "spread", "mteps", "speedup")
-_MANY_SOURCES = ("sources", "search_ms", "spread", "mteps", "mteps_q1", "mteps_q3", "speedup")
-_NOTES = (
-    "search ms: the fastest sample; median ms: the samples' median; spread: slowest / fastest sample.",
-    "Over several sources: the median of these, and MTEPS as harmonic mean with quartiles.",
+_MANY_SOURCES = (
+    *("sources", "search_ms", "spread"),
+    *("mteps", "mteps_q1", "mteps_median", "mteps_q3", "speedup"),
 )
+_NOTE = "search ms: the fastest sample; median ms: the samples' median; spread: slowest / fastest sample."
+_NOTE_ON_SOURCES = "Over several sources: the median of these, and MTEPS as harmonic mean with quartiles."
+_BARELY = 0.01
+"""Share of the vertices below which a search says little about the graph."""
 
 
 def best_times(rows: pd.DataFrame) -> list[Table]:
@@ -31,9 +43,30 @@ def best_times(rows: pd.DataFrame) -> list[Table]:
         frame = chosen.sort_values(["graph", "graph_checksum", "search_ms"])
         frame = frame[[*SETTING, *SHAPE, "sources", *_FIGURES]]
         title = f"Best time per variant and graph{kind.heading}"
-        notes = _NOTES if len(frame) else ("No point has a time.",)
-        tables.append(Table.of(f"best{kind.suffix}", title, frame, notes, _drawings(frame, kind.rows)))
+        drawings = _drawings(frame, kind.rows)
+        tables.append(Table.of(f"best{kind.suffix}", title, frame, _notes(frame, kind.rows), drawings))
     return tables
+
+
+def _notes(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[str]:
+    if frame.empty:
+        yield "No point has a time."
+        return
+    yield _NOTE
+    if any(frame["sources"] > 1):
+        yield _NOTE_ON_SOURCES
+    yield from _short_searches(rows)
+
+
+def _short_searches(rows: pd.DataFrame) -> Iterator[str]:
+    """For each graph the sources that reach next to nothing: they rule a harmonic mean."""
+    searched = succeeded(rows).drop_duplicates(["graph", "graph_checksum", "source"])
+    short = searched["reached"] < _BARELY * searched["num_vertices"]
+    for (graph, _), found in short.groupby([searched["graph"], searched["graph_checksum"]]):
+        if found.any():
+            count = f"{found.sum()} of {len(found)} sources" if len(found) > 1 else "the source"
+            advice = "; the harmonic mean is theirs, look at the median" if len(found) > 1 else ""
+            yield f"Warning: {graph}: {count} reached less than 1 % of the vertices{advice}."
 
 
 def _drawings(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:

@@ -31,6 +31,7 @@ _HEADERS = {
     "num_edges": "E",
     "mteps": "MTEPS",
     "mteps_q1": "MTEPS Q1",
+    "mteps_median": "MTEPS median",
     "mteps_q3": "MTEPS Q3",
     "speedup": "x cpu_queue",
 }

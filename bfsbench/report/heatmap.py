@@ -13,6 +13,9 @@ from bfsbench.report.table import Cell, Table
 if TYPE_CHECKING:
     import pandas as pd
 
+EMULATED_MAPS = "heatmap_emulated"
+"""Name of the table whose times are of emulated kernels."""
+
 _LAUNCH = ("grid", "block")
 _COLUMNS = ("knobs", "sources", "search_ms", "times_best", "mteps")
 _NOTES = (

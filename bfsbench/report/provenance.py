@@ -44,7 +44,7 @@ def _upright(table: Table, start: int) -> Table:
     origins = table.rows[start : start + _ORIGINS_ACROSS]
     facts: list[tuple[Cell, ...]] = []
     for column, values in zip(table.columns, zip(*origins, strict=True), strict=True):
-        if any(value not in (None, "") for value in values):
+        if any(values):
             facts.append((header(column), *(_plain(value) for value in values)))
     return Table("", "", ("", *(f"origin {start + i}" for i in range(1, len(origins) + 1))), facts)
 

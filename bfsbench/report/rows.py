@@ -99,9 +99,9 @@ def configurations(rows: pd.DataFrame) -> pd.DataFrame:
 
     Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
     samples), ``median_ms`` (median over sources of the medians), ``spread`` (median over sources of slowest
-    / fastest sample), ``mteps`` and ``mteps_graph500`` (harmonic means), ``mteps_q1`` and ``mteps_q3``
-    (quartiles) and ``speedup`` (median over sources of the baseline's time / this time; NaN unless both were
-    taken on one machine).
+    / fastest sample), ``mteps`` and ``mteps_graph500`` (harmonic means), ``mteps_q1``, ``mteps_median`` and
+    ``mteps_q3`` (quartiles) and ``speedup`` (median over sources of the baseline's time / this time; NaN
+    unless both were taken on one machine).
     A point that was measured more than once counts with its fastest row.
     """
     rows = succeeded(rows)
@@ -127,6 +127,7 @@ def configurations(rows: pd.DataFrame) -> pd.DataFrame:
     frame = frame.assign(
         mteps=1 / frame["slowness"],
         mteps_q1=grouped["mteps"].quantile(0.25),
+        mteps_median=grouped["mteps"].median(),
         mteps_q3=grouped["mteps"].quantile(0.75),
         mteps_graph500=1 / frame["slowness_graph500"],
     )

@@ -12,7 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 from result_rows import emulated_row, failed_row, host_row, row, write
 
+from bfsbench.bench.results import COLUMNS
 from bfsbench.cli import main
+
+HEADERS = ",".join(COLUMNS) + "\n"
 
 
 def report(*arguments: object) -> Result:
@@ -39,7 +42,7 @@ def test_all_tables_are_shown(results: Path) -> None:
     result = report(results)
     assert result.exit_code == 0
     titles = [line for line in result.stdout.splitlines() if line.strip("=") == "" and line]
-    assert len(titles) == 7
+    assert len(titles) == 6
     assert "emulated on the CPU: shows that it works, never how fast it is" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
 
@@ -52,9 +55,28 @@ def test_chosen_tables_in_the_order_asked_for(results: Path) -> None:
 def test_json_of_everything(results: Path) -> None:
     made = json.loads(report(results, "--format", "json").stdout)
     assert list(made) == [
-        *("datasets", "best", "best_emulated", "heatmap", "heatmap_emulated", "failures", "provenance"),
+        *("datasets", "best", "best_emulated", "heatmap", "failures", "provenance"),
     ]
     assert {line["backend"] for line in made["best"]["rows"]} == {"cuda", "host"}
+
+
+def test_heat_maps_of_emulated_kernels_are_made_on_request(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [emulated_row(2.0), emulated_row(1.0, block=512)])
+    assert "Grid x block" not in report(path).stdout
+    assert "Grid x block (emulated on the CPU" in report(path, "--table", "heatmap").stdout
+
+
+def test_a_first_report_fits_a_screen_or_two(tmp_path: Path) -> None:
+    rows = [
+        emulated_row(graph=graph, variant=f"variant{number}", grid=grid, block=block)
+        for graph in ("road:symmetrised", "social:directed")
+        for number in range(7)
+        for grid in (8, 32)
+        for block in (64, 256)
+    ]
+    lines = report(write(tmp_path / "rows.csv", rows)).stdout.splitlines()
+    assert len(lines) <= 60
+    assert sum(line.startswith("variant3") for line in lines) == 2
 
 
 def test_csv_of_one_kind_of_time(results: Path) -> None:
@@ -98,6 +120,23 @@ def test_the_newest_file_is_the_default(tmp_path: Path, monkeypatch: pytest.Monk
     assert "old" not in report("--table", "best").stdout
 
 
+def test_the_default_is_a_result_file_with_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "results"
+    write(folder / "run.csv", [row(variant="measured")])
+    os.utime(folder / "run.csv", (1e9, 1e9))
+    (folder / "run.levels.csv").write_text("graph,level\ngrid,0\n")
+    (folder / "begun.csv").write_text(HEADERS)
+    monkeypatch.chdir(tmp_path)
+    assert "measured" in report("--table", "best").stdout
+    (folder / "run.csv").unlink()
+    assert refused(report()) == "no rows in results/begun.csv: nothing to report"
+
+
+def test_a_file_named_twice_counts_once(results: Path) -> None:
+    once = report(results, "--format", "json").stdout
+    assert report(results, results, "--format", "json").stdout == once
+
+
 def test_no_file_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert refused(report()) == "no result file in results/: name one, or make one with 'bfsbench run'"
@@ -109,13 +148,10 @@ def test_several_files_are_one_set_of_rows(results: Path, tmp_path: Path) -> Non
     assert made["best"]["rows"][0]["block"] == 32
 
 
-@pytest.mark.parametrize("content", ["", None])
-def test_a_file_without_rows(tmp_path: Path, content: str | None) -> None:
+@pytest.mark.parametrize("content", ["", HEADERS])
+def test_a_file_without_rows(tmp_path: Path, content: str) -> None:
     path = tmp_path / "rows.csv"
-    if content is None:
-        write(path, [])
-    else:
-        path.write_text(content)
+    path.write_text(content)
     assert refused(report(path)) == f"no rows in {path}: nothing to report"
 
 

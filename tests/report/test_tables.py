@@ -131,9 +131,29 @@ def test_several_sources_are_put_together(tmp_path: Path) -> None:
     assert pull["search_ms"] == statistics.median(times["64"])
     rates = [EDGES_TRAVERSED / ms / 1000 for ms in times["64"]]
     assert pull["mteps"] == pytest.approx(statistics.harmonic_mean(rates))
-    first, _, third = statistics.quantiles(rates, n=4, method="inclusive")
-    assert (pull["mteps_q1"], pull["mteps_q3"]) == (pytest.approx(first), pytest.approx(third))
+    quartiles = [pull[name] for name in ("mteps_q1", "mteps_median", "mteps_q3")]
+    assert quartiles == pytest.approx(statistics.quantiles(rates, n=4, method="inclusive"))
     assert pull["speedup"] == pytest.approx(statistics.median(12 / ms for ms in times["64"]))
+
+
+def test_the_median_stands_beside_a_mean_that_one_short_search_rules(tmp_path: Path) -> None:
+    rows = [row(1.0, source=i) for i in range(9)]
+    rows.append(row(1.0, source=9, reached=1, num_vertices=1000, edges_traversed=1, mteps=0.001))
+    rows = [{**values, "num_vertices": 1000} for values in rows]
+    table = only(tables(frame(tmp_path, rows), ["best"]))
+    (best,) = records(table)
+    assert best["mteps"] < 0.01 < 1.0 == best["mteps_median"]
+    assert table.notes[-1] == (
+        "Warning: grid:directed: 1 of 10 sources reached less than 1 % of the vertices; "
+        "the harmonic mean is theirs, look at the median."
+    )
+    shown = drawings(table)[0].columns
+    assert shown.index("mteps_median") == shown.index("mteps_q1") + 1
+
+
+def test_one_short_search_is_told(tmp_path: Path) -> None:
+    table = only(tables(frame(tmp_path, [row(reached=1, num_vertices=101), host_row()]), ["best"]))
+    assert table.notes[-1] == "Warning: grid:directed: the source reached less than 1 % of the vertices."
 
 
 def test_the_graph500_rate_is_kept_apart(tmp_path: Path) -> None:
