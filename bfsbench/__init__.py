@@ -27,6 +27,10 @@ __version__ = "0.1.0"
 __all__ = ["SearchResult", "generate", "list_variants", "load", "read_results", "search"]
 
 
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
+
 def __getattr__(name: str) -> Any:
     """Import the public functions when they are first asked for, to keep the command line quick."""
     if name in __all__:

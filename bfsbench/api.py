@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from bfsbench.bench.measure import DeviceClock, HostClock, edges_traversed, meas
 from bfsbench.bench.point import KnobValue
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import check_source
+from bfsbench.errors import UsageError
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec
 from bfsbench.graphs.generators import generate as generate_edges
@@ -69,9 +71,12 @@ def search(
     Raises UsageError for unknown names and values out of range, DeviceError and its kin when the device
     fails, WrongLevelsError when the levels differ.
     """
+    for name, value in (("grid", grid), ("block", block), ("repeats", repeats)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name} must be at least 1, not {value}")
     declared = find(variant)
     settings = declared.knob_values(knobs)
-    check_source(graph, source)
+    source = check_source(graph, operator.index(source))
     session = Session(None if declared.host else backend)
     try:
         session.use(graph)
@@ -89,7 +94,7 @@ def search(
 
 
 def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
-    """Rows of result files as one table; see bfsbench.bench.results for the columns."""
+    """Rows of result files, or of folders of them, as one table; bfsbench.bench.results names the columns."""
     flat: list[Path | str] = []
     for item in paths:
         flat.extend([item] if isinstance(item, Path | str) else item)

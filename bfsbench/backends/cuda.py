@@ -15,19 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pycuda.driver as cuda
-from pycuda.compiler import DynamicSourceModule, SourceModule
 
 from bfsbench.backends.base import Argument, Define, Event, Limits
+from bfsbench.backends.cuda_compile import compile_source
 from bfsbench.backends.telemetry import Telemetry
 from bfsbench.errors import (
     DeviceError,
     DeviceOutOfMemoryError,
     KernelError,
     LaunchError,
-    ToolchainError,
 )
-from bfsbench.paths import CUDA_SRC, cache_dir
-from bfsbench.toolchain import find_nvcc, first_error
 
 LAUNCH_REFUSED = (
     "invalid argument",
@@ -83,12 +80,15 @@ class CudaBuffer:
         if count == 0:
             return
         at = self.pointer + start * self.dtype.itemsize
-        if self.dtype.itemsize == 4:
-            cuda.memset_d32_async(at, value & 0xFFFFFFFF, count, self._stream)
-        elif self.dtype.itemsize == 1:
-            cuda.memset_d8_async(at, value & 0xFF, count, self._stream)
-        else:
-            raise DeviceError(f"cannot fill elements of {self.dtype.itemsize} bytes")
+        try:
+            if self.dtype.itemsize == 4:
+                cuda.memset_d32_async(at, value & 0xFFFFFFFF, count, self._stream)
+            elif self.dtype.itemsize == 1:
+                cuda.memset_d8_async(at, value & 0xFF, count, self._stream)
+            else:
+                raise DeviceError(f"cannot fill elements of {self.dtype.itemsize} bytes")
+        except cuda.Error as error:
+            raise _translate(error) from error
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         with _translated():
@@ -108,7 +108,8 @@ class CudaSignal:
 
     def __init__(self, words: int, stream: cuda.Stream) -> None:
         self._words = CudaBuffer(words, "int32", stream)
-        self._mirror = cuda.pagelocked_empty(words, np.int32)
+        with _translated():
+            self._mirror = cuda.pagelocked_empty(words, np.int32)
         self._stream = stream
         self.pointer = self._words.pointer
 
@@ -213,11 +214,13 @@ class CudaEvent:
     """A CUDA event; see backends.base.Event."""
 
     def __init__(self, stream: cuda.Stream) -> None:
-        self._event = cuda.Event()
+        with _translated():
+            self._event = cuda.Event()
         self._stream = stream
 
     def record(self) -> None:
-        self._event.record(self._stream)
+        with _translated():
+            self._event.record(self._stream)
 
     def milliseconds_since(self, earlier: Event) -> float:
         if not isinstance(earlier, CudaEvent):
@@ -242,7 +245,7 @@ class CudaDevice:
         atexit.register(self.close)  # PyCUDA aborts a process that ends with a context on its stack
         self.stream = cuda.Stream()
         self.limits = self._read_limits()
-        self._modules: dict[tuple[Path, tuple[tuple[str, Define], ...]], CudaModule] = {}
+        self._modules: dict[tuple[Path, tuple[tuple[str, Define], ...], bool], CudaModule] = {}
         self._telemetry = Telemetry(self._device.pci_bus_id())
 
     def _read_limits(self) -> Limits:
@@ -274,10 +277,15 @@ class CudaDevice:
     def module(
         self, source: Path, defines: Mapping[str, Define], *, child_kernels: bool = False
     ) -> CudaModule:
-        key = (source, tuple(sorted(defines.items())))
+        key = (source, tuple(sorted(defines.items())), child_kernels)
         if key not in self._modules:
-            options = ["-std=c++17", "-O3", "-lineinfo", *(f"-D{name}={value}" for name, value in key[1])]
-            self._modules[key] = CudaModule(_compile(source, options, child_kernels), self)
+            options = [
+                "-std=c++17",
+                "-O3",
+                "-lineinfo",
+                *(f"-D{name}={value}" for name, value in defines.items()),
+            ]
+            self._modules[key] = CudaModule(compile_source(source, options, child_kernels), self)
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> CudaBuffer:
@@ -305,26 +313,6 @@ class CudaDevice:
         with suppress(cuda.Error):  # a context in which a kernel failed goes with the process
             self._context.pop()
             self._context.detach()
-
-
-def _compile(source: Path, options: list[str], child_kernels: bool) -> Any:
-    cache = cache_dir() / "pycuda"
-    cache.mkdir(parents=True, exist_ok=True)
-    nvcc = find_nvcc()
-    common: dict[str, Any] = {
-        "nvcc": str(nvcc),
-        "options": options,
-        "no_extern_c": True,
-        "include_dirs": [str(CUDA_SRC)],
-        "cache_dir": str(cache),
-    }
-    if child_kernels:
-        common["cuda_libdir"] = str(nvcc.resolve().parent.parent / "lib64")
-    text = f'#line 1 "{source}"\n{source.read_text()}'
-    try:
-        return (DynamicSourceModule if child_kernels else SourceModule)(text, **common)
-    except cuda.CompileError as error:
-        raise ToolchainError(f"cannot compile {source.name}: {first_error(str(error.stderr))}") from error
 
 
 def _occupancy(function: Any, block: int, shared: int) -> int:

@@ -38,7 +38,7 @@ class EdgeList:
     format: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """A graph ready to be searched: CSR, CSC and COO, read-only and usually memory-mapped.
 
@@ -62,6 +62,9 @@ class Graph:
     """SHA-256 of the file it was read from, or of the generator's declaration."""
     original_ids: npt.NDArray[np.int64] | None = None
     statistics: dict[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.full_name}: {self.num_vertices:,} vertices, {self.num_edges:,} arcs>"
 
     @property
     def full_name(self) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bfsbench.errors import unknown_name
+from bfsbench.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from bfsbench.variants.base import Variant
@@ -22,22 +24,39 @@ __path__ += [folder for folder in os.environ.get("BFSBENCH_VARIANTS", "").split(
 
 @cache
 def all_variants() -> dict[str, type[Variant]]:
-    """Every variant by its name, in alphabetical order."""
+    """Every variant by its name, in alphabetical order. Raises UsageError for a broken module of a user's."""
+    for folder in __path__:
+        if not Path(folder).is_dir():
+            raise UsageError(f"BFSBENCH_VARIANTS names {folder}, which is not a folder")
     from bfsbench.variants.base import Variant
 
     found: dict[str, type[Variant]] = {}
     for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
+        try:
+            module = importlib.import_module(f"{__name__}.{info.name}")
+        except (SyntaxError, ImportError) as error:
+            raise UsageError(f"cannot load variant module {info.name}.py: {error}") from error
         for item in vars(module).values():
             if not (isinstance(item, type) and issubclass(item, Variant)):
                 continue
             name = vars(item).get("name")
             if name is None or item.__module__ != module.__name__:
                 continue
-            if name in found:
-                raise ImportError(f"{module.__name__}: there is another variant called {name}")
+            _check(item, info.name, found)
             found[name] = item
     return dict(sorted(found.items()))
+
+
+def _check(variant: type[Variant], module: str, others: Mapping[str, object]) -> None:
+    """Raises UsageError, naming module and attribute, for a declaration that says too little."""
+    where = f"variant {variant.name} ({module}.py)"
+    for attribute in ("summary", "origin", "layout", "frontier", "parallel_unit", "work"):
+        if not getattr(variant, attribute, None):
+            raise UsageError(f"{where} does not declare '{attribute}'")
+    if variant.__abstractmethods__:
+        raise UsageError(f"{where} does not define {', '.join(sorted(variant.__abstractmethods__))}")
+    if variant.name in others:
+        raise UsageError(f"{where}: there is another of that name")
 
 
 def find(name: str) -> type[Variant]:

@@ -1,0 +1,80 @@
+"""Compiling ``.cu`` files with PyCUDA's SourceModule, and keeping what came out.
+
+PyCUDA writes its cache in place and believes whatever it finds there, so that a process killed while it
+writes would leave a broken kernel for the next. Here each process works in a folder of its own that begins
+with links to all finished binaries, and links its own into the common folder once they are complete.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pycuda.driver as cuda
+from pycuda.compiler import DynamicSourceModule, SourceModule
+
+from bfsbench.errors import ToolchainError
+from bfsbench.paths import CUDA_SRC, cache_dir
+from bfsbench.toolchain import find_nvcc, first_error
+
+
+def compile_source(source: Path, options: list[str], child_kernels: bool) -> Any:
+    """A PyCUDA module of a ``.cu`` file in the current context. Raises ToolchainError."""
+    try:
+        finished, own = _folders()
+        module = _compile(source, options, child_kernels, own)
+        for binary in own.iterdir():
+            if not (finished / binary.name).exists():
+                _link(binary, finished / binary.name)
+        return module
+    except OSError as error:
+        where = f"cannot write {cache_dir()}: {error.strerror or error}"
+        raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
+
+
+def _compile(source: Path, options: list[str], child_kernels: bool, cache_folder: Path) -> Any:
+    nvcc = find_nvcc()
+    settings: dict[str, Any] = {
+        "nvcc": str(nvcc),
+        "options": options,
+        "no_extern_c": True,
+        "include_dirs": [str(CUDA_SRC)],
+        "cache_dir": str(cache_folder),
+    }
+    if child_kernels:
+        settings["cuda_libdir"] = str(nvcc.resolve().parent.parent / "lib64")
+    text = f'#line 1 "{source}"\n{source.read_text()}'
+    try:
+        return (DynamicSourceModule if child_kernels else SourceModule)(text, **settings)
+    except cuda.CompileError as error:
+        raise ToolchainError(f"cannot compile {source.name}: {first_error(str(error.stderr))}") from error
+
+
+@cache
+def _folders() -> tuple[Path, Path]:
+    """The common folder of finished binaries, and this process's own."""
+    finished = cache_dir() / "pycuda"
+    finished.mkdir(parents=True, exist_ok=True)
+    for left in cache_dir().glob("pycuda-*-*"):
+        if not Path("/proc", left.name.split("-")[1]).exists():
+            shutil.rmtree(left, ignore_errors=True)  # its process was killed
+    own = Path(tempfile.mkdtemp(dir=cache_dir(), prefix=f"pycuda-{os.getpid()}-"))
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    for binary in finished.iterdir():
+        _link(binary, own / binary.name)
+    return finished, own
+
+
+def _link(binary: Path, name: Path) -> None:
+    """Another name for a complete file, or a copy where the file system has no links. Atomic."""
+    partial = name.with_name(f".{name.name}.{os.getpid()}")
+    try:
+        partial.hardlink_to(binary)
+    except OSError:
+        shutil.copyfile(binary, partial)
+    partial.replace(name)
