@@ -20,18 +20,18 @@ class PrefixSum:
         self._blocks, self._block, self._tile_size = variant.blocks, block, tile_size
         self._max_length = max_length
         self._arrays = [array]
+        """Kept, because a launch knows only their addresses."""
         self._going_down: list[Launch] = []
         self._going_up: list[Launch] = []
         while True:
             num_tiles = max(1, -(-max_length // tile_size))
             sums = variant.device.empty(num_tiles, array.dtype)
+            self._arrays.append(sums)
             self._going_down.append(scan.bind(array, sums, block=block, scalars=1))
             self._going_up.append(add.bind(array, sums, block=block, scalars=1))
             if num_tiles == 1:
                 break
             array, max_length = sums, num_tiles
-            self._arrays.append(array)
-        self._total = sums
 
     def __call__(self, length: int | None = None) -> None:
         """Sum that many elements, by default all."""
