@@ -8,6 +8,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _PACKING_SUFFIXES = (".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".tbz2", ".tx
 class Source:
     """The unpacked bytes of a file, and how far into the packed ones they have come."""
 
+    path: Path
     stream: IO[bytes]
     label: str
     """Path for messages; the member of an archive follows the archive's path after a colon."""
@@ -32,6 +34,11 @@ class Source:
     size: int
     """Bytes of the file on disk."""
     raw: IO[bytes]
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes of the graph file; none at its end. Raises InputError as :func:`open_source`."""
+        with _reading(self.path):
+            return self.stream.read(size)
 
     def position(self) -> int:
         """Bytes of the file on disk that have been read."""
@@ -43,12 +50,28 @@ def open_source(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
     """Open a plain, gz, bz2, xz, zip or tar (of any compression) file for reading.
 
     ``suffixes`` are those of graph files, by which the member of an archive is chosen. Raises InputError for
-    a missing, damaged or truncated file, while the caller reads too, and for members that leave a choice.
+    a missing, damaged or truncated file and for members that leave a choice.
     """
+    with ExitStack() as stack:
+        with _reading(path):
+            source = _unpack(path, stack.enter_context(path.open("rb")), suffixes, stack)
+        yield source
+
+
+@contextmanager
+def open_text(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
+    """As :func:`open_source`, from behind the byte order mark that some editors put before UTF-8 text."""
+    with open_source(path, suffixes) as source:
+        if source.read(len(BOM_UTF8)) != BOM_UTF8:
+            source.stream.seek(0)
+        yield source
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Tell what is wrong with the file when it cannot be read; for nothing but reading it."""
     try:
-        with ExitStack() as stack:
-            raw = stack.enter_context(path.open("rb"))
-            yield _unpack(path, raw, suffixes, stack)
+        yield
     except NotImplementedError as error:
         raise InputError(f"{path}: {error}; unpack it first") from error
     except _DAMAGE as error:
@@ -63,16 +86,16 @@ def _unpack(path: Path, raw: IO[bytes], suffixes: Sequence[str], stack: ExitStac
     size = path.stat().st_size
     magic = raw.read(6)
     raw.seek(0)
-    stem = _without_packing(path.name)
     if magic.startswith(b"PK\x03\x04") or magic.startswith(b"PK\x05\x06"):
         member, stream = _zip_member(path, stack.enter_context(zipfile.ZipFile(raw)), suffixes)
-        return Source(stack.enter_context(stream), f"{path}:{member}", PurePosixPath(member).name, size, raw)
-    stream = _decompressed(raw, magic, stack)
-    if not _holds_tar(stream):
-        return Source(stream, str(path), stem, size, raw)
-    archive = stack.enter_context(tarfile.TarFile(fileobj=stream))
-    member, stream = _tar_member(path, archive, suffixes)
-    return Source(stack.enter_context(stream), f"{path}:{member}", PurePosixPath(member).name, size, raw)
+    else:
+        stream = _decompressed(raw, magic, stack)
+        if not _holds_tar(stream):
+            return Source(path, stream, str(path), _without_packing(path.name), size, raw)
+        archive = stack.enter_context(tarfile.TarFile(fileobj=stream))
+        member, stream = _tar_member(path, archive, suffixes)
+    stack.enter_context(stream)
+    return Source(path, stream, f"{path}:{member}", PurePosixPath(member).name, size, raw)
 
 
 def _decompressed(raw: IO[bytes], magic: bytes, stack: ExitStack) -> IO[bytes]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import IO
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +132,14 @@ def _native() -> ctypes.CDLL:
     return native
 
 
-def whole_lines(stream: IO[bytes], size: int = BLOCK_BYTES) -> Iterator[bytes]:
+class Readable(Protocol):
+    """What gives bytes in order; none at its end."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` further bytes."""
+
+
+def whole_lines(stream: Readable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Runs of whole lines of about ``size`` bytes, or one longer line; each ends in a line break."""
     parts: list[bytes] = []
     while chunk := stream.read(size):

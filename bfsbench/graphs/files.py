@@ -178,7 +178,7 @@ def _content_sha256(path: Path) -> str:
 
     digest = hashlib.sha256()
     with open_source(path, graph_suffixes()) as source:
-        while block := source.stream.read(_BLOCK):
+        while block := source.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
 

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from bfsbench.errors import InputError, unknown_name
-from bfsbench.graphs.archives import Source, open_source
+from bfsbench.graphs.archives import Source, open_text
 from bfsbench.graphs.blocks import NO_LIMIT, Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Ids, Orientation
 from bfsbench.graphs.recipe import IdPolicy, Recipe
@@ -170,8 +170,8 @@ def sniff_format(path: Path) -> str:
 
     Raises InputError when the file cannot be read or neither tells.
     """
-    with open_source(path, _SUFFIXES) as source:
-        return _sniff(source, source.stream.read(1 << 16))
+    with open_text(path, _SUFFIXES) as source:
+        return _sniff(source, source.read(1 << 16))
 
 
 def _sniff(source: Source, head: bytes) -> str:
@@ -187,7 +187,10 @@ def _sniff(source: Source, head: bytes) -> str:
         return "snap"
     if not head.strip():
         raise InputError(f"{source.label}: the file is empty")
-    raise InputError(f"{source.label}: unknown format; name one of {', '.join(FORMATS)} with --format")
+    known = ", ".join(FORMATS)
+    raise InputError(
+        f"{source.label}: unknown format; say which of {known} it is, as in {source.path}:format=snap"
+    )
 
 
 def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> EdgeList:
@@ -209,8 +212,8 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
 
 def _read(path: Path, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
     """One pass over the file. ``wide``: ids of compacted formats may take 63 bits."""
-    with open_source(path, _SUFFIXES) as source:
-        texts = whole_lines(source.stream)
+    with open_text(path, _SUFFIXES) as source:
+        texts = whole_lines(source)
         first = next(texts, b"")
         name = recipe.format or _sniff(source, first)
         header = FORMATS[name].read_header(HeaderLines(source.label, first), first)

@@ -189,14 +189,14 @@ def _with_direction(request: Request, direction: Direction | None, directed: boo
 
 def _file_orientation(path: Path, format_name: str | None) -> Orientation:
     """How the edges of a file are to be read, from its header."""
-    from bfsbench.graphs.archives import open_source
+    from bfsbench.graphs.archives import open_text
     from bfsbench.graphs.formats import FORMATS, HeaderLines, sniff_format
 
     name = format_name or sniff_format(path)
     if name not in FORMATS:
         raise unknown_name("format", name, FORMATS)
-    with open_source(path, files.graph_suffixes()) as source:
-        head = source.stream.read(_LONGEST_HEADER)
+    with open_text(path, files.graph_suffixes()) as source:
+        head = source.read(_LONGEST_HEADER)
         return FORMATS[name].read_header(HeaderLines(source.label, head), head).orientation
 
 

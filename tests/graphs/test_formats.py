@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs import blocks
+from bfsbench.graphs.archives import open_source
 from bfsbench.graphs.formats import read_edges, sniff_format
 from bfsbench.graphs.recipe import DEFAULT, Recipe
 from tests.graphs.texts import PACKINGS, dimacs9, metis, mtx, pairs, put, snap, tarred
@@ -71,6 +73,30 @@ def test_every_format_in_every_packing(
 def test_packing_is_told_by_content_not_by_name(tmp_path: Path) -> None:
     path = put(tmp_path / "graph.txt", PACKINGS[".xz"](snap(EDGES).encode(), ""))
     assert pairs(read_edges(path, Recipe())) == EDGES
+
+
+@pytest.mark.parametrize("packing", ["", ".gz"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("g", snap(EDGES)),
+        ("g.txt", "# comment\n" + snap(EDGES)),
+        ("g", dimacs9(EDGES, 5)),
+        ("g.mtx", mtx(EDGES, 5)),
+    ],
+)
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, name: str, text: str, packing: str) -> None:
+    path = tmp_path / (name + packing)
+    without = pairs(read_edges(put(path, PACKINGS[packing](text.encode(), name)), Recipe()))
+    put(path, PACKINGS[packing](b"\xef\xbb\xbf" + text.encode(), name))
+    assert pairs(read_edges(path, Recipe())) == without
+
+
+def test_only_the_file_is_blamed_for_what_is_wrong_with_it(tmp_path: Path) -> None:
+    path = put(tmp_path / "g.txt", snap(EDGES))
+    with pytest.raises(PermissionError), open_source(path, ()) as source:
+        assert source.read(3) == snap(EDGES).encode()[:3]
+        raise PermissionError(errno.EACCES, "somewhere else")
 
 
 @on_files
@@ -170,7 +196,11 @@ def test_a_truncated_archive_is_named(tmp_path: Path, packing: str) -> None:
             "# Nodes: 3 Edges: 3\n0 1\n1 2\n",
             "g.txt: the header announces 3 entries, the file holds 2",
         ),
-        ("g.dat", "<html>\n", "g.dat: unknown format"),
+        (
+            "g.dat",
+            "<html>\n",
+            "g.dat: unknown format; say which of snap, dimacs9, metis, mtx it is, as in g.dat:format=snap",
+        ),
         ("g.gr", "c x\np sp 3 1\na 1 4 1\n", "g.gr:3: vertex id 4 is above 3"),
         ("g.gr", "p sp 3 1\na 0 1 1\n", "g.gr:2: vertex id 0 is below 1"),
         ("g.gr", "p sp 3 1\na 1 2\n", "g.gr:2: the line is incomplete"),
