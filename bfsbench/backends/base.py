@@ -5,8 +5,8 @@ files compiled as C++). Operations are issued in order on one stream and may be 
 ``synchronize``, ``Buffer.download``, ``Signal.read`` and ``Event.milliseconds_since`` wait. Nothing here
 allocates or compiles once a search has been prepared.
 
-Kernel arguments are a Buffer or a Signal (a device pointer), None (a null pointer), a Python int (``int``), or
-a NumPy scalar of the kernel parameter's type (``np.int64`` for ``long long``).
+Kernel arguments are a Buffer or a Signal (a device pointer), None (a null pointer), a Python int (``int``),
+or a NumPy scalar of the kernel parameter's type (``np.int64`` for ``long long``).
 """
 
 from __future__ import annotations
