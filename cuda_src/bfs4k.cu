@@ -23,7 +23,8 @@
 
 // The queue in global memory, from which the multi-block kernel takes rows.
 struct global_frontier {
-    static constexpr bool SHARED_BY_BLOCKS = true;
+    static constexpr bool OF_ALL_BLOCKS = true;  // rather than of a single one
+
     int *queue;
 
     __device__ __forceinline__ adjacency row_at(const search_context &search, unsigned i) const {
@@ -88,7 +89,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     auto frontier = [&](int level) {
         char *rows = reinterpret_cast<char *>(dynamic) + hash_bytes;
         rows += level % 2 * limit * (sizeof(offset_t) + sizeof(unsigned));
-        return shared_frontier{reinterpret_cast<offset_t *>(rows), limit, &sizes[level % 3], &has_child_row[level % 3]};
+        return shared_frontier{reinterpret_cast<offset_t *>(rows), limit, &sizes[level % 3],
+                               &has_child_row[level % 3]};
     };
     auto clear = [&](int level) {
         sizes[level % 3] = 0;

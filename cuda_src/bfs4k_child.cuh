@@ -19,6 +19,7 @@ __device__ __forceinline__ bool launch_child(const search_context &search, const
     bfs4k_child<<<blocks, blockDim.x, child.hash_bytes, cudaStreamFireAndForget>>>(child, row);
     const bool launched = cudaGetLastError() == cudaSuccess;
     search.count(launched ? CHILDREN : REFUSED);
+    search.count(CHILD_BLOCKS, launched ? blocks : 0);
     return launched;
 }
 

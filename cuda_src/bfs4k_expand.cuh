@@ -64,7 +64,7 @@ struct edge_discover {
     // EXT: once the last lane is in a row longer than a warp, all lanes go through the rest of it without searching.
     __device__ __forceinline__ void run() {
         const warp_lanes &warp = visit.warp;
-        int owner = 0;          // lane to whose row the lane's edge belongs
+        int owner = 0;        // lane to whose row the lane's edge belongs
         edge_t long_end = 0;  // where the latest long row ends
         for (edge_t first = 0; first < total;) {
             const bool searching = first >= long_end;
@@ -121,9 +121,9 @@ struct expansion {
     Frontier &frontier;
     unsigned size;
 
-    // Hand rows `begin` .. begin + rows - 1, and so on in steps of `stride`, to child kernels if they are of high degree,
-    // and strike those off the frontier. This comes before all else, so that children and parent run side by side. The
-    // single-block kernel does it for the block; warps of other kernels do it for the rows that they are to take.
+    // Hand rows of high degree to child kernels and strike them off the frontier, among `rows` rows from `begin` on, as
+    // many a stride further on, and so forth. This comes before all else, so that children and parent run side by side.
+    // The single-block kernel has it done before it expands; in other kernels warps do it for the rows they will take.
     __device__ __forceinline__ void launch_children(unsigned begin, unsigned rows, unsigned stride) {
 #if CHILD_KERNELS
         for (unsigned first = begin; first < size; first += stride) {
@@ -144,7 +144,8 @@ struct expansion {
         const unsigned first_of_warp = (threadIdx.x - warp.lane) / width;
         const unsigned members = min(width, blockDim.x - own * width);
         const unsigned begin = blockIdx.x * rows_of_block + first_of_warp;
-        if (Frontier::SHARED_BY_BLOCKS) launch_children(begin, (warp.lanes + width - 1) / width, stride);
+        const unsigned rows = (warp.lanes + width - 1) / width;
+        if (Frontier::OF_ALL_BLOCKS) launch_children(begin, rows, stride);
         for (unsigned first = begin; first < size; first += stride) {
             const adjacency row = row_at(first + own - first_of_warp);
             visit.visit_row(row.begin + lane, row.begin + row.degree, members);
@@ -156,14 +157,14 @@ struct expansion {
     __device__ __forceinline__ void by_whole_warps() {
         const warp_lanes &warp = visit.warp;
         const unsigned begin = global_thread() - warp.lane;
-        if (Frontier::SHARED_BY_BLOCKS) launch_children(begin, warp.lanes, grid_threads());
+        if (Frontier::OF_ALL_BLOCKS) launch_children(begin, warp.lanes, grid_threads());
         for (unsigned first = begin; first < size; first += grid_threads()) {
             const adjacency own = row_at(first + warp.lane);
             const int rows = min(size - first, static_cast<unsigned>(warp.lanes));
             for (int i = 0; i < rows; ++i) {
-                const edge_t begin = __shfl_sync(warp.mask, own.begin, i);
-                const edge_t end = begin + __shfl_sync(warp.mask, own.degree, i);
-                visit.visit_row(begin + warp.lane, end, warp.lanes);
+                const edge_t edge = __shfl_sync(warp.mask, own.begin, i);
+                const edge_t end = edge + __shfl_sync(warp.mask, own.degree, i);
+                visit.visit_row(edge + warp.lane, end, warp.lanes);
             }
         }
     }
@@ -175,7 +176,7 @@ struct expansion {
         const unsigned fewest_lanes = (blockDim.x - 1) % 32 + 1;  // of a warp of the block: its last
         const unsigned rows = min((size + warps - 1) / warps, fewest_lanes);
         const unsigned begin = (blockIdx.x * warps_of_block + threadIdx.x / 32) * rows;
-        if (Frontier::SHARED_BY_BLOCKS) launch_children(begin, rows, warps * rows);
+        if (Frontier::OF_ALL_BLOCKS) launch_children(begin, rows, warps * rows);
         for (unsigned first = begin; first < size; first += warps * rows) {
             adjacency own = {0, 0};
             if (warp.lane < rows) own = row_at(first + warp.lane);

@@ -15,8 +15,9 @@
 #define LOCAL_QUEUE 16
 
 // Offset of the calling lane's `count` vertices among those of its warp, `total` in all. If no lane has more than
-// one, two instructions are enough.
-__device__ __forceinline__ int offset_in_warp(const search_context &search, const warp_lanes &warp, int count, int &total) {
+// one, a ballot is enough.
+__device__ __forceinline__ int offset_in_warp(const search_context &search, const warp_lanes &warp, int count,
+                                              int &total) {
     if (BINARY_PREFIX_SUM && !__any_sync(warp.mask, count > 1)) {
         if (warp.lane == 0) search.count(BINARY_SUMS);
         const unsigned ones = __ballot_sync(warp.mask, count);
@@ -43,8 +44,8 @@ struct local_queue {
 
     // Keep vertices[k] for every bit k of `kept`. The loop over the entries keeps their indices constant, as
     // registers need.
-    __device__ __forceinline__ void accept(const search_context &search, const warp_lanes &warp, const int (&vertices)[BATCH],
-                                           unsigned kept) {
+    __device__ __forceinline__ void accept(const search_context &search, const warp_lanes &warp,
+                                           const int (&vertices)[BATCH], unsigned kept) {
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
             if (!(kept >> k & 1)) continue;
@@ -77,10 +78,11 @@ struct local_queue {
   private:
     // Write the local queues from `position` on, which is `offset` behind the warp's first. The first `shortest`
     // entries of all queues, where that is worth the while, lie side by side: entry i of every lane, then entry i + 1.
-    __device__ __forceinline__ void write(const search_context &search, const warp_lanes &warp, int position, int offset) {
+    __device__ __forceinline__ void write(const search_context &search, const warp_lanes &warp, int position,
+                                          int offset) {
         int shortest = COALESCED_WRITES ? __reduce_min_sync(warp.mask, size) : 0;
         if (shortest < search.k7) shortest = 0;
-        if (warp.lane == 0) search.count(COALESCED_WRITES_DONE, shortest > 0);
+        if (warp.lane == 0) search.count(COALESCED_WRITE_OUTS, shortest > 0);
         search.count(ENTRIES, size);
         const int first = position - offset, rest = position + (warp.lanes - 1 - warp.lane) * shortest;
         int *queue = search.queue(search.level + 1);
@@ -96,7 +98,8 @@ struct local_queue {
 // memory, `limit` of them: they say all that its expansion needs. The vertices themselves go to the queue in global
 // memory, for whoever takes over.
 struct shared_frontier {
-    static constexpr bool SHARED_BY_BLOCKS = false;
+    static constexpr bool OF_ALL_BLOCKS = false;
+
     offset_t *begins;  // followed by as many degrees
     int limit;
     int *size;
@@ -118,8 +121,8 @@ struct shared_frontier {
 
     __device__ __forceinline__ void strike(unsigned position) { degrees()[position] = 0; }
 
-    __device__ __forceinline__ void accept(const search_context &search, const warp_lanes &warp, const int (&vertices)[BATCH],
-                                           unsigned kept) {
+    __device__ __forceinline__ void accept(const search_context &search, const warp_lanes &warp,
+                                           const int (&vertices)[BATCH], unsigned kept) {
         adjacency rows[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; ++k)

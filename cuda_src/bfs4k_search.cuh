@@ -11,27 +11,28 @@ struct search_state {
     int sizes[3];
 };
 
-// What COUNTERS counts; bfsbench/variants/bfs4k.py has the names in the same order.
+// What is counted if COUNTERS is 1. bfsbench/variants/bfs4k.py has the names, in the same order.
 enum counter {
     ENTRIES,              // vertices put into frontiers
     DETECTED,             // duplicates dropped
     CONFLICTS,            // vertices kept because another one has taken their place in the hash table
     CHILDREN,             // child kernels launched
-    REFUSED,              // and refused by the device
+    CHILD_BLOCKS,         // and their blocks
+    REFUSED,              // child kernels refused by the device
     SINGLE_BLOCK_LEVELS,  // levels by kernel
     MULTI_BLOCK_LEVELS,
-    EDGE_DISCOVER_LEVELS,  // and by technique
+    EDGE_DISCOVER_LEVELS,  // levels by technique
     VIRTUAL_WARP_LEVELS,
-    COALESCED_READ_LEVELS,
-    VIRTUAL_WARP_THREADS,  // sum of the virtual warps' sizes over VIRTUAL_WARP_LEVELS
-    BINARY_SUMS,           // warps' prefix sums, by variant
+    COALESCED_READ_LEVELS,  // those of VIRTUAL_WARP_LEVELS whose rows are read by whole warps
+    VIRTUAL_WARP_THREADS,   // sum of the virtual warps' sizes over VIRTUAL_WARP_LEVELS
+    BINARY_SUMS,            // prefix sums of warps
     SHUFFLE_SUMS,
-    COALESCED_WRITES_DONE,  // warps' writes to the next frontier, in induced coalescence
-    EDGE_SEARCHES,     // warps' binary searches for the rows of their edges
-    EXTENDED_ROWS,     // rows that EXT finished without a search
-    NUM_COUNTERS
+    COALESCED_WRITE_OUTS,  // times that a warp wrote to the next frontier in induced coalescence
+    EDGE_SEARCHES,         // times that a warp searched for the rows of its edges
+    EXTENDED_ROWS          // rows that EXT finished without a search
 };
 
+// Everything about a search that its functions need, and the level they expand.
 struct search_context {
     const offset_t *row_offsets;
     const int *column_indices;

@@ -23,6 +23,7 @@ COUNTERS = (
     "detected",
     "conflicts",
     "children",
+    "child_blocks",
     "refused",
     "single_block_levels",
     "multi_block_levels",
@@ -48,10 +49,10 @@ class Bfs4k(KernelVariant):
 
     Settled here: ``--block`` is the single-block kernel's number of threads, K6 the multi-block kernel's. K2
     is never exceeded: of vertices of the same degree either all go to child kernels or none. A warp of
-    edge-discover takes fewer than 32 vertices when that keeps more warps busy. The single-block kernel has the
-    frontier's rows in shared memory, and its vertices in global memory, where the multi-block kernel finds
-    them. Changed for CUDA 12: no kernel waits for its children, so the single-block kernel ends with a level
-    that has some.
+    edge-discover takes fewer than 32 vertices when that keeps more warps busy. The single-block kernel has
+    the frontier's rows in shared memory, and its vertices in global memory, where the multi-block kernel
+    finds them. Changed for CUDA 12: no kernel waits for its children, so the single-block kernel ends with a
+    level that has some.
     """
 
     name = "bfs4k"
@@ -138,12 +139,14 @@ class Bfs4k(KernelVariant):
         limits = self.device.limits
         self.threads = int(self.knob["K6"]) or self.block
         room = limits.shared_memory_per_multiprocessor - _VARIABLES
-        hash_bytes = self._hash_bytes(room * self.threads // limits.max_threads_per_multiprocessor)
+        self.hash_bytes = self._hash_bytes(room * self.threads // limits.max_threads_per_multiprocessor)
+        """Size of a block's hash table in the multi-block kernel."""
         resident_threads = limits.num_multiprocessors * limits.max_threads_per_multiprocessor
         kernel = self.kernel("bfs4k_multi_block")
-        launch = {"block": self.threads, "shared": hash_bytes}
-        self.multi_block = kernel.bind(*search, hash_bytes, resident_threads, **launch, scalars=2)
-        self.max_blocks = min(self.grid or kernel.resident_blocks(**launch), limits.max_grid)
+        launch = {"block": self.threads, "shared": self.hash_bytes}
+        self.multi_block = kernel.bind(*search, self.hash_bytes, resident_threads, **launch, scalars=2)
+        blocks = self.grid or kernel.resident_blocks(**launch)
+        self.max_blocks = min(blocks, limits.max_grid, (2**31 - 1) // self.threads)
 
     def _bind_single_block(self, search: tuple[Argument, ...]) -> None:
         room = self.device.limits.shared_memory_per_block_optin - _VARIABLES

@@ -1,0 +1,314 @@
+"""BFS-4K: what each knob changes, refused child kernels, duplicates, overflows, and rules for knobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.bench.point import KnobValue
+from bfsbench.bench.profile import RECORD
+from bfsbench.bench.session import reference_levels
+from bfsbench.errors import LaunchError, UsageError
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.generators import generate
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.bfs4k import Bfs4k
+from tests.shapes import SHAPES, edge_list
+from tests.test_variants import BACKENDS
+
+SINGLE, MULTI = "bfs4k_single_block", "bfs4k_multi_block"
+BLOCK = 64
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    device = open_device(request.param)
+    yield device
+    device.close()
+
+
+def tree(depth: int = 8) -> Graph:
+    """A binary tree from vertex 0: frontiers of 1, 2, 4, ... vertices and no duplicates."""
+    edges = [((v - 1) // 2, v) for v in range(1, 2 ** (depth + 1) - 1)]
+    return build_graph(edge_list(2 ** (depth + 1) - 1, edges, "each_once"), "tree")
+
+
+def shape(name: str) -> Graph:
+    return build_graph(SHAPES[name], name)
+
+
+def prepared(device: Device, graph: Graph, grid: int | None = None, **knobs: KnobValue) -> Bfs4k:
+    search = Bfs4k(device, DeviceGraph(device, graph), graph, grid, BLOCK, Bfs4k.knob_values(knobs))
+    search.counting = True
+    search.prepare()
+    return search
+
+
+def search_from(search: Bfs4k, source: int) -> dict[str, int]:
+    """Search, twice to see that nothing is left over, check the levels, and return the counters."""
+    expected = reference_levels(search.host_graph, source).tolist()
+    for _ in range(2):
+        search.reset(source)
+        search.traverse(source)
+        assert search.levels().tolist() == expected
+    return search.counters()
+
+
+def counted(device: Device, graph: Graph, source: int, **knobs: KnobValue) -> dict[str, int]:
+    return search_from(prepared(device, graph, **knobs), source)
+
+
+def launches(search: Bfs4k, source: int) -> list[tuple[int, str]]:
+    """The first level and the kernel of every launch."""
+    found: list[tuple[int, str]] = []
+    search.mark = lambda level, kernel: found.append((level, kernel))
+    search.reset(source)
+    search.traverse(source)
+    return found
+
+
+def widths(sizes: list[int], threads: int, smallest: int) -> int:
+    """Sum of the virtual warp sizes that section 5.2 gives to frontiers of these sizes."""
+    return sum(min(max(2 ** ((threads // size) or 1).bit_length() // 2, smallest), 32) for size in sizes)
+
+
+@pytest.mark.parametrize("k1", [1, 4, 32])
+def test_k1_bounds_the_virtual_warps(device: Device, k1: int) -> None:
+    sizes = [2**level for level in range(9)]
+    counters = counted(device, tree(), 0, K1=k1, K4=0)
+    assert counters["virtual_warp_levels"] == counters["single_block_levels"] == 9
+    assert counters["virtual_warp_threads"] == widths(sizes, BLOCK, k1)
+    resident = device.limits.num_multiprocessors * device.limits.max_threads_per_multiprocessor
+    counters = counted(device, tree(), 0, K1=k1, K4=0, K5=0)
+    assert counters["virtual_warp_threads"] == widths(sizes, resident, k1)
+    assert counted(device, tree(), 0, K1=k1, K4=0, VIRTUAL_WARPS=0)["virtual_warp_threads"] == 9
+
+
+def test_k2_sends_the_vertices_of_highest_degree_to_child_kernels(device: Device) -> None:
+    graph = shape("hub")  # one vertex of degree 5,000 and 5,000 of degree 3
+    assert counted(device, graph, 0, K2=0)["children"] == 0
+    assert counted(device, graph, 0, K2=0.01)["children"] == 0  # half a vertex
+    for knobs in ({"K5": 0}, {"K5": 1}, {"K5": 0, "K4": 0}):
+        for k2 in (0.15, 99.0):  # not one of 5,000 vertices that are all alike
+            assert counted(device, graph, 0, K2=k2, **knobs)["children"] == 1
+
+
+def test_k3_sizes_the_grids_of_child_kernels(device: Device) -> None:
+    for k3 in (1, 16, 1000):
+        counters = counted(device, shape("hub"), 0, K3=k3, K6=96, K5=0)
+        assert counters["child_blocks"] == -(-5000 // (k3 * 96))
+
+
+def test_a_level_with_child_kernels_ends_the_single_block_kernels_launch(device: Device) -> None:
+    search = prepared(device, shape("hub"), K5=8)
+    assert launches(search, 7) == [(0, SINGLE), (1, SINGLE)]
+    assert launches(search, 0) == [(0, SINGLE), (2, SINGLE)]
+    assert launches(prepared(device, shape("hub"), K5=8, K2=0), 0) == [(0, SINGLE)]
+
+
+@pytest.mark.parametrize("knobs", [{"K5": 0}, {"K5": 8}, {"K5": 0, "K4": 0}])
+def test_no_vertex_is_lost_to_refused_child_kernels(device: Device, knobs: dict[str, int]) -> None:
+    counters = counted(device, shape("hub"), 7, K2=100, **knobs)
+    assert counters["children"] + counters["refused"] == counters["entries"] + 1
+    if device.backend == "cpu":  # the hub's, and as many as can be pending; a GPU may have run some meanwhile
+        assert counters["children"] == 1 + 2048
+
+
+def test_k4_says_when_edges_are_shared_out(device: Device) -> None:
+    for k4, levels in ((0, 0), (1, 6), (2, 5), (4, 4)):  # frontiers below 64, 32 and 16 vertices
+        counters = counted(device, tree(), 0, K4=k4)
+        assert counters["edge_discover_levels"] == levels
+        assert counters["virtual_warp_levels"] == 9 - levels
+        assert (counters["edge_searches"] > 0) == (k4 > 0)
+
+
+def test_ext_spares_searches_in_long_rows(device: Device) -> None:
+    with_ext = counted(device, shape("star_both"), 0, K2=0)
+    without = counted(device, shape("star_both"), 0, K2=0, EXT=0)
+    assert with_ext["extended_rows"] == 1 and without["extended_rows"] == 0
+    assert with_ext["edge_searches"] < without["edge_searches"]
+
+
+def test_k5_bounds_the_single_block_kernel(device: Device) -> None:
+    graph = shape("hub")  # frontiers of 1, 3, at most 4,997 and the rest
+    every_level = [(level, MULTI) for level in range(4)]
+    assert launches(prepared(device, graph, K2=0, K5=0), 0) == every_level[:3]
+    assert launches(prepared(device, graph, K2=0, K5=1), 0) == [(0, SINGLE), (2, MULTI)]
+    assert launches(prepared(device, graph, K2=0, K5=8), 0) == [(0, SINGLE)]
+
+
+def test_k6_is_the_multi_block_kernels_block_and_sizes_its_hash_table(device: Device) -> None:
+    for k6, threads in ((0, BLOCK), (32, 32), (128, 128), (1024, 1024)):
+        search = prepared(device, shape("kronecker"), K5=0, K6=k6)
+        launched: list[tuple[int, int]] = []
+        run = search.multi_block
+
+        def note(blocks: int, level: int, size: int, launched=launched, run=run) -> None:
+            launched.append((blocks, size))
+            run(blocks, level, size)
+
+        search.multi_block = note
+        search_from(search, 0)
+        assert all(blocks == -(-size * 32 // threads) for blocks, size in launched)
+        limits = device.limits
+        share = limits.shared_memory_per_multiprocessor * threads // limits.max_threads_per_multiprocessor
+        assert share // 4 < search.hash_bytes <= share
+        assert search.hash_bytes.bit_count() == 1
+
+
+def test_k7_and_its_switch_say_when_writes_are_coalesced(device: Device) -> None:
+    graph = shape("complete")
+    eager = counted(device, graph, 0, K5=0, K2=0, K7=1)
+    assert eager["coalesced_writes"] > 0
+    assert counted(device, graph, 0, K5=0, K2=0, K7=16)["coalesced_writes"] < eager["coalesced_writes"]
+    assert counted(device, graph, 0, K5=0, K2=0, K7=1, COALESCED_WRITES=0)["coalesced_writes"] == 0
+
+
+def test_large_frontiers_are_read_coalesced_by_whole_warps(device: Device) -> None:
+    resident = device.limits.num_multiprocessors * device.limits.max_threads_per_multiprocessor
+    graph = build_graph(generate("star", n=resident + 100), "star")
+    knobs: dict[str, KnobValue] = {"K2": 0, "K4": 0}
+    assert counted(device, graph, 0, K1=32, **knobs)["coalesced_read_levels"] == 1
+    assert counted(device, graph, 0, K1=32, **knobs, COALESCED_READS=0)["coalesced_read_levels"] == 0
+    assert counted(device, graph, 0, K1=16, **knobs)["coalesced_read_levels"] == 0
+
+
+def test_prefix_sums_of_zeros_and_ones_are_binary(device: Device) -> None:
+    path = shape("path")
+    assert counted(device, path, 0)["shuffle_sums"] == 0
+    assert counted(device, path, 0, BINARY_PREFIX_SUM=0)["binary_sums"] == 0
+    assert counted(device, shape("complete"), 0)["shuffle_sums"] > 0
+
+
+@pytest.mark.parametrize("kernel", [{"K5": 0}, {"K5": 1}])
+def test_hashing_detects_duplicates(device: Device, kernel: dict[str, int]) -> None:
+    graph = shape("duplicate_edges")
+    without = counted(device, graph, 0, HASH="none", **kernel)
+    assert without["detected"] == without["conflicts"] == 0 and without["missed"] > 0
+    for method in ("hash64", "hash_warp"):
+        counters = counted(device, graph, 0, HASH=method, **kernel)
+        assert counters["detected"] > 0
+        assert counters["missed"] < without["missed"]
+
+
+def test_missed_duplicates_are_entries_that_stand_in_a_frontier_again(device: Device) -> None:
+    for method in ("none", "hash64", "hash_warp"):
+        search = prepared(device, shape("kronecker"), K5=0, K2=0, HASH=method)
+        sizes: list[int] = []
+        run = search.multi_block
+
+        def note(blocks: int, level: int, size: int, sizes=sizes, run=run) -> None:
+            sizes.append(size)
+            run(blocks, level, size)
+
+        search.multi_block = note
+        search.reset(0)
+        search.traverse(0)
+        reached = np.count_nonzero(search.levels() >= 0)
+        counters = search.counters()
+        assert counters["missed"] == sum(sizes) - reached
+        assert counters["entries"] == sum(sizes) - 1
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_no_vertex_is_lost_to_hashing(seed: int) -> None:
+    device = open_device("cpu", seed)
+    for method in ("hash64", "hash_warp"):
+        for name, source in (("complete", 0), ("duplicate_edges", 0), ("kronecker", 0)):
+            # A table of 64 bytes for a thread, of 1 KiB for a warp and of 4 KiB for three.
+            for k6 in (1, 32, 96):
+                search_from(prepared(device, shape(name), 3, K5=0, K6=k6, HASH=method), source)
+            search_from(prepared(device, shape(name), HASH=method), source)
+    device.close()
+
+
+@pytest.mark.parametrize("capacity", [1, 3, 40])
+def test_overflowing_queues_are_rebuilt(
+    device: Device, capacity: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Bfs4k, "queue_capacity", capacity)
+    for name, source in (("kronecker", 0), ("star_out", 0), ("hub", 7)):
+        for knobs in ({"K5": 0, "K2": 0}, {"K5": 0, "HASH": "none"}, {"K5": 1}, {"K5": 8, "K2": 50.0}):
+            search_from(prepared(device, shape(name), **knobs), source)
+
+
+def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
+    graph = tree()
+    search = Bfs4k(device, DeviceGraph(device, graph), graph, None, BLOCK, Bfs4k.knob_values({}))
+    search.records = device.upload(np.zeros(11 * RECORD.itemsize, np.uint8))
+    search.prepare()
+    assert launches(search, 0) == [(0, SINGLE)]
+    noted = search.records.download().view(RECORD)
+    assert noted["frontier_size"].tolist() == [*(2**level for level in range(9)), 0, 0]
+    assert {Bfs4k.layers[layer] for layer in noted["layer"]} == {SINGLE}
+
+
+def test_frontiers_that_do_not_fit_a_block_are_refused() -> None:
+    device = open_device("cpu")
+    device.limits = replace(device.limits, shared_memory_per_block_optin=48 << 10)
+    graph = shape("pmpp")
+    search_from(prepared(device, graph, K5=2), 0)
+    with pytest.raises(LaunchError, match="K5 = 8: two frontiers of 8192 vertices take 131072 bytes"):
+        prepared(device, graph, K5=8)
+    with pytest.raises(UsageError, match="K6"):
+        prepared(device, graph, K6=2048)
+    device.close()
+
+
+def test_counters_need_to_be_asked_for(device: Device) -> None:
+    graph = shape("pmpp")
+    search = Bfs4k(device, DeviceGraph(device, graph), graph, None, BLOCK, Bfs4k.knob_values({}))
+    search.prepare()
+    with pytest.raises(ValueError, match="counting"):
+        search.counters()
+
+
+TABLE_1 = {  # degree_mean, degree_std, degree_max
+    "web-Google": (5.6, 6.5, 456),
+    "com-youtube": (5.2, 50.2, 28_754),
+    "as-skitter": (12.1, 136.9, 35_455),
+    "roadNet-CA": (2.8, 1.0, 12),
+    "Gen-ForestFire": (7.3, 38.3, 2_416),
+    "europa.osm": (2.1, 0.5, 13),
+    "kkt_power": (6.3, 7.5, 95),
+    "coPapersCiteseer": (73.9, 101.3, 1_188),
+    "kron_g500-lon20": (96.0, 1_033.2, 413_378),
+    "random.2Mv.128Me": (64.0, 10.6, 183),
+    "rmat.2Mv.128Me": (64.0, 136.8, 8_785),
+}
+
+
+def test_automatic_knobs_are_those_the_paper_names() -> None:
+    knobs = {
+        name: Bfs4k.auto_knobs(dict(zip(("degree_mean", "degree_std", "degree_max"), row, strict=True)))
+        for name, row in TABLE_1.items()
+    }
+    for name in ("roadNet-CA", "europa.osm", "web-Google", "kkt_power"):
+        assert knobs[name]["K1"] == 4
+    for name in ("random.2Mv.128Me", "com-youtube"):
+        assert knobs[name]["K1"] == 32
+    for name, k4 in {"com-youtube": 2, "Gen-ForestFire": 2, "kkt_power": 1, "web-Google": 1}.items():
+        assert knobs[name]["K4"] == k4
+    for name in ("coPapersCiteseer", "kron_g500-lon20", "rmat.2Mv.128Me"):
+        assert knobs[name]["K4"] == 0
+    for name in ("random.2Mv.128Me", "rmat.2Mv.128Me", "kron_g500-lon20", "coPapersCiteseer"):
+        assert knobs[name]["K5"] == 0
+    assert knobs["roadNet-CA"]["K5"] == 1
+    assert {name for name, chosen in knobs.items() if chosen["K2"]} == {
+        name for name, (_, _, mode) in TABLE_1.items() if mode > 2048
+    }
+    assert all(0 <= chosen["K2"] <= 0.15 for chosen in knobs.values())
+    for chosen in knobs.values():
+        assert (chosen["K3"], chosen["K6"], chosen["K7"]) == (16, 128, 10)
+        assert Bfs4k.knob_values(chosen).items() >= chosen.items()
+
+
+def test_the_papers_own_setting_are_the_defaults() -> None:
+    expected = {"K1": 4, "K2": 0.15, "K3": 16, "K4": 1, "K5": 1, "K6": 128, "K7": 10}
+    assert Bfs4k.paper_knobs() == expected
