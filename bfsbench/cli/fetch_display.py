@@ -50,6 +50,10 @@ class FetchDisplay:
         """Bytes done of the stage, and in all if known."""
         self._bars.update(self._tasks[name], completed=done, total=total)
 
+    def note(self, name: str, text: str) -> None:
+        """Something goes wrong that does not end the stage."""
+        self._print(f"{name}: {text}", style="yellow")
+
     def finish(self, name: str, outcome: str, failed: bool) -> None:
         """The graph is done with."""
         with self._lock:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import random
 import re
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ from bfsbench.errors import FetchError, UsageError
 Progress = Callable[[int, int | None], None]
 """Called with bytes held so far and bytes in all (None where the server does not say)."""
 
+Notice = Callable[[str], None]
+"""Called with a line on what has gone wrong meanwhile."""
+
 _BLOCK = 1 << 16
 _TRANSIENT_STATUS = {408, 425, 429, 500, 502, 503, 504}
 
@@ -43,9 +47,11 @@ class StoppedError(FetchError):
 class _InterruptedError(Exception):
     """The transfer broke off in a way that another attempt may overcome."""
 
-    def __init__(self, reason: str, wait: float = 0.0) -> None:
+    def __init__(self, reason: str, wait: float = 0.0, *, nowhere: bool = False) -> None:
+        """``wait``: seconds the server asks for. ``nowhere``: there is no server of that name."""
         super().__init__(reason)
         self.wait = wait
+        self.nowhere = nowhere
 
 
 @dataclass(frozen=True)
@@ -75,16 +81,24 @@ class Transfer:
     """Set to end every download soon, keeping what has arrived."""
 
     def download(
-        self, url: str, target: Path, size: int | None, sha256: str | None, progress: Progress
+        self,
+        url: str,
+        target: Path,
+        size: int | None,
+        sha256: str | None,
+        progress: Progress,
+        notice: Notice = lambda line: None,
     ) -> str:
         """Bring the file at ``url`` to ``target`` and return its SHA-256.
 
-        ``size`` (bytes) and ``sha256`` are what it must have, where known. Raises UnavailableError when the
-        address fails for good or gives something else, StoppedError when ``stop`` is set, FetchError when the
-        disk is full, UsageError when the folder cannot be written.
+        ``size`` (bytes) and ``sha256`` are what it must have, where known. ``notice`` is told of every retry;
+        a server whose name is unknown from the start is not tried again, as most often there is no network.
+        Raises UnavailableError when the address fails for good or gives something else, StoppedError when
+        ``stop`` is set, FetchError when the disk is full, UsageError when the folder cannot be written.
         """
         part = Part(target, url)
-        failures, furthest = 0, part.size()
+        failures, start = 0, part.size()
+        furthest = start
         while True:
             try:
                 self._attempt(url, part, size, progress)
@@ -93,8 +107,11 @@ class Transfer:
                 grown = part.size() > furthest
                 furthest = max(furthest, part.size())
                 failures = 1 if grown else failures + 1
+                if interruption.nowhere and furthest == start:
+                    raise UnavailableError(f"{url}: {interruption}") from None
                 if failures >= self.patience.attempts:
                     raise UnavailableError(f"{url}: {interruption}; gave up after {failures} tries") from None
+                notice(f"retrying ({failures + 1} of {self.patience.attempts}): {interruption}")
                 pause = min(interruption.wait, self.patience.longest_pause) or self.patience.pause(failures)
                 if self.stop.wait(pause):
                     raise StoppedError("interrupted; run the command again to resume") from None
@@ -118,7 +135,7 @@ class Transfer:
         except requests.exceptions.SSLError as error:
             raise UnavailableError(f"{url}: {_reason(error)}") from error
         except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError) as error:
-            raise _InterruptedError(_reason(error)) from error
+            raise _InterruptedError(_reason(error), nowhere=_is_nowhere(error)) from error
         except OSError as error:
             # All other errors of requests, and of the certificates on this machine.
             raise UnavailableError(f"{url}: {_reason(error)}") from error
@@ -255,11 +272,19 @@ def _validator(response: requests.Response) -> str:
     return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
 
 
+def _is_nowhere(error: BaseException | None) -> bool:
+    """Whether a failed look-up of the server's name lies at the bottom of the error."""
+    while error is not None and not isinstance(error, socket.gaierror):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def _reason(error: Exception) -> str:
     """A short account of a connection's failure; the libraries' own text lists nested objects."""
+    if _is_nowhere(error):
+        return "the server's name is unknown (is there a network?)"
     text = str(error)
     for sign, reason in (
-        ("NameResolution", "the server's name is unknown (is there a network?)"),
         ("Connection refused", "connection refused"),
         ("CERTIFICATE", "the server's certificate is not valid"),
         ("timed out", "no answer for too long"),

@@ -29,6 +29,9 @@ class Display(Protocol):
     def progress(self, name: str, done: int, total: int | None) -> None:
         """Bytes done of the stage, and in all if known."""
 
+    def note(self, name: str, text: str) -> None:
+        """Something goes wrong that does not end the stage."""
+
     def finish(self, name: str, outcome: str, failed: bool) -> None:
         """The graph is done with."""
 
@@ -69,6 +72,8 @@ class Fetcher:
                     return self._fetch_from(dataset, source)
                 except (UnavailableError, InputError) as error:
                     failures.append(str(error))
+        if failures and self.folder is None:
+            failures.append(f"try again, or put {_files(dataset)} into a folder and use --from FOLDER")
         raise FetchError("; ".join(failures) or self._nothing_offered(dataset))
 
     def _fetch_displayed(self, dataset: Dataset) -> bool:
@@ -117,7 +122,12 @@ class Fetcher:
         target = files.folder_of(dataset) / source.filename
         self.display.stage(dataset.name, "downloading", source.origin)
         sha256 = self.transfer.download(
-            source.url, target, source.size, source.sha256, self._progress(dataset)
+            source.url,
+            target,
+            source.size,
+            source.sha256,
+            progress=self._progress(dataset),
+            notice=lambda line: self.display.note(dataset.name, line),
         )
         try:
             files.verify(target, source)
@@ -161,7 +171,11 @@ class Fetcher:
             yield
 
     def _nothing_offered(self, dataset: Dataset) -> str:
-        names = ", ".join(source.filename for source in dataset.sources)
+        names = _files(dataset)
         if self.folder is not None:
-            return f"{self.folder} holds none of {names}, nor another packing of them"
+            return f"{self.folder} does not hold {names}, nor another packing of it"
         return f"no server offers it: get {names} and run 'bfsbench fetch {dataset.name} --from FOLDER'"
+
+
+def _files(dataset: Dataset) -> str:
+    return " or ".join(dict.fromkeys(source.filename for source in dataset.sources))

@@ -40,6 +40,8 @@ class Served:
     body: bytes
     etag: str | None = None
     last_modified: str | None = None
+    encoding: str | None = None
+    """Content-Encoding to claim."""
     ranges: bool = True
     length: int | None = None
     """Content-Length to claim instead of the true one; -1 for none."""
@@ -131,7 +133,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
         if start is not None:
             self.send_header("Content-Range", f"bytes {start}-{whole - 1}/{whole}")
-        for name, value in (("ETag", served.etag), ("Last-Modified", served.last_modified)):
+        claims = (
+            ("ETag", served.etag),
+            ("Last-Modified", served.last_modified),
+            ("Content-Encoding", served.encoding),
+        )
+        for name, value in claims:
             if value is not None:
                 self.send_header(name, value)
         self.end_headers()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
 import os
 import random
+import socket
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fetch_server import Server, serving
@@ -204,6 +207,31 @@ def test_a_length_longer_than_the_file_is_not_believed(server: Server, tmp_path:
 def test_a_server_that_does_not_say_how_long_the_file_is(server: Server, tmp_path: Path) -> None:
     server.add("graph.gz", BODY, length=-1)
     assert download(server, tmp_path, size=len(BODY)) == sha256(BODY)
+
+
+@pytest.mark.parametrize("body", [gzip.compress(BODY), b"no gzip file at all"])
+def test_a_file_labelled_as_compressed_in_transit_is_kept_as_it_is(
+    server: Server, tmp_path: Path, body: bytes
+) -> None:
+    server.add("graph.gz", body, encoding="gzip")
+    assert download(server, tmp_path, size=len(body), digest=sha256(body)) == sha256(body)
+
+
+def test_a_name_that_is_unknown_later_is_asked_for_again(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_up, asked = socket.getaddrinfo, []
+
+    def forgetful(*request: Any) -> Any:
+        asked.append(request)
+        if len(asked) == 2:
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return look_up(*request)
+
+    monkeypatch.setattr(socket, "getaddrinfo", forgetful)
+    server.add("graph.gz", BODY, cuts=[70_000])
+    assert download(server, tmp_path) == sha256(BODY)
+    assert len(asked) == 3
 
 
 def test_a_part_left_by_an_earlier_process_is_continued(server: Server, tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ import io
 import lzma
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
@@ -57,6 +59,7 @@ class Silent:
 
     def __init__(self) -> None:
         self.stages: list[tuple[str, str]] = []
+        self.notes: list[tuple[str, str]] = []
         self.outcomes: dict[str, tuple[str, bool]] = {}
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None:
@@ -64,6 +67,9 @@ class Silent:
 
     def progress(self, name: str, done: int, total: int | None) -> None:
         assert total is None or done <= total
+
+    def note(self, name: str, text: str) -> None:
+        self.notes.append((name, text))
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:
         self.outcomes[name] = (outcome, failed)
@@ -221,7 +227,7 @@ def test_a_folder_is_believed_no_more_than_a_server(tmp_path: Path, entries: Ent
 
 def test_a_folder_without_the_file_says_what_was_looked_for(tmp_path: Path, entries: Entries) -> None:
     entries(entry(snap("http://localhost/tiny.txt.gz")))
-    with pytest.raises(FetchError, match=r"holds none of tiny\.txt\.gz, nor another packing"):
+    with pytest.raises(FetchError, match=r"does not hold tiny\.txt\.gz, nor another packing"):
         fetch("tiny", folder=tmp_path)
 
 
@@ -229,6 +235,34 @@ def test_a_file_that_no_server_offers_says_so(entries: Entries) -> None:
     entries(entry('file = "tiny.txt", format = "snap"'))
     with pytest.raises(FetchError, match=r"no server offers it: get tiny\.txt and run .*--from FOLDER"):
         fetch("tiny")
+
+
+def test_retries_are_told_and_the_error_ends_in_a_way_out(server: Server, entries: Entries) -> None:
+    server.add("tiny.txt.gz", gzipped(SNAP), statuses=[503] * 3)
+    entries(entry(snap(f"{server.url}/tiny.txt.gz")))
+    display = Silent()
+    with pytest.raises(
+        FetchError, match=r"try again, or put tiny\.txt\.gz into a folder and use --from FOLDER$"
+    ):
+        Fetcher(display, Transfer(QUICK)).fetch(Catalogue.load().get("tiny"))
+    assert display.notes == [
+        ("tiny", f"retrying ({number} of 3): 503 Service Unavailable") for number in (2, 3)
+    ]
+
+
+def test_without_a_network_mirrors_fail_at_once(entries: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> NoReturn:
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    entries(entry(snap("http://one.invalid/tiny.txt"), snap("https://two.invalid/tiny.txt.gz")))
+    started = time.monotonic()
+    output = command("tiny").output
+    assert time.monotonic() - started < 5
+    assert "retrying" not in output
+    for address in ("http://one.invalid/tiny.txt", "https://two.invalid/tiny.txt.gz"):
+        assert f"{address}: the server's name is unknown (is there a network?);" in output
+    assert "or put tiny.txt or tiny.txt.gz into a folder and use --from FOLDER" in output
 
 
 def test_one_failure_does_not_stop_the_others(server: Server, entries: Entries) -> None:
@@ -323,9 +357,19 @@ def test_a_cache_that_cannot_be_written_is_one_line(
 BIG = b"# a long comment\n" * 40_000 + SNAP
 
 
+RESTORE_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+
+
 def start_fetch(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "bfsbench", "fetch", *arguments],
+        # The interpreter leaves SIGINT alone where its parent ignores it, as shells do in the background.
+        [
+            sys.executable,
+            "-c",
+            f"{RESTORE_SIGINT}; from bfsbench.cli import main; main()",
+            "fetch",
+            *arguments,
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -374,7 +418,9 @@ def test_bars_on_a_terminal_end_in_one_line_a_graph() -> None:
         display.stage("tiny", "downloading", "http://localhost/[bracketed]")
         display.progress("tiny", 512, 1024)
         display.stage("tiny", "converting")
+        display.note("tiny", "retrying (2 of 6): no answer")
         display.finish("tiny", "downloaded from http://localhost/[bracketed]", failed=False)
         display.finish("other", "failed before it began", failed=True)
     assert "tiny: downloaded from http://localhost/[bracketed]" in screen.getvalue()
+    assert "tiny: retrying (2 of 6): no answer" in screen.getvalue()
     assert "other: failed before it began" in screen.getvalue()
