@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,26 +23,27 @@ from typing import Literal
 
 from bfsbench import toolchain
 from bfsbench.errors import ToolchainError
-from bfsbench.paths import cache_dir
-
-PACKAGES = ("click", "msgspec", "numpy", "pandas", "platformdirs", "requests", "rich", "tabulate")
-"""Distributions that are always needed."""
+from bfsbench.paths import PACKAGE, cache_dir
 
 DRIVER_LIBRARY = "libcuda.so.1"
 DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 COMPILE_LIMIT = 120
 """Seconds; the first use of the compiler from PyPI builds a C++ library of its own."""
 
-INSTALL_COMPILER = 'pip install "bfsbench[compiler]"'
+PIP_INSTALL = f"{sys.executable} -m pip install"
+"""Of the interpreter that runs this: another pip installs where it does not look."""
+INSTALL_COMPILER = f"{PIP_INSTALL} ziglang"
 CHANGE_COMPILER = f'{INSTALL_COMPILER} && export CXX="{sys.executable} -m ziglang c++"'
 INSTALL_GXX = "sudo apt install g++"
 INSTALL_DRIVER = "sudo ubuntu-drivers install (elsewhere: https://www.nvidia.com/drivers)"
 SHOW_DEVICES = "unset CUDA_VISIBLE_DEVICES; nvidia-smi (in a container: start it with --gpus all)"
-INSTALL_NVCC = 'pip install "bfsbench[nvcc]"'
-REINSTALL_NVCC = 'pip install --force-reinstall "bfsbench[nvcc]"'
-INSTALL_PYCUDA = 'pip install "bfsbench[cuda]"'
-REINSTALL_PYCUDA = "pip install --force-reinstall --no-cache-dir --no-deps pycuda"
-INSTALL_NVML = "pip install nvidia-ml-py"
+NVCC_PACKAGES = "nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl"
+INSTALL_NVCC = f"{PIP_INSTALL} {NVCC_PACKAGES}"
+REINSTALL_NVCC = f"{PIP_INSTALL} --force-reinstall {NVCC_PACKAGES}"
+INSTALL_PYCUDA = f"{PIP_INSTALL} pycuda"
+REINSTALL_PYCUDA = f"{PIP_INSTALL} --force-reinstall --no-cache-dir --no-deps pycuda"
+INSTALL_NVML = f"{PIP_INSTALL} nvidia-ml-py"
+INSTALL_PLATFORMDIRS = f"{PIP_INSTALL} platformdirs"
 MOVE_CACHE = "export BFSBENCH_CACHE=/path/to/a/writable/folder"
 
 _CPP = '#include <atomic>\nextern "C" int answer() { return std::atomic<int>(42).load(); }\n'
@@ -89,16 +91,27 @@ def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
     return {name: sections["common"].works and sections[name].works for name in ("cpu", "cuda")}
 
 
+def needed_packages() -> list[str]:
+    """The distributions that are always needed: those of the installed package, or of its source tree."""
+    try:
+        stated = importlib.metadata.requires("bfsbench") or []
+    except importlib.metadata.PackageNotFoundError:
+        project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        stated = project["dependencies"]
+    always = (text for text in stated if "extra ==" not in text)
+    return [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in always]
+
+
 def python_packages() -> Check:
     """The interpreter and the packages that are needed in any case."""
     versions, absent = [f"Python {platform.python_version()}"], []
-    for name in PACKAGES:
+    for name in needed_packages():
         try:
             versions.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             absent.append(name)
     if absent:
-        return Check("packages", "missing", ", ".join(absent), f"pip install {' '.join(absent)}")
+        return Check("packages", "missing", ", ".join(absent), f"{PIP_INSTALL} {' '.join(absent)}")
     return Check("packages", "ok", ", ".join(versions))
 
 
@@ -107,7 +120,7 @@ def cache_folder() -> Check:
     try:
         folder = cache_dir()
     except ImportError as error:
-        return Check("cache folder", "broken", f"its place is unknown: {error}", "pip install platformdirs")
+        return Check("cache folder", "broken", f"its place is unknown: {error}", INSTALL_PLATFORMDIRS)
     try:
         existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         with tempfile.TemporaryFile(dir=existing):

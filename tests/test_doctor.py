@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.metadata
 import importlib.util
 import json
 import sys
@@ -19,6 +20,9 @@ from bfsbench import doctor, toolchain
 from bfsbench.cli import main
 from bfsbench.doctor import Check, Section
 from bfsbench.errors import ToolchainError
+
+PIP = f"{sys.executable} -m pip install"
+NVCC = "nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl"
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +90,7 @@ def test_a_working_compiler() -> None:
 
 def test_no_compiler(bare: Path) -> None:
     assert doctor.cpp_compiler() == Check(
-        "C++ compiler", "missing", "no C++ compiler found", 'pip install "bfsbench[compiler]"'
+        "C++ compiler", "missing", "no C++ compiler found", f"{PIP} ziglang"
     )
 
 
@@ -101,7 +105,7 @@ def test_a_compiler_that_fails(bare: Path) -> None:
         bare / "g++",
         'if [ "$1" = --version ]; then echo "g++ 0.1"; else echo "fatal error: no headers" >&2; exit 1; fi',
     )
-    fix = f'pip install "bfsbench[compiler]" && export CXX="{sys.executable} -m ziglang c++"'
+    fix = f'{PIP} ziglang && export CXX="{sys.executable} -m ziglang c++"'
     detail = f"{bare / 'g++'}: g++ 0.1; a test program fails: fatal error: no headers"
     assert doctor.cpp_compiler() == Check("C++ compiler", "broken", detail, fix)
 
@@ -154,8 +158,8 @@ def no_nvcc() -> Path:
 def test_no_nvcc(monkeypatch: pytest.MonkeyPatch, bare: Path) -> None:
     monkeypatch.setattr(toolchain, "find_nvcc", no_nvcc)
     detail = "not on the PATH, in CUDA_HOME, /usr/local/cuda or a wheel"
-    assert doctor.nvcc() == Check("nvcc", "missing", detail, 'pip install "bfsbench[nvcc]"')
-    fix = 'pip install "bfsbench[nvcc]" && bfsbench doctor'
+    assert doctor.nvcc() == Check("nvcc", "missing", detail, f"{PIP} {NVCC}")
+    fix = f"{PIP} {NVCC} && bfsbench doctor"
     assert doctor.pycuda() == Check("PyCUDA", "missing", "not installed", fix)
 
 
@@ -169,7 +173,7 @@ def test_a_broken_nvcc(bare: Path) -> None:
     program(bare / "g++", "exit 0")
     program(bare / "nvcc", 'echo "fatal error: crt/host_config.h: no such file" >&2; exit 1')
     check = doctor.nvcc()
-    assert (check.state, check.fix) == ("broken", 'pip install --force-reinstall "bfsbench[nvcc]"')
+    assert (check.state, check.fix) == ("broken", f"{PIP} --force-reinstall {NVCC}")
 
 
 def test_a_working_nvcc(bare: Path) -> None:
@@ -178,7 +182,7 @@ def test_a_working_nvcc(bare: Path) -> None:
         'if [ "$1" = --version ]; then echo "Cuda compilation tools, release 13.0, V13.0.88"; fi',
     )
     assert doctor.nvcc() == Check("nvcc", "ok", f"{bare / 'nvcc'}, release 13.0")
-    assert doctor.pycuda().fix == 'pip install "bfsbench[cuda]"'
+    assert doctor.pycuda().fix == f"{PIP} pycuda"
 
 
 def test_pycuda_is_told_where_the_toolkit_is(
@@ -186,7 +190,7 @@ def test_pycuda_is_told_where_the_toolkit_is(
 ) -> None:
     root = tmp_path.resolve() / "cuda"
     monkeypatch.setattr(toolchain, "find_nvcc", lambda: root / "bin" / "nvcc")
-    fix = f'CUDA_ROOT={root} PATH={root}/bin:$PATH pip install "bfsbench[cuda]"'
+    fix = f"CUDA_ROOT={root} PATH={root}/bin:$PATH {PIP} pycuda"
     assert doctor.pycuda() == Check("PyCUDA", "missing", "not installed", fix)
 
 
@@ -231,16 +235,33 @@ def test_a_cache_folder_that_is_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "PACKAGES", ("numpy", "no-such-package", "nor-this"))
-    fix = "pip install no-such-package nor-this"
+    monkeypatch.setattr(doctor, "needed_packages", lambda: ["numpy", "no-such-package", "nor-this"])
+    fix = f"{PIP} no-such-package nor-this"
     assert doctor.python_packages() == Check("packages", "missing", "no-such-package, nor-this", fix)
 
 
-def test_the_packages_are_those_of_the_project() -> None:
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    assert [line.partition(">")[0] for line in project["dependencies"]] == list(doctor.PACKAGES)
-    extras = {"compiler", "cuda", "nvcc"}
-    assert extras <= set(project["optional-dependencies"])
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_packages_are_those_of_the_project(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
+    def requires(name: str) -> list[str]:
+        if not installed:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return ["click>=8.1", "types.x_y[z]>=2 ; python_version < '4'", "scipy>=1; extra == 'test'"]
+
+    monkeypatch.setattr(importlib.metadata, "requires", requires)
+    wanted = (
+        ["click", "types.x_y"] if installed else [text.partition(">")[0] for text in PROJECT["dependencies"]]
+    )
+    assert doctor.needed_packages() == wanted
+
+
+def test_the_fixes_install_what_the_extras_do() -> None:
+    extras = PROJECT["optional-dependencies"]
+    assert [text.partition(">")[0] for text in extras["compiler"]] == ["ziglang"]
+    assert [text.partition(">")[0] for text in extras["cuda"]] == ["pycuda", "nvidia-ml-py"]
+    assert extras["nvcc"] == NVCC.split()
 
 
 OK, BAD = Check("a", "ok", "fine"), Check("b", "missing", "gone", "get it")
