@@ -10,7 +10,6 @@ from bfsbench.report.table import Cell, Table
 from bfsbench.variants import all_variants
 
 if TYPE_CHECKING:
-    from bfsbench.graphs.catalogue import Dataset
     from bfsbench.graphs.generators import Parameter
 
 
@@ -75,6 +74,7 @@ def datasets() -> Table:
     Raises UsageError when the user's catalogue is malformed.
     """
     from bfsbench.graphs.catalogue import Catalogue
+    from bfsbench.graphs.inventory import presence
 
     columns = ("name", "aliases", "family", "directed", "num_vertices", "num_edges", "state", "papers")
     rows: list[tuple[Cell, ...]] = [
@@ -85,12 +85,12 @@ def datasets() -> Table:
             "yes" if dataset.directed else "no",
             dataset.num_vertices,
             dataset.num_edges,
-            _state(dataset),
+            presence(dataset).state,
             "; ".join(dataset.papers),
         )
         for dataset in Catalogue.load()
     ]
-    notes = ("Vertices V and edges E as published. State: 'bfsbench fetch' gets what is absent.",)
+    notes = ("Vertices V and edges E as published. State: 'bfsbench fetch' gets what is missing.",)
     table = Table("datasets", "Datasets", columns, rows, notes)
     return replace(table, drawings=tuple(_families(table)))
 
@@ -106,18 +106,6 @@ def datasets_in_brief() -> Table:
     """Every graph of the catalogue in one line. Raises UsageError as ``datasets`` does."""
     table = datasets()
     return replace(table, drawings=(table.columns_of("name", "num_vertices", "num_edges", "state"),))
-
-
-def _state(dataset: Dataset) -> str:
-    """``generated``, ``bundled``, ``fetched`` or ``absent``."""
-    from bfsbench.graphs.files import held
-
-    if dataset.generated:
-        return "generated"
-    found = held(dataset)
-    if found is None:
-        return "absent"
-    return "bundled" if found.source.bundled else "fetched"
 
 
 def generators() -> Table:

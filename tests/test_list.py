@@ -55,9 +55,16 @@ def test_every_dataset_is_listed_with_counts_and_state() -> None:
     assert list(found) == Catalogue.load().names()
     epinions = found["soc-Epinions1"]
     assert (epinions["num_vertices"], epinions["num_edges"]) == (75_879, 508_837)
-    assert (epinions["directed"], epinions["state"]) == ("yes", "bundled")
-    assert found["europe_osm"]["state"] == "absent"
+    assert epinions["directed"] == "yes"
+    assert found["europe_osm"]["state"] == "missing"
     assert found["Gen-SmallWorld"]["state"] == "generated"
+
+
+def test_list_and_fetch_tell_the_same_state() -> None:
+    told = CliRunner().invoke(main, ["fetch", "--list"]).stdout.splitlines()[2:]
+    assert {line["name"]: line["state"] for line in rows("datasets")} == {
+        line.split()[0]: line.split()[-1] for line in told
+    }
 
 
 def test_the_users_own_datasets_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

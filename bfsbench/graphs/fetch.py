@@ -104,7 +104,7 @@ class Fetcher:
             found, how = self._download(dataset, source), f"downloaded from {source.origin}"
         if not self.convert:
             return how
-        request = load.resolve(dataset.name)
+        request = load.request_for(dataset)
         self.display.stage(dataset.name, "waiting", "for another conversion")
         with self._converting:
             self.display.stage(dataset.name, "converting")
@@ -145,7 +145,7 @@ class Fetcher:
     def _generate(self, dataset: Dataset) -> str:
         if not self.convert:
             return "generated when it is used"
-        request = load.resolve(dataset.name)
+        request = load.request_for(dataset)
         self.display.stage(dataset.name, "waiting", "for another conversion")
         with self._converting:
             self.display.stage(dataset.name, "generating")

@@ -30,7 +30,7 @@ def presence(dataset: Dataset) -> Presence:
     """Look for a dataset's files, without reading them."""
     found = None if dataset.generated else files.held(dataset)
     partial = files.partial_bytes(dataset)
-    converted = load.stored(load.resolve(dataset.name), found)
+    converted = load.stored(load.request_for(dataset), found)
     size = partial + _size(found.path if found else None) + _size(converted)
     if converted is None and found is None:
         state: State = "generated" if dataset.generated else "partial" if partial else "missing"

@@ -84,10 +84,8 @@ def resolve(text: str) -> Request:
     name, options, direction = _split(text)
     catalogue = Catalogue.load()
     if name in catalogue:
-        dataset = catalogue.get(name)
-        spec = _canonical(dataset.generator, dataset.parameters) if dataset.generator else None
-        request = Request(dataset.name, "directed", options, dataset=dataset, spec=spec)
-        directed = dataset.directed
+        request = replace(request_for(catalogue.get(name)), overrides=options)
+        directed = request.direction == "directed"
     elif os.sep in name or ("(" not in name and Path(name).is_file()):
         path = Path(name).expanduser()
         request = Request(name, "directed", options, path=path)
@@ -100,6 +98,13 @@ def resolve(text: str) -> Request:
         raise catalogue.unknown(name)
     suffix = "".join(f":{key}={options[key]}" for key in _OPTIONS if key in options)
     return _with_direction(replace(request, name=request.name + suffix), direction, directed)
+
+
+def request_for(dataset: Dataset) -> Request:
+    """The request for a dataset as the catalogue describes it."""
+    direction: Direction = "directed" if dataset.directed else "symmetrised"
+    spec = _canonical(dataset.generator, dataset.parameters) if dataset.generator else None
+    return Request(dataset.name, direction, {}, dataset=dataset, spec=spec)
 
 
 def prepare(request: Request, found: Held | None, progress: Progress | None = None) -> Graph:
