@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -76,12 +76,19 @@ def build_graph(
     plan = _Plan.of(edges, recipe)
     num_vertices, original_ids, listed = edges.num_vertices, edges.original_ids, edges_listed(edges)
     both_ways = edges.orientation == "both_ways"
-    rows = _group(edges.sources, edges.targets, num_vertices, name, plan)
+    sources, targets = edges.sources, edges.targets
     del edges
-    if plan.drop_duplicates:
+    if plan.mirror and plan.drop_duplicates:
+        # A list that holds both arcs of its edges is cut down to one each before it is mirrored: the arcs
+        # that would be dropped afterwards never take any room.
+        sources, targets = np.minimum(sources, targets), np.maximum(sources, targets)
+        rows = _without_duplicates(_group(sources, targets, num_vertices, name, replace(plan, mirror=False)))
+        sources, targets = _row_of_each(rows), rows.columns
+    rows = _group(sources, targets, num_vertices, name, plan)
+    del sources, targets
+    if plan.drop_duplicates and not plan.mirror:
         rows = _without_duplicates(rows)
-    edge_sources = np.empty(len(rows.columns), np.int32)
-    _native().expand_rows(num_vertices, rows.offsets, edge_sources)
+    edge_sources = _row_of_each(rows)
     transposed = rows
     if not plan.mirror:
         transposed = _group(rows.columns, edge_sources, num_vertices, name)
@@ -134,6 +141,13 @@ def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | 
         *(num_vertices, np.empty(arcs, np.uint64), grouped.offsets, grouped.columns),
     )
     return grouped
+
+
+def _row_of_each(rows: _Rows) -> Ids:
+    """The row of every arc, int32[E]."""
+    expanded = np.empty(len(rows.columns), np.int32)
+    _native().expand_rows(len(rows.offsets) - 1, rows.offsets, expanded)
+    return expanded
 
 
 def _without_duplicates(rows: _Rows) -> _Rows:

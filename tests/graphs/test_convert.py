@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tracemalloc
 from typing import Literal
 
 import numpy as np
@@ -130,6 +131,19 @@ def test_wide_offsets_hold_the_same_numbers() -> None:
     assert np.array_equal(narrow.row_offsets, wide.row_offsets)
     assert np.array_equal(narrow.column_offsets, wide.column_offsets)
     assert build_graph(edges, "g", wide_above=3).row_offsets.dtype == np.int32
+
+
+def test_symmetrising_what_is_listed_both_ways_needs_no_room_for_what_is_dropped() -> None:
+    def listed_twice() -> EdgeList:
+        ends = np.random.default_rng(1).integers(0, 10_000, (2, 200_000), np.int32)
+        return EdgeList(np.concatenate(ends), np.concatenate(ends[::-1]), 10_000)
+
+    tracemalloc.start()
+    graph = build_graph(listed_twice(), "g", Recipe(symmetrise=True))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    made = graph.row_offsets.nbytes + graph.column_indices.nbytes + graph.edge_sources.nbytes
+    assert peak < 3 * made
 
 
 @pytest.mark.parametrize("pair", [(0, V), (V, 0), (-1, 0)])
