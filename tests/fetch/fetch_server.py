@@ -20,6 +20,22 @@ MATRIX = b"%%MatrixMarket matrix coordinate pattern general\n5 5 6\n1 2\n1 3\n2 
 """The same graph."""
 
 
+def entry(*sources: str, name: str = "tiny", more: str = "num_vertices = 5\nnum_edges = 6") -> str:
+    listed = ",\n".join(f"{{ {source} }}" for source in sources)
+    return (
+        f'[{name}]\nfamily = "mine"\ndescription = "five vertices"\ndirected = true\n{more}\n'
+        f"sources = [{listed}]\n"
+    )
+
+
+def snap(url: str, **more: object) -> str:
+    return ", ".join([f'url = "{url}"', 'format = "snap"', *(f'{k} = "{v}"' for k, v in more.items())])
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def gzipped(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
 

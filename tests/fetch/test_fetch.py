@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
 import lzma
-import os
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -19,7 +14,7 @@ from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
-from fetch_server import MATRIX, SNAP, Server, gzipped, tarred
+from fetch_server import MATRIX, SNAP, Server, entry, gzipped, sha256, snap, tarred
 from rich.console import Console
 
 from bfsbench.cli import main
@@ -36,22 +31,6 @@ Entries = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("home")
 
 QUICK = Patience(connect_timeout=2, read_timeout=0.3, attempts=3, first_pause=0.01, longest_pause=0.05)
-
-
-def entry(*sources: str, name: str = "tiny", more: str = "num_vertices = 5\nnum_edges = 6") -> str:
-    listed = ",\n".join(f"{{ {source} }}" for source in sources)
-    return (
-        f'[{name}]\nfamily = "mine"\ndescription = "five vertices"\ndirected = true\n{more}\n'
-        f"sources = [{listed}]\n"
-    )
-
-
-def snap(url: str, **more: object) -> str:
-    return ", ".join([f'url = "{url}"', 'format = "snap"', *(f'{k} = "{v}"' for k, v in more.items())])
-
-
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 class Silent:
@@ -352,64 +331,6 @@ def test_a_cache_that_cannot_be_written_is_one_line(
     assert "set BFSBENCH_CACHE" in result.output
     with pytest.raises(BfsbenchError, match="not here yet"):
         load("tiny")
-
-
-BIG = b"# a long comment\n" * 40_000 + SNAP
-
-
-RESTORE_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-
-
-def start_fetch(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        # The interpreter leaves SIGINT alone where its parent ignores it, as shells do in the background.
-        [
-            sys.executable,
-            "-c",
-            f"{RESTORE_SIGINT}; from bfsbench.cli import main; main()",
-            "fetch",
-            *arguments,
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=dict(os.environ),
-    )
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.01)
-
-
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_fetch_is_resumed(server: Server, entries: Entries, home: Path, end: signal.Signals) -> None:
-    server.add("tiny.txt", BIG, pace=0.05)
-    entries(entry(snap(f"{server.url}/tiny.txt", sha256=sha256(BIG))))
-    part = home / "downloads" / "tiny" / "tiny.txt.part"
-    with start_fetch("tiny") as process:
-        wait_until(lambda: part.exists() and part.stat().st_size > 0)
-        process.send_signal(end)
-        output, _ = process.communicate(timeout=20)
-    assert process.returncode != 0
-    assert "Traceback" not in (output or "")
-    assert not part.with_name("tiny.txt").exists()
-    held = part.stat().st_size
-    server.files["tiny.txt"].pace = 0.0
-    assert fetch("tiny").startswith("downloaded")
-    assert server.requests[-1][1:] == (f"bytes={held}-", 206, len(BIG) - held)
-
-
-def test_two_processes_that_fetch_the_same_graph_do_the_work_once(server: Server, entries: Entries) -> None:
-    server.add("tiny.txt", BIG, pace=0.01)
-    entries(entry(snap(f"{server.url}/tiny.txt", sha256=sha256(BIG))))
-    with start_fetch("tiny") as first, start_fetch("tiny") as second:
-        outputs = [process.communicate(timeout=30)[0] for process in (first, second)]
-    assert [first.returncode, second.returncode] == [0, 0], outputs
-    assert sorted("already here" in output for output in outputs) == [False, True]
-    assert len(server.requests) == 1
 
 
 def test_bars_on_a_terminal_end_in_one_line_a_graph() -> None:
