@@ -14,6 +14,7 @@ import click
 
 from bfsbench.backends import BACKENDS
 from bfsbench.bench import axes as axis_language
+from bfsbench.cli import completion
 from bfsbench.errors import UsageError
 from bfsbench.variants import all_variants, find
 
@@ -47,6 +48,7 @@ def _knob_options(command: click.Command) -> click.Command:
 @click.option(
     "--dataset",
     "datasets",
+    shell_complete=completion.datasets,
     multiple=True,
     required=True,
     metavar="LIST",
@@ -56,6 +58,7 @@ def _knob_options(command: click.Command) -> click.Command:
 @click.option(
     "--variant",
     "variants",
+    shell_complete=completion.variants_or_all,
     multiple=True,
     default=("all",),
     metavar="LIST",

@@ -304,3 +304,12 @@ def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:
     words = "--variant push --sources 3 --dry-run"
     done = run("--dataset", "kronecker(scale=30)", *words.split(), cwd=tmp_path)
     assert "3 points" in done.stdout
+
+
+def test_rows_name_the_schedule_they_were_run_in(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push")
+    run(*words, "--schedule-seed", "7", cwd=tmp_path)
+    (row,) = read_rows(tmp_path / "r.csv")
+    assert row["gpu"].endswith(", schedule 7")
+    done = run(*words, "--block", "64", "--resume", cwd=tmp_path, check=2)
+    assert "cannot resume" in done.stderr

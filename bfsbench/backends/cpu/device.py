@@ -114,8 +114,10 @@ class CpuDevice:
         """Bytes of all live buffers and signals."""
 
     def describe(self) -> dict[str, str]:
-        """Provenance; ``gpu`` says that this is an emulation."""
-        return {"gpu": f"emulated on {cpu_model()}", "compute_capability": "", "driver": "", "cuda": ""}
+        """Provenance; ``gpu`` says that this is an emulation, and in which schedule if not the usual one."""
+        schedule = f", schedule {self.seed}" if self.seed else ""
+        gpu = f"emulated on {cpu_model()}{schedule}"
+        return {"gpu": gpu, "compute_capability": "", "driver": "", "cuda": ""}
 
     def telemetry(self) -> dict[str, str]:
         """Nothing: there are no clocks to read."""
