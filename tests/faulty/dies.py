@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 
-from bfsbench.variants.frontier_numbers import FrontierNumbers
+from bfsbench.variants.healthy import Healthy
 
 
-class Dies(FrontierNumbers):
+class Dies(Healthy):
     name = "dies"
     aliases = ()
     summary = "takes its process with it"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from bfsbench.variants.healthy import Healthy
 
-from bfsbench.variants.frontier_numbers import FrontierNumbers
 
-
-class Lies(FrontierNumbers):
+class Lies(Healthy):
     name = "lies"
     aliases = ()
     summary = "returns a wrong level"

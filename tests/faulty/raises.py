@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bfsbench.variants.frontier_numbers import FrontierNumbers
+from bfsbench.variants.healthy import Healthy
 
 
-class Raises(FrontierNumbers):
+class Raises(Healthy):
     name = "raises"
     aliases = ()
     summary = "has a bug in its host loop"

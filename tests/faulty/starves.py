@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bfsbench.variants.frontier_numbers import FrontierNumbers
+from bfsbench.variants.healthy import Healthy
 
 
-class Starves(FrontierNumbers):
+class Starves(Healthy):
     name = "starves"
     aliases = ()
     summary = "asks for more memory than there is"

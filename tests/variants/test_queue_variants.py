@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from bfsbench.backends.base import Device
 from bfsbench.bench.session import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
-from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.base import DeviceGraph
 from bfsbench.variants.frontier_scan import FrontierScan
 from bfsbench.variants.level_queues import LevelQueueVariant
 from bfsbench.variants.push_frontier import PushFrontier
@@ -24,9 +23,9 @@ from bfsbench.variants.push_private import PushPrivate
 from bfsbench.variants.scan import PrefixSum
 from tests.shapes import SHAPES, edge_list
 from tests.test_variants import BACKENDS
+from tests.variants.searching import levels_of, prepared
 
 SEEDS = (1, 2, 3)
-Search = TypeVar("Search", bound=KernelVariant)
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -34,25 +33,6 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     device = open_device(request.param)
     yield device
     device.close()
-
-
-def prepared(
-    variant: type[Search],
-    device: Device,
-    graph: Graph,
-    grid: int | None = None,
-    block: int = 64,
-    **knobs: int,
-) -> Search:
-    search = variant(device, DeviceGraph(device, graph), graph, grid, block, variant.knob_values(knobs))
-    search.prepare()
-    return search
-
-
-def levels_from(search: KernelVariant, source: int) -> list[int]:
-    search.reset(source)
-    search.traverse(source)
-    return search.levels().tolist()
 
 
 def frontier_sizes(levels: npt.NDArray[np.int32]) -> list[int]:
@@ -121,7 +101,7 @@ def test_a_scanned_queue_is_in_order(device: Device) -> None:
         queues.append(search.queue.download()[: search.size.read()].tolist())
 
     search.mark = note
-    assert levels_from(search, 0) == expected.tolist()
+    assert levels_of(search, 0) == expected.tolist()
     depth = int(expected.max())
     assert queues == [np.flatnonzero(expected == level).tolist() for level in range(1, depth + 2)]
 
@@ -143,7 +123,7 @@ def test_overflowing_frontiers_hold_every_vertex_once(
         for grid, block in ((None, 64), (2, 33)):
             search = prepared(variant, device, graph, grid, block, **knobs)
             sizes = sizes_read_by(search)
-            assert levels_from(search, source) == expected.tolist()
+            assert levels_of(search, source) == expected.tolist()
             assert sizes == [*frontier_sizes(expected)[1:], 0]
 
 
@@ -159,7 +139,7 @@ def test_small_levels_stay_in_one_launch_and_large_ones_have_their_own(
     search.mark = lambda level, kernel: launches.append((level, kernel))
     for _ in range(2):
         launches.clear()
-        assert levels_from(search, 0) == expected.tolist()
+        assert levels_of(search, 0) == expected.tolist()
         assert launches == launches_of(sizes, small_frontier)
     assert len(launches) == (1 if small_frontier >= 20 else 9)
 
@@ -173,7 +153,7 @@ def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
     record = np.dtype([("nanoseconds", np.uint64), ("frontier_size", np.int32), ("layer", np.int32)])
     search.records = device.upload(np.zeros(len(sizes) * record.itemsize, np.uint8))
     search.prepare()
-    assert levels_from(search, 0) == expected.tolist()
+    assert levels_of(search, 0) == expected.tolist()
     noted = search.records.download().view(record)
     assert noted["frontier_size"].tolist() == [size if size <= 5 else 0 for size in sizes]
     assert noted["nanoseconds"][noted["frontier_size"] > 0].all()
@@ -187,8 +167,8 @@ def test_overflows_and_switches_do_not_depend_on_the_schedule(seed: int) -> None
         expected = reference_levels(graph, 0).tolist()
         for capacity in (1, 6):
             private = prepared(PushPrivate, device, graph, 2, 40, LOCAL_FRONTIER_CAPACITY=capacity)
-            assert levels_from(private, 0) == expected
+            assert levels_of(private, 0) == expected
             knobs = {"SMALL_FRONTIER": 2 * capacity, "LOCAL_FRONTIER_CAPACITY": capacity}
-            assert levels_from(prepared(PushMultilevel, device, graph, 2, 40, **knobs), 0) == expected
-        assert levels_from(prepared(FrontierScan, device, graph, 2, 40, TILE_SIZE=64), 0) == expected
+            assert levels_of(prepared(PushMultilevel, device, graph, 2, 40, **knobs), 0) == expected
+        assert levels_of(prepared(FrontierScan, device, graph, 2, 40, TILE_SIZE=64), 0) == expected
     device.close()

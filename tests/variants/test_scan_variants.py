@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +22,11 @@ from bfsbench.variants.base import DeviceGraph, KernelVariant
 from bfsbench.variants.linear_work import LinearWork
 from bfsbench.variants.merrill import Merrill
 from tests.shapes import SHAPES, SOURCES, edge_list
+from tests.variants.searching import levels_of, prepared
 
 PARTS = Path(__file__).with_name("gather.cu")
 PARTS_DEFINES = {"ATOMIC_CLAIM": 0, "WARP_CULLING": 1, "HISTORY_SIZE": 256}
 ORGANISATIONS = ["hybrid", "expand-contract", "contract-expand", "two-phase"]
-
-Search = TypeVar("Search", bound=KernelVariant)
 
 
 @pytest.fixture(scope="module")
@@ -40,25 +38,6 @@ def device() -> Iterator[Device]:
 
 def shape(name: str) -> Graph:
     return build_graph(SHAPES[name], name)
-
-
-def prepared(
-    variant: type[Search],
-    device: Device,
-    graph: Graph,
-    grid: int | None = None,
-    block: int = 64,
-    **knobs: int | str,
-) -> Search:
-    search = variant(device, DeviceGraph(device, graph), graph, grid, block, variant.knob_values(knobs))
-    search.prepare()
-    return search
-
-
-def levels_of(search: KernelVariant, source: int) -> list[int]:
-    search.reset(source)
-    search.traverse(source)
-    return list(map(int, search.levels()))
 
 
 def kernels_of(search: KernelVariant, source: int) -> list[str]:

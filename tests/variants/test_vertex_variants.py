@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from bfsbench.bench.session import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
 from bfsbench.graphs.graph import Graph
-from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.base import KernelVariant
 from bfsbench.variants.direction_optimized import DirectionOptimized
 from bfsbench.variants.frontier import Frontier
 from bfsbench.variants.frontier_numbers import FrontierNumbers
@@ -24,8 +23,7 @@ from bfsbench.variants.frontier_numbers_defer import FrontierNumbersDefer
 from bfsbench.variants.redirect import Redirect
 from bfsbench.variants.reorder import Reorder
 from tests.shapes import SHAPES, SOURCES, edge_list
-
-Search = TypeVar("Search", bound=KernelVariant)
+from tests.variants.searching import levels_of, prepared
 
 
 @pytest.fixture(scope="module")
@@ -33,25 +31,6 @@ def device() -> Iterator[Device]:
     device = open_device("cpu")
     yield device
     device.close()
-
-
-def prepared(
-    variant: type[Search],
-    device: Device,
-    graph: Graph,
-    grid: int | None = None,
-    block: int = 64,
-    **knobs: int,
-) -> Search:
-    search = variant(device, DeviceGraph(device, graph), graph, grid, block, variant.knob_values(knobs))
-    search.prepare()
-    return search
-
-
-def levels_of(search: KernelVariant, source: int) -> list[int]:
-    search.reset(source)
-    search.traverse(source)
-    return search.levels().tolist()
 
 
 def directions_of(search: DirectionOptimized, source: int) -> list[str]:
