@@ -5,8 +5,7 @@
 // nothing. A level is one launch of either. It also counts the vertices it reaches and their out-edges; the host
 // reads the counts back instead of a mere sign of progress, and chooses the next direction by them.
 //
-// Invariant. Every vertex but the source is counted once, in the level that reaches it. Counts are never cleared
-// during a search, so the host takes differences. That of edges has 64 bits, since it grows to E.
+// Invariant. Every vertex but the source is counted once, in the level that reaches it.
 //
 // Races. In push several threads may find the same neighbour unreached; atomicCAS lets one of them count it. In pull
 // a vertex belongs to its thread; see neighbours.cuh for what it reads of others.

@@ -17,8 +17,8 @@
 // Expand one level. sizes[] holds the lengths of the queues of levels modulo 3: this level's is read, the next
 // one's is grown, and the one after is cleared for its turn, so that the host never has to.
 extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offsets,
-                                          const int *__restrict__ column_indices, int *levels, int capacity,
-                                          int block_queue_size, const int *__restrict__ input_queue,
+                                          const int *__restrict__ column_indices, int *levels, unsigned capacity,
+                                          unsigned block_queue_size, const int *__restrict__ input_queue,
                                           int *output_queue, int *sizes, int level) {
     extern __shared__ int block_entries[];
     __shared__ int block_size;

@@ -15,7 +15,7 @@ extern "C" __global__ void push_frontier(const offset_t *__restrict__ row_offset
                                          const int *__restrict__ frontier, int *next_frontier, int *sizes,
                                          int level) {
     const unsigned frontier_size = sizes[level % 3];
-    const vertex_queue next = {next_frontier, num_vertices, &sizes[(level + 1) % 3]};
+    const vertex_queue next = {next_frontier, (unsigned)num_vertices, &sizes[(level + 1) % 3]};
     if (global_thread() == 0) sizes[(level + 2) % 3] = 0;
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {
         const int v = frontier[i];

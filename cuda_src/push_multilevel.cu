@@ -16,37 +16,17 @@
 // barrier a level is enough.
 //
 // Cost. A level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A thread
-// keeps NEIGHBOURS of the last three in flight. On road networks on an H200 it gained nothing to load or prefetch a
-// vertex's row offsets when it is claimed, nor to look at a neighbour's level before claiming it.
+// keeps several of the last three in flight (see claim.cuh). On road networks on an H200 it gained nothing to load or
+// prefetch a vertex's row offsets when it is claimed, nor to look at a neighbour's level before claiming it.
+#include "claim.cuh"
 #include "profile.cuh"
 #include "push_private.cu"
-
-#define NEIGHBOURS 4
 
 // Put a vertex at the next place of the shared queue, or at the same place of the global one if that is beyond the
 // shared queue's capacity.
 __device__ __forceinline__ void append_or_spill(const vertex_queue &queue, int *spill, int vertex) {
-    const int position = atomicAdd(queue.size, 1);
+    const unsigned position = atomicAdd(queue.size, 1);
     (position < queue.capacity ? queue.entries : spill)[position] = vertex;
-}
-
-// Claim the unreached neighbours of v and append them.
-__device__ __forceinline__ void expand(const offset_t *row_offsets, const int *column_indices, int *levels, int v,
-                                       int level, const vertex_queue &next, int *spill) {
-    const edge_t end = __ldg(&row_offsets[v + 1]);
-    for (edge_t e = __ldg(&row_offsets[v]); e < end; e += NEIGHBOURS) {
-        int neighbour[NEIGHBOURS];
-        bool claimed[NEIGHBOURS];
-#pragma unroll
-        for (int i = 0; i < NEIGHBOURS; ++i) neighbour[i] = e + i < end ? __ldg(&column_indices[e + i]) : -1;
-#pragma unroll
-        for (int i = 0; i < NEIGHBOURS; ++i)
-            claimed[i] =
-                neighbour[i] >= 0 && atomicCAS(&levels[neighbour[i]], UNREACHED, level + 1) == UNREACHED;
-#pragma unroll
-        for (int i = 0; i < NEIGHBOURS; ++i)
-            if (claimed[i]) append_or_spill(next, spill, neighbour[i]);
-    }
 }
 
 // Run levels from one on whose frontier has 1 .. small_frontier vertices. state[] is sizes[3], as push_private leaves
@@ -68,9 +48,10 @@ extern "C" __global__ void push_multilevel(const offset_t *row_offsets, const in
             note_level(records, level, size, 0);
             counts[(level + 2) % 3] = 0;
         }
-        const vertex_queue next = {shared_queue(level + 1), small_frontier, &counts[(level + 1) % 3]};
+        const vertex_queue next = {shared_queue(level + 1), (unsigned)small_frontier, &counts[(level + 1) % 3]};
         for (int i = threadIdx.x; i < size; i += blockDim.x)
-            expand(row_offsets, column_indices, levels, shared_queue(level)[i], level, next, global_queue(level + 1));
+            claim_neighbours<false>(row_offsets, column_indices, levels, shared_queue(level)[i], level,
+                                    [&](int found) { append_or_spill(next, global_queue(level + 1), found); });
         __syncthreads();
         ++level;
         size = *next.size;

@@ -2,17 +2,18 @@
 #pragma once
 
 // The first min(*size, capacity) entries are there. An append to a full queue is counted but stores nothing, so
-// that whoever reads the size learns of the overflow.
+// that whoever reads the size learns of the overflow. Sizes are unsigned numbers, since duplicates may take them
+// past 2^31.
 struct vertex_queue {
     int *entries;
-    int capacity;
+    unsigned capacity;
     int *size;
 };
 
 // Append a vertex; false if the queue is full. nvcc merges the increments of a warp's threads that append
 // together into a single atomic, in shared and in global memory alike.
 __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
-    int position = atomicAdd(queue.size, 1);
+    const unsigned position = atomicAdd(queue.size, 1);
     if (position >= queue.capacity) return false;
     queue.entries[position] = vertex;
     return true;
@@ -22,13 +23,13 @@ __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
 // appends before the call are flushed, appends after it go to an empty queue. Entries that the global queue has
 // no room for are counted in its size.
 __device__ __forceinline__ void flush(const vertex_queue &block_queue, const vertex_queue &global_queue) {
-    __shared__ int offset;
+    __shared__ unsigned offset;
     __syncthreads();
-    const int count = min(*block_queue.size, block_queue.capacity);
+    const unsigned count = min((unsigned)*block_queue.size, block_queue.capacity);
     if (threadIdx.x == 0) offset = atomicAdd(global_queue.size, count);
     __syncthreads();
     if (threadIdx.x == 0) *block_queue.size = 0;
-    for (int i = threadIdx.x; i < count && offset + i < global_queue.capacity; i += blockDim.x)
+    for (unsigned i = threadIdx.x; i < count && offset + i < global_queue.capacity; i += blockDim.x)
         global_queue.entries[offset + i] = block_queue.entries[i];
     __syncthreads();
 }

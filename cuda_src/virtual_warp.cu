@@ -13,7 +13,9 @@
 extern "C" __global__ void virtual_warp(const offset_t *__restrict__ row_offsets,
                                         const int *__restrict__ column_indices, int num_vertices, int *levels,
                                         int *progress, int level) {
-    for (unsigned item = global_thread(); item < ((unsigned)num_vertices + W_SZ - 1) / W_SZ * W_SZ; item += grid_threads()) {
+    // Whole virtual warps, also at the end: a missing thread would leave out its share of the neighbours.
+    const unsigned items = ((unsigned)num_vertices + W_SZ - 1) / W_SZ * W_SZ;
+    for (unsigned item = global_thread(); item < items; item += grid_threads()) {
         unsigned first = item / W_SZ * W_SZ;
         int lane = item % W_SZ;
         for (unsigned v = first; v < first + W_SZ && v < num_vertices; ++v)

@@ -194,9 +194,13 @@ class KernelVariant(Variant):
         self.level_array: Buffer = device.empty(self.num_vertices, "int32")
 
     def blocks(self, work: int) -> int:
-        """Blocks to launch for so many work items: one thread each, capped by the grid asked for."""
+        """Blocks to launch for so many work items: one thread each, capped by the grid asked for.
+
+        Never 2^31 threads or more, which is what the kernels' counters rely on (see graph.cuh).
+        """
         needed = max(1, -(-work // self.block))
-        return min(needed, self.grid or self.device.limits.max_grid, self.device.limits.max_grid)
+        most = min(self.device.limits.max_grid, (2**31 - 1) // self.block)
+        return min(needed, self.grid or most, most)
 
     def kernel(self, name: str) -> Kernel:
         """A kernel of this variant's ``.cu`` file, compiled with its macros."""
@@ -230,6 +234,9 @@ class LevelKernelVariant(KernelVariant):
     needs to be reset between levels, and a level costs one launch and one four-byte copy to pinned memory.
     """
 
+    level_kernel: ClassVar[str | None] = None
+    """The kernel, where it is not called as the variant."""
+
     @abstractmethod
     def arguments(self) -> tuple[Argument, ...]:
         """The kernel's parameters before ``progress``."""
@@ -245,7 +252,8 @@ class LevelKernelVariant(KernelVariant):
     def prepare(self) -> None:
         self.progress = self.device.signal()
         arguments, shared = (*self.arguments(), self.progress), self.shared_memory()
-        self.expand = self.kernel(self.name).bind(*arguments, block=self.block, shared=shared, scalars=1)
+        kernel = self.kernel(self.level_kernel or self.name)
+        self.expand = kernel.bind(*arguments, block=self.block, shared=shared, scalars=1)
         self.num_blocks = self.blocks(self.work_items())
 
     def reset(self, source: int) -> None:
@@ -254,10 +262,11 @@ class LevelKernelVariant(KernelVariant):
 
     def traverse(self, source: int) -> None:
         expand, progress, num_blocks, mark = self.expand, self.progress, self.num_blocks, self.mark
+        kernel = self.level_kernel or self.name
         level = 0
         while True:
             expand(num_blocks, level)
-            mark(level, self.name)
+            mark(level, kernel)
             level += 1
             if progress.read() != level:
                 return

@@ -16,7 +16,8 @@ class DirectionOptimized(KernelVariant):
     Push and pull are those of Figs. 15.6 and 15.8 with counting added, so the level array serves as frontier
     in both directions where Beamer's program keeps a queue and a bitmap. As there, out-edges stand for the
     edges that pull would look at, also on directed graphs, and the edges of the frontier itself no longer
-    count as unexplored. The first level is always pushed.
+    count as unexplored. The first level is always pushed. Unlike Beamer's, the return to push asks only for a
+    small frontier, not also for one that shrinks; so directions may alternate near the end of a search.
     """
 
     name = "direction_optimized"

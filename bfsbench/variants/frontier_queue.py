@@ -52,7 +52,7 @@ class FrontierQueue(LevelQueueVariant):
         ]
 
     def queue_size(self, level: int) -> int:
-        size = super().queue_size(level)
+        size = super().queue_size(level) & 0xFFFFFFFF  # an unsigned number; see queue.cuh
         if size <= self.capacity:
             return size
         self.sizes.fill(0, index=level % 3)

@@ -26,7 +26,8 @@ class Luo(KernelVariant):
     What a full queue in shared memory cannot hold goes straight to the one in global memory. The second
     layer gives a frontier to the first at half the size at which it gets it back, lest one of about that
     size return to the host in every level. Instead of copying the W-frontiers into a B-frontier, threads
-    find its entries where they are, by the offsets that the copy would need.
+    find its entries where they are, by the offsets that the copy would need. The paper's blocks have 512
+    threads: that is ``--block 512``.
     """
 
     name = "luo"
@@ -48,7 +49,8 @@ class Luo(KernelVariant):
         Knob(
             "B_FRONTIER_SIZE",
             0,
-            "vertices that a block's W-frontiers hold; 0: as the maximum degree asks and memory permits",
+            "vertices a block's W-frontiers hold, shared out evenly, at least one each; 0: as the maximum "
+            "degree asks and memory permits",
             minimum=0,
             maximum=28672,
         ),
@@ -104,12 +106,11 @@ class Luo(KernelVariant):
             return self.graph.row_offsets, self.graph.column_indices, None
         started = time.perf_counter()
         self.split = split = split_rows(self.host_graph, degree)
+        self.preprocess_ms = (time.perf_counter() - started) * 1e3
         self.max_degree = min(self.max_degree, degree)
         self.level_array = self.device.empty(len(split.run_lengths), "int32")
         upload = self.device.upload
-        rows = upload(split.row_offsets), upload(split.column_indices), upload(split.run_lengths)
-        self.preprocess_ms = (time.perf_counter() - started) * 1e3
-        return rows
+        return upload(split.row_offsets), upload(split.column_indices), upload(split.run_lengths)
 
     def _bind_block_layer(self, search: tuple[Argument, ...]) -> None:
         self.block_limit = int(self.knob["BLOCK_LIMIT"]) or self.block

@@ -20,6 +20,7 @@ class Reorder(LevelKernelVariant):
     """
 
     name = "reorder"
+    level_kernel = "frontier_numbers"
     summary = "the graph is renumbered by out-degree, so that warps are given vertices of like degree"
     origin = ("Springer, section 3.4",)
     layout = ("CSR",)

@@ -28,9 +28,9 @@ class PrefixSum:
             sums = variant.device.empty(num_tiles, array.dtype)
             self._arrays.append(sums)
             self._going_down.append(scan.bind(array, sums, block=block, scalars=1))
-            self._going_up.append(add.bind(array, sums, block=block, scalars=1))
             if num_tiles == 1:
                 break
+            self._going_up.append(add.bind(array, sums, block=block, scalars=1))
             array, max_length = sums, num_tiles
 
     def __call__(self, length: int | None = None) -> None:

@@ -7,7 +7,12 @@ from bfsbench.variants.base import Knob, LevelKernelVariant
 
 
 class VirtualWarp(LevelKernelVariant):
-    """Springer's virtual warp-centric kernel, after Hong et al. 2011."""
+    """Springer's virtual warp-centric kernel, after Hong et al. 2011.
+
+    Mended: the printed kernel shares out the vertices by threads, so that a virtual warp at the end of the
+    graph may lack some of its threads, and with them every W_SZ-th neighbour; here the number of items is
+    rounded up to whole virtual warps.
+    """
 
     name = "virtual_warp"
     aliases = ("hong",)

@@ -172,3 +172,12 @@ def test_overflows_and_switches_do_not_depend_on_the_schedule(seed: int) -> None
             assert levels_of(prepared(PushMultilevel, device, graph, 2, 40, **knobs), 0) == expected
         assert levels_of(prepared(FrontierScan, device, graph, 2, 40, TILE_SIZE=64), 0) == expected
     device.close()
+
+
+@pytest.mark.parametrize("work", [0, 1, 2**31 - 1, 2**32, 2**32 + 2**20, 5 * 10**9])
+@pytest.mark.parametrize("block", [1, 33, 96, 256, 1024])
+def test_no_launch_has_more_threads_than_counters_can_hold(device: Device, work: int, block: int) -> None:
+    graph = build_graph(SHAPES["pmpp"], "pmpp")
+    search = PushFrontier(device, DeviceGraph(device, graph), graph, None, block, {})
+    assert search.blocks(work) >= 1
+    assert search.blocks(work) * block < 2**31
