@@ -34,9 +34,12 @@ class Axes:
 
 
 def check_axes(axes: Axes, limits: Limits | None) -> None:
-    """Raises UsageError for knobs nobody has, and for blocks and grids over the device's limits."""
-    for name in axes.knobs:
-        if not any(knob.name == name for variant in axes.variants for knob in variant.knobs):
+    """Raises UsageError for knobs nobody has, values out of range, blocks and grids over the limits."""
+    for name, values in axes.knobs.items():
+        owned = [knob for variant in axes.variants for knob in variant.knobs if knob.name == name]
+        for knob, value in itertools.product(owned, values):
+            knob.check(value)
+        if not owned:
             chosen = ", ".join(variant.name for variant in axes.variants)
             raise UsageError(f"knob {name} belongs to none of the variants chosen ({chosen})")
     if limits is None:

@@ -162,7 +162,7 @@ def closing(worker: Worker, path: Path) -> Iterator[None]:
 
 
 def start(worker: Worker, axes: Axes) -> str:
-    """Start the worker unless it runs, and check the axes against its device; returns the backend for rows."""
+    """Start the worker unless it runs, and check the axes on its device; returns the backend for rows."""
     from bfsbench.bench.sweep import check_axes
 
     worker.start()
