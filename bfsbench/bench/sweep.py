@@ -16,25 +16,30 @@ from bfsbench.bench.row import failed_row
 from bfsbench.bench.worker import Failure, Worker
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
-from bfsbench.variants.base import Variant
+from bfsbench.variants.base import PRESETS, Variant
 
 SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
 
 
 @dataclass(frozen=True)
 class Axes:
-    """What a sweep crosses. Knob values are given by name and apply to each variant that has the knob."""
+    """What a sweep crosses. Knob values are given by name and apply to each variant that has the knob; those
+    of other knobs are a variant's ``preset`` for the graph."""
 
     variants: Sequence[type[Variant]]
     grids: Sequence[int | None]
     blocks: Sequence[int]
     knobs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    preset: str = PRESETS[0]
 
 
 def check_axes(axes: Axes, limits: Limits | None) -> None:
-    """Raises UsageError for knobs nobody has, and for blocks and grids over the device's limits."""
-    for name in axes.knobs:
-        if not any(knob.name == name for variant in axes.variants for knob in variant.knobs):
+    """Raises UsageError for knobs nobody has, values out of range, blocks and grids over the limits."""
+    for name, values in axes.knobs.items():
+        owned = [knob for variant in axes.variants for knob in variant.knobs if knob.name == name]
+        for knob, value in itertools.product(owned, values):
+            knob.check(value)
+        if not owned:
             chosen = ", ".join(variant.name for variant in axes.variants)
             raise UsageError(f"knob {name} belongs to none of the variants chosen ({chosen})")
     if limits is None:
@@ -50,28 +55,39 @@ def check_axes(axes: Axes, limits: Limits | None) -> None:
 
 
 def knob_settings(
-    variant: type[Variant], given: Mapping[str, Sequence[str]]
+    variant: type[Variant], given: Mapping[str, Sequence[str]], preset: Mapping[str, KnobValue]
 ) -> list[tuple[tuple[str, KnobValue], ...]]:
-    """All combinations of the knobs of one variant, defaults where none are given."""
+    """All combinations of the knobs of one variant, where none are given the preset's, else the default."""
     lists = [
-        [(knob.name, knob.check(value)) for value in given.get(knob.name, [str(knob.default)])]
+        [
+            (knob.name, knob.check(value))
+            for value in given.get(knob.name, [str(preset.get(knob.name, knob.default))])
+        ]
         for knob in variant.knobs
     ]
     return list(itertools.product(*lists))
 
 
-def plan(axes: Axes, graphs: Sequence[tuple[str, Sequence[int]]], backend: str) -> list[Point]:
-    """The points of a sweep over (graph full name, sources), ordered so that graphs change least often.
+def plan(
+    axes: Axes,
+    sources: Mapping[str, Sequence[int]],
+    statistics: Mapping[str, Mapping[str, float]],
+    backend: str,
+) -> list[Point]:
+    """The points of a sweep, ordered so that graphs change least often.
 
+    ``sources`` and ``statistics`` are by the graphs' full names; the latter may be empty where the preset
+    needs none.
     Raises UsageError for a knob value out of range.
     """
     points = []
-    for (graph, sources), variant in itertools.product(graphs, axes.variants):
+    for graph, variant in itertools.product(sources, axes.variants):
         grids = [None] if variant.host else axes.grids
         blocks = [None] if variant.host else axes.blocks
         where = "host" if variant.host else backend
-        settings = knob_settings(variant, axes.knobs)
-        for knobs, grid, block, source in itertools.product(settings, grids, blocks, sources):
+        preset = variant.preset(axes.preset, statistics.get(graph, {}))
+        settings = knob_settings(variant, axes.knobs, preset)
+        for knobs, grid, block, source in itertools.product(settings, grids, blocks, sources[graph]):
             points.append(Point(graph, source, variant.name, where, grid, block, knobs))
     return list(dict.fromkeys(points))
 

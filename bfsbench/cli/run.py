@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.backends import BACKENDS
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
+from bfsbench.cli.sweep_options import (
+    SourceChoice,
+    closing,
+    default_path,
+    given_knobs,
+    knob_options,
+    measuring_options,
+    out_option,
+    preset_option,
+    require_out,
+    source_options,
+    start,
+)
 from bfsbench.errors import UsageError
 from bfsbench.variants import all_variants, find
+from bfsbench.variants.base import PRESETS
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
     from bfsbench.bench.sweep import Axes, Output
     from bfsbench.bench.worker import Worker
     from bfsbench.graphs.graph import Graph
-
-KNOB_PREFIX = "knob_"
-LONGEST_TIMEOUT_S = 1e6
-
-
-def _knob_options(command: click.Command) -> click.Command:
-    """One option for every knob name that any variant declares."""
-    owners: dict[str, list[str]] = {}
-    knobs = {}
-    for variant in all_variants().values():
-        for knob in variant.knobs:
-            owners.setdefault(knob.name, []).append(variant.name)
-            knobs[knob.name] = knob
-    for name, knob in sorted(knobs.items()):
-        text = f"{knob.meaning} ({', '.join(owners[name])}; {knob.legal}; default {knob.default})"
-        command.params.append(
-            click.Option([knob.option, KNOB_PREFIX + name], metavar="LIST", help=f"Knob {name}: {text}.")
-        )
-    return command
 
 
 @click.command(short_help="Sweep variants over graphs, grids, blocks and knobs.")
@@ -72,46 +64,11 @@ def _knob_options(command: click.Command) -> click.Command:
     help="Most blocks a launch may have: numbers, ranges such as 64:4096:x4, or 'auto' for work / block.",
 )
 @click.option("--block", default="256", show_default=True, metavar="LIST", help="Threads a block.")
-@click.option("--source", "source", metavar="LIST", help="Source vertices.")
-@click.option(
-    "--sources",
-    "num_sources",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="So many sources of non-zero out-degree, chosen by --seed; 1 by default.",
-)
+@preset_option("Values of knobs that have no option of their own here")
+@source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")
-@click.option(
-    "--repeats", default=5, show_default=True, type=click.IntRange(min=1), help="Timed searches a point."
-)
-@click.option(
-    "--timeout",
-    default=60.0,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="S",
-    help="Seconds a point may take, compiling included.",
-)
-@click.option(
-    "--backend",
-    default="auto",
-    show_default=True,
-    type=click.Choice(BACKENDS),
-    help="Where kernels run; the CPU shows that they work, never how fast they are.",
-)
-@click.option(
-    "--schedule-seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="On the CPU: the order in which threads and blocks run; 0 is the fastest.",
-)
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Result file; results/run-DATE-TIME.csv by default.",
-)
+@measuring_options
+@out_option("run")
 @click.option(
     "--profile",
     is_flag=True,
@@ -125,6 +82,7 @@ def run(
     variants: tuple[str, ...],
     grid: str,
     block: str,
+    preset: str,
     source: str | None,
     num_sources: int | None,
     seed: int,
@@ -145,89 +103,54 @@ def run(
     row of the result file as soon as it is measured; points that fail become rows that say why, and make the
     exit code 1. LIST is comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges.
     """
-    from bfsbench.bench.sweep import Output
+    from bfsbench.bench.sweep import Output, plan
     from bfsbench.bench.worker import Worker
     from bfsbench.cli.loading import load_with_progress
 
-    if resume and out is None:
-        raise UsageError("--resume needs the --out it is to continue")
+    require_out(resume, out)
     if retry_failed and not resume:
         raise UsageError("--retry-failed goes with --resume")
-    if not math.isfinite(timeout):
-        raise UsageError(f"--timeout: {timeout} is not a number of seconds")
     wanted = SourceChoice.of(source, num_sources, seed)
-    axes = _axes(variants, grid, block, knobs)
+    axes = _axes(variants, grid, block, knobs, preset)
     names = _full_names(datasets)
-    path = out or Path("results") / datetime.now().strftime("run-%Y%m%d-%H%M%S.csv")
+    path = out or default_path("run")
     worker = Worker(None if all(v.host for v in axes.variants) else backend, schedule_seed)
-    try:
-        points_of = _planner(axes, worker)
+    with closing(worker, path):
+        where = start(worker, axes)
         if dry_run:
-            _print_plan(points_of({name: wanted.stand_ins() for name in names}), repeats)
+            # A preset has one value a knob, so it changes no count; some need graphs that are not there yet.
+            plain = replace(axes, preset=PRESETS[0])
+            _print_plan(plan(plain, {name: wanted.stand_ins() for name in names}, {}, where), repeats)
             return
         output = Output(path, resume=resume, retry=retry_failed, with_profiles=profile)
         try:
             graphs = {name: load_with_progress(name) for name in names}
-            points = points_of({name: wanted.choose(graph) for name, graph in graphs.items()})
-            failed = _execute(points, graphs, worker, output, repeats, min(timeout, LONGEST_TIMEOUT_S))
+            sources = {name: wanted.choose(graph) for name, graph in graphs.items()}
+            statistics = {name: graph.statistics for name, graph in graphs.items()}
+            points = plan(axes, sources, statistics, where)
+            failed = _execute(points, graphs, worker, output, repeats, timeout)
         finally:
             output.close()
-    except KeyboardInterrupt:
-        worker.stop()
-        again = f": continue with --resume --out {path}" if path.exists() else ""
-        click.echo(f"bfsbench: interrupted{again}", err=True)
-        raise SystemExit(130) from None
-    finally:
-        worker.close()
     if failed:
         raise SystemExit(1)
 
 
-@dataclass(frozen=True)
-class SourceChoice:
-    """Which sources to search from: those given, or ``count`` chosen by ``seed``."""
-
-    given: tuple[int, ...]
-    count: int
-    seed: int
-
-    @classmethod
-    def of(cls, listed: str | None, count: int | None, seed: int) -> SourceChoice:
-        if listed is None:
-            return cls((), count or 1, seed)
-        if count is not None:
-            raise UsageError("--source and --sources exclude each other")
-        try:
-            return cls(tuple(int(value) for value in axis_language.expand(listed)), 0, seed)
-        except ValueError:
-            raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
-
-    def choose(self, graph: Graph) -> list[int]:
-        """The sources in a graph. Raises UsageError for one it does not have."""
-        from bfsbench.bench.sources import check_source, choose_sources
-
-        if self.given:
-            return [check_source(graph, source) for source in self.given]
-        return choose_sources(graph, self.count, self.seed)
-
-    def stand_ins(self) -> list[int]:
-        """As many sources as there will be, for counting points before the graph is there."""
-        return list(self.given or range(self.count))
-
-
-def _axes(variants: Sequence[str], grid: str, block: str, knobs: Mapping[str, str | None]) -> Axes:
+def _axes(
+    variants: Sequence[str], grid: str, block: str, knobs: Mapping[str, str | None], preset: str
+) -> Axes:
     from bfsbench.bench.sweep import Axes
 
     names = [name for item in variants for name in axis_language.split_list(item)]
     if not names:
         raise UsageError("--variant names none")
     chosen = [v for name in names for v in (all_variants().values() if name == "all" else [find(name)])]
-    given = {
-        name.removeprefix(KNOB_PREFIX): axis_language.expand(text)
-        for name, text in knobs.items()
-        if text is not None
-    }
-    return Axes(list(dict.fromkeys(chosen)), axis_language.grids(grid), axis_language.blocks(block), given)
+    return Axes(
+        list(dict.fromkeys(chosen)),
+        axis_language.grids(grid),
+        axis_language.blocks(block),
+        given_knobs(knobs),
+        preset,
+    )
 
 
 def _full_names(datasets: Sequence[str]) -> list[str]:
@@ -238,17 +161,6 @@ def _full_names(datasets: Sequence[str]) -> list[str]:
     if not requests:
         raise UsageError("--dataset names none")
     return list(dict.fromkeys(resolve(text).full_name for text in requests))
-
-
-def _planner(axes: Axes, worker: Worker) -> Callable[[Mapping[str, Sequence[int]]], list[Point]]:
-    """Start the worker and check the axes against its device; returns what makes points of sources."""
-    from bfsbench.bench import sweep
-
-    worker.start()
-    device = worker.device
-    sweep.check_axes(axes, device.limits if device else None)
-    backend = device.backend if device else "host"
-    return lambda sources: sweep.plan(axes, list(sources.items()), backend)
 
 
 def _execute(
@@ -290,4 +202,4 @@ def _print_plan(points: Sequence[Point], repeats: int) -> None:
     click.echo(f"\n{len(points)} points, each searched once to check it and {repeats} times to time it")
 
 
-command = _knob_options(run)
+command = knob_options(run)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from bfsbench.graphs.graph import Graph
 
 
+PRESETS = ("default", "paper", "auto")
+"""Where values of knobs come from that nobody gave: their defaults, the paper, the paper's rules."""
+
+
 @dataclass(frozen=True)
 class Knob:
     """A parameter of a variant beside grid and block, named as its paper names it."""
@@ -146,6 +150,12 @@ class Variant(ABC):
             if name not in known:
                 raise UsageError(f"variant {cls.name} has no knob {name}")
         return {name: knob.check(given.get(name, knob.default)) for name, knob in known.items()}
+
+    @classmethod
+    def preset(cls, name: str, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
+        """Values that one of PRESETS sets for a graph of these statistics
+        (:func:`bfsbench.graphs.statistics.describe`); knobs left out keep their defaults."""
+        return {}
 
 
 class HostVariant(Variant):

@@ -218,6 +218,12 @@ class Bfs4k(KernelVariant):
         return counted | {"missed": counted["entries"] - discovered}
 
     @classmethod
+    def preset(cls, name: str, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
+        if name == "paper":
+            return cls.paper_knobs()
+        return cls.auto_knobs(statistics) if name == "auto" else {}
+
+    @classmethod
     def paper_knobs(cls) -> dict[str, KnobValue]:
         """K1 to K7 as the paper sets them "heuristically for all the analysed graphs"."""
         return {knob.name: knob.default for knob in cls.knobs if len(knob.name) == 2}

@@ -1,0 +1,284 @@
+"""Finding the fastest grid, block and knobs of a variant on a graph without measuring every combination.
+
+A search strategy is a generator: it yields configurations and is sent what each of them took. Nothing but
+those answers and its seed decides what it yields next. So a tuning is resumed by starting it over: what has
+rows already is answered from them, and measuring goes on where the rows end.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+import statistics
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bfsbench.backends.base import Limits
+from bfsbench.bench.point import KnobValue, Point
+from bfsbench.bench.results import axes_of
+from bfsbench.bench.sweep import Axes
+from bfsbench.errors import ToolchainError
+from bfsbench.variants.base import Knob
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+
+BLOCKS = (32, 64, 128, 256, 512, 1024)
+BLOCKS_PER_MULTIPROCESSOR = (1, 2, 4, 8, 16, 32)
+FACTORS = (0.25, 0.5, 1, 2, 4)
+"""A knob that is bounded rather than listed is tried at these multiples of its default."""
+UP_FROM_ZERO = (0, 1, 2, 4, 8, 16)
+"""The same where the default is 0."""
+FIRST_BLOCK = 256
+
+Configuration = tuple[int, ...]
+"""An index into the values of each axis of a Space."""
+Strategy = Generator[Configuration, float | None, None]
+"""Yields configurations, is sent their search time in ms, or None for one that failed."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing to choose: ``grid``, ``block`` or a knob. Numbers ascend; ``auto``, None, is last."""
+
+    name: str
+    values: tuple[KnobValue | None, ...]
+    first: int
+    """Index of the value to begin with."""
+
+    @classmethod
+    def of(cls, name: str, values: Iterable[KnobValue | None], first: KnobValue | None) -> Axis:
+        ordered = tuple(sorted(dict.fromkeys(values), key=_rank))
+        return cls(name, ordered, ordered.index(first) if first in ordered else 0)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether neighbours are alike, as numbers are and names are not."""
+        return not any(isinstance(value, str) for value in self.values)
+
+
+def _rank(value: KnobValue | None) -> float:
+    """Names keep their order."""
+    return math.inf if value is None else 0 if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Space:
+    """All configurations of one variant on one graph."""
+
+    graph: str
+    variant: str
+    backend: str
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def of(cls, axes: Axes, graph: str, preset: Mapping[str, KnobValue], backend: str) -> Space:
+        """Of axes with one variant, which have grids and blocks; knobs that they leave out get values to try.
+
+        The first configuration is that of ``run`` with this preset, as far as it is in the space. Raises
+        UsageError for a knob value out of range.
+        """
+        (variant,) = axes.variants
+        launch = [Axis.of("grid", axes.grids, None), Axis.of("block", axes.blocks, FIRST_BLOCK)]
+        knobs = []
+        for knob in variant.knobs:
+            first = preset.get(knob.name, knob.default)
+            values = axes.knobs.get(knob.name) or _values_to_try(knob, first)
+            knobs.append(Axis.of(knob.name, map(knob.check, values), first))
+        if variant.host:
+            return cls(graph, variant.name, "host", tuple(knobs))
+        return cls(graph, variant.name, backend, (*launch, *knobs))
+
+    @property
+    def size(self) -> int:
+        """How many configurations there are."""
+        return math.prod(len(axis.values) for axis in self.axes)
+
+    @property
+    def first(self) -> Configuration:
+        """Where to begin."""
+        return tuple(axis.first for axis in self.axes)
+
+    def all(self) -> Iterator[Configuration]:
+        """Every configuration, the last axis changing fastest."""
+        return itertools.product(*(range(len(axis.values)) for axis in self.axes))
+
+    def values(self, configuration: Configuration) -> dict[str, KnobValue | None]:
+        """What a configuration chooses, by the axes' names."""
+        return {axis.name: axis.values[index] for axis, index in zip(self.axes, configuration, strict=True)}
+
+    def point(self, configuration: Configuration, source: int) -> Point:
+        """The point to measure."""
+        values = self.values(configuration)
+        grid, block = (_whole(values.pop(name, None)) for name in ("grid", "block"))
+        knobs = tuple((name, value) for name, value in values.items() if value is not None)
+        return Point(self.graph, source, self.variant, self.backend, grid, block, knobs)
+
+    def nearest(self, start: Configuration, known: set[Configuration]) -> Configuration:
+        """The configuration fewest single steps from ``start`` that is not known; one must be."""
+        met, waiting = {start}, deque([start])
+        while waiting[0] in known:
+            fresh = [neighbour for neighbour in self._neighbours(waiting.popleft()) if neighbour not in met]
+            met.update(fresh)
+            waiting.extend(fresh)
+        return waiting[0]
+
+    def _neighbours(self, configuration: Configuration) -> Iterator[Configuration]:
+        for position, axis in enumerate(self.axes):
+            for index in (configuration[position] - 1, configuration[position] + 1):
+                if 0 <= index < len(axis.values):
+                    yield (*configuration[:position], index, *configuration[position + 1 :])
+
+
+def _whole(value: KnobValue | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def with_launches(axes: Axes, limits: Limits | None) -> Axes:
+    """The axes, with grids and blocks to choose from on a device of these limits where none are given."""
+    if limits is None:
+        return axes
+    counts = [limits.num_multiprocessors * factor for factor in BLOCKS_PER_MULTIPROCESSOR]
+    grids = axes.grids or [None, *(count for count in counts if count <= limits.max_grid)]
+    blocks = axes.blocks or [block for block in BLOCKS if block <= limits.max_threads_per_block]
+    return replace(axes, grids=grids, blocks=blocks)
+
+
+def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
+    """The knob's choices, or legal values around its default; and the one to begin with."""
+    if knob.choices or isinstance(knob.default, str):
+        return list(knob.choices)
+    low = -math.inf if knob.minimum is None else knob.minimum
+    high = math.inf if knob.maximum is None else knob.maximum
+    around = [knob.default * factor for factor in FACTORS] if knob.default else UP_FROM_ZERO
+    return [*(value for value in map(type(knob.default), around) if low <= value <= high), first]
+
+
+def exhaustive(space: Space) -> Strategy:
+    """Every configuration, whatever the others took."""
+    for configuration in space.all():
+        _took = yield configuration
+
+
+def require_optuna() -> None:
+    """Raises ToolchainError when optuna is not installed."""
+    if importlib.util.find_spec("optuna") is None:
+        raise ToolchainError("tuning needs optuna: pip install optuna (or choose --method exhaustive)")
+
+
+def by_optuna(space: Space, seed: int) -> Strategy:
+    """Optuna's tree-structured Parzen estimator, from the space's first configuration until all are known.
+
+    It may ask for a configuration again, which would tell nothing new; the nearest unknown one is taken then.
+    """
+    import optuna
+    from optuna.trial import TrialState
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True)
+    study = optuna.create_study(sampler=sampler)
+    study.enqueue_trial(_parameters(space, space.first))
+    distributions = {axis.name: _distribution(axis) for axis in space.axes}
+    known: set[Configuration] = set()
+    while len(known) < space.size:
+        trial = study.ask(distributions)
+        wanted = tuple(int(trial.params[axis.name]) for axis in space.axes)
+        configuration = space.nearest(wanted, known)
+        if configuration != wanted:
+            study.tell(trial, state=TrialState.FAIL)
+            study.enqueue_trial(_parameters(space, configuration))
+            trial = study.ask(distributions)
+        milliseconds = yield configuration
+        known.add(configuration)
+        if milliseconds is None:
+            study.tell(trial, state=TrialState.PRUNED)
+        else:
+            study.tell(trial, milliseconds)
+
+
+def _parameters(space: Space, configuration: Configuration) -> dict[str, int]:
+    return {axis.name: index for axis, index in zip(space.axes, configuration, strict=True)}
+
+
+def _distribution(axis: Axis) -> BaseDistribution:
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    last = len(axis.values) - 1
+    return IntDistribution(0, last) if axis.ordered else CategoricalDistribution(range(last + 1))
+
+
+class Objective:
+    """The search time of a configuration: the median over the sources, in ms; None when one of them failed.
+
+    ``rows`` are those that exist already; ``measure`` makes the row of another point. ``note`` is called with
+    each row that is used for the first time.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        sources: Sequence[int],
+        rows: Iterable[Mapping[str, str]],
+        measure: Callable[[Point], Mapping[str, str]],
+        note: Callable[[Mapping[str, str]], None],
+    ) -> None:
+        self._space = space
+        self.sources = sources
+        self._rows = {axes_of(row): row for row in rows}
+        self._measure = measure
+        self._note = note
+        self.points = 0
+        """How many points the answers so far come from."""
+
+    def __call__(self, configuration: Configuration) -> float | None:
+        times = []
+        for source in self.sources:
+            point = self._space.point(configuration, source)
+            row = self._rows.get(tuple(point.axes().values())) or self._measure(point)
+            self.points += 1
+            self._note(row)
+            if row["status"] != "ok":
+                return None
+            times.append(float(row["search_ms"]))
+        return statistics.median(times)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop. A configuration is begun only if all its points are within ``points`` and before
+    ``deadline``, on the clock ``now``; None is no limit."""
+
+    points: int | None = None
+    deadline: float | None = None
+    now: Callable[[], float] = time.monotonic
+
+    def allows(self, points: int) -> bool:
+        """Whether so many points in all may be used."""
+        in_time = self.deadline is None or self.now() < self.deadline
+        return in_time and (self.points is None or points <= self.points)
+
+
+def tune(strategy: Strategy, objective: Objective, budget: Budget) -> dict[Configuration, float | None]:
+    """What each configuration that the strategy asked for took, in the order asked, within a budget."""
+    took: dict[Configuration, float | None] = {}
+    configuration = next(strategy, None)
+    while configuration is not None and budget.allows(objective.points + len(objective.sources)):
+        took[configuration] = objective(configuration)
+        try:
+            configuration = strategy.send(took[configuration])
+        except StopIteration:
+            break
+    return took
+
+
+def best(took: Mapping[Configuration, float | None]) -> tuple[Configuration, float] | None:
+    """The fastest configuration and its ms, the earliest of equals; None when all failed."""
+    times = [(configuration, value) for configuration, value in took.items() if value is not None]
+    return min(times, key=lambda pair: pair[1], default=None)

@@ -1,0 +1,264 @@
+"""Tuning: what is asked, what is measured, when it stops, and what resuming repeats (nothing)."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from bfsbench.backends.base import Limits
+from bfsbench.bench.point import Point
+from bfsbench.bench.results import axes_of, read_rows
+from bfsbench.bench.sweep import Axes, check_axes, plan
+from bfsbench.bench.tune import (
+    Budget,
+    Objective,
+    Space,
+    Strategy,
+    best,
+    by_optuna,
+    exhaustive,
+    require_optuna,
+    tune,
+    with_launches,
+)
+from bfsbench.errors import ToolchainError
+from bfsbench.variants import find
+from tests.bench.test_run import LATTICE, SMALL, bfsbench, run
+
+LIMITS = Limits(32, 1024, 2**31 - 1, 10, 2048, 48 << 10, 227 << 10, 228 << 10, 1 << 30)
+GRAPH = "g:directed"
+
+Row = dict[str, str]
+
+
+def virtual_warp(grids: tuple[int | None, ...] = (None, 8, 64), blocks: tuple[int, ...] = (32, 64)) -> Space:
+    """Grids, blocks and W_SZ 1 .. 32: 36 configurations unless told otherwise."""
+    return Space.of(Axes([find("virtual_warp")], grids, blocks), GRAPH, {}, "cpu")
+
+
+def bowl(point: Point) -> float:
+    """Fastest, with 1 ms, at grid 8, block 64 and W_SZ 4; slower with every step away from there."""
+    (w_sz,) = (int(value) for _, value in point.knobs)
+    grid, block = point.grid or 1024, point.block or 0
+    return 1 + sum(abs(a.bit_length() - b.bit_length()) for a, b in ((grid, 8), (block, 64), (w_sz, 4)))
+
+
+class Bench:
+    """Stands in for the worker: keeps the rows it makes."""
+
+    def __init__(self, time_of: Callable[[Point], float | None] = bowl) -> None:
+        self.rows: list[Row] = []
+        self._time_of = time_of
+
+    def measure(self, point: Point) -> Row:
+        milliseconds = self._time_of(point)
+        status = "crash" if milliseconds is None else "ok"
+        row = point.axes() | {"status": status, "search_ms": str(milliseconds or "")}
+        self.rows.append(row)
+        return row
+
+    def objective(
+        self, space: Space, sources: tuple[int, ...] = (0,), held: tuple[Row, ...] = ()
+    ) -> Objective:
+        return Objective(space, sources, held, self.measure, lambda row: None)
+
+
+def tuned(space: Space, strategy: Strategy, points: int | None = None) -> list[Row]:
+    bench = Bench()
+    tune(strategy, bench.objective(space), Budget(points))
+    return bench.rows
+
+
+def test_the_best_of_a_known_space_is_found_in_a_part_of_its_points() -> None:
+    space, bench = virtual_warp(tuple(2**n for n in range(12)), (32, 64, 128, 256, 512)), Bench()
+    assert space.size == 360
+    found = best(tune(by_optuna(space, 0), bench.objective(space), Budget(points=120)))
+    assert found is not None
+    configuration, milliseconds = found
+    assert milliseconds == 1
+    assert space.values(configuration) == {"grid": 8, "block": 64, "W_SZ": 4}
+
+
+def test_optuna_begins_where_run_would() -> None:
+    space = virtual_warp(blocks=(64, 256, 128))
+    first, *_ = tuned(space, by_optuna(space, 5), points=1)
+    assert (first["grid"], first["block"], first["knobs"]) == ("auto", "256", "W_SZ=16")
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_same_seed_asks_the_same(seed: int) -> None:
+    space = virtual_warp()
+    rows = tuned(space, by_optuna(space, seed), points=25)
+    assert rows == tuned(space, by_optuna(space, seed), points=25)
+    assert rows != tuned(space, by_optuna(space, seed + 1), points=25)
+
+
+@pytest.mark.parametrize("stop", [1, 9, 20])
+def test_resuming_goes_on_as_if_it_had_not_stopped(stop: int) -> None:
+    space = virtual_warp()
+    whole = tuned(space, by_optuna(space, 3), points=30)
+    bench = Bench()
+    held = tuple(tuned(space, by_optuna(space, 3), points=stop))
+    tune(by_optuna(space, 3), bench.objective(space, held=held), Budget(points=30))
+    assert [*held, *bench.rows] == whole
+
+
+@pytest.mark.parametrize("method", [exhaustive, lambda space: by_optuna(space, 0)])
+def test_every_configuration_is_measured_once_when_nothing_stops_it(
+    method: Callable[[Space], Strategy],
+) -> None:
+    space = virtual_warp()
+    rows = tuned(space, method(space))
+    axes = Axes([find("virtual_warp")], (None, 8, 64), (32, 64), {"W_SZ": ["1", "2", "4", "8", "16", "32"]})
+    planned = {tuple(point.axes().values()) for point in plan(axes, {GRAPH: [0]}, {}, "cpu")}
+    assert len(rows) == space.size == 36
+    assert {axes_of(row) for row in rows} == planned
+
+
+def test_failures_are_told_and_survived() -> None:
+    space, bench = virtual_warp(), Bench(lambda point: None if point.block == 64 else bowl(point))
+    took = tune(by_optuna(space, 0), bench.objective(space), Budget(points=36))
+    assert list(took.values()).count(None) == 18
+    found = best(took)
+    assert found is not None and space.values(found[0])["block"] == 32
+    assert best({(0,): None}) is None
+
+
+def test_a_configuration_is_as_fast_as_its_median_source_and_fails_with_any() -> None:
+    times: Mapping[int, float | None] = {0: 5.0, 1: 1.0, 2: 2.0, 3: None}
+    space, bench = virtual_warp(), Bench(lambda point: times[point.source])
+    assert bench.objective(space, (0, 1, 2))(space.first) == 2
+    objective = bench.objective(space, (3, 0, 1))
+    assert objective(space.first) is None
+    assert objective.points == 1, "the sources behind a failed one are not searched"
+
+
+def test_points_are_counted_over_all_sources_and_never_exceeded() -> None:
+    space, bench = virtual_warp(), Bench()
+    took = tune(by_optuna(space, 0), bench.objective(space, (0, 1, 2)), Budget(points=11))
+    assert len(took) == 3 and len(bench.rows) == 9
+
+
+def test_no_configuration_is_begun_after_the_deadline() -> None:
+    clock = itertools.count()
+    space, bench = virtual_warp(), Bench()
+    tune(exhaustive(space), bench.objective(space), Budget(deadline=5, now=lambda: float(next(clock))))
+    assert len(bench.rows) == 5
+
+
+def test_default_values_are_legal_and_hold_the_first() -> None:
+    for name in ("bfs4k", "direction_optimized", "frontier_queue", "virtual_warp", "cpu_parallel"):
+        variant = find(name)
+        preset = variant.preset("auto", {"degree_mean": 70, "degree_std": 40, "degree_max": 5000})
+        axes = with_launches(Axes([variant], [], []), LIMITS)
+        check_axes(axes, LIMITS)
+        space = Space.of(axes, GRAPH, preset, "cpu")
+        first = space.values(space.first)
+        assert {**variant.knob_values(preset), **first} == first
+        assert variant.host or (first["grid"], first["block"]) == (None, 256)
+        assert space.size > 1
+
+
+def test_values_given_are_the_only_ones() -> None:
+    given = {"W_SZ": ["32", "2"]}
+    space = Space.of(with_launches(Axes([find("virtual_warp")], [4], [32], given), LIMITS), GRAPH, {}, "cpu")
+    assert [axis.values for axis in space.axes] == [(4,), (32,), (2, 32)]
+
+
+def test_without_optuna_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_optuna()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ToolchainError, match=r"^tuning needs optuna: pip install optuna .*$"):
+        require_optuna()
+
+
+def test_from_the_command_line_to_rows_and_back(tmp_path: Path) -> None:
+    words = ["tune", "--dataset", LATTICE, "--variant", "virtual_warp", "--backend", "cpu", "--out", "r.csv"]
+    words += ["--repeats", "2", "--grid", "auto,2", "--block", "32,64", "--sources", "2"]
+    bfsbench(*words, "--points", "6", cwd=tmp_path)
+    first = read_rows(tmp_path / "r.csv")
+    done = bfsbench(*words, "--points", "10", "--resume", cwd=tmp_path)
+    rows = read_rows(tmp_path / "r.csv")
+    assert len(first) == 6 and rows[:6] == first
+    assert len({axes_of(row) for row in rows}) == len(rows) == 10
+    assert {row["status"] for row in rows} == {"ok"}
+    assert "5 of 24 configurations" in done.stderr
+    line = shlex.split(done.stdout.splitlines()[-1])
+    assert line[:2] == ["bfsbench", "run"]
+    bfsbench(*line[1:], "--out", "r.csv", "--resume", cwd=tmp_path)
+    assert read_rows(tmp_path / "r.csv") == rows, "the line names points that were measured"
+
+
+def test_exhaustive_needs_no_budget(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--method", "exhaustive", "--out", "r.csv")
+    done = bfsbench("tune", *words, cwd=tmp_path)
+    assert "1 of 1 configurations" in done.stderr
+    assert re.search(r"--variant cpu_queue --source \d+$", done.stdout.strip())
+
+
+def test_nothing_that_can_be_timed_is_exit_code_1(tmp_path: Path) -> None:
+    words = ("tune", "--dataset", LATTICE, "--variant", "dies", "--backend", "cpu", "--block", "32,64")
+    done = bfsbench(*words, "--points", "2", "--grid", "auto", cwd=tmp_path, faulty=True, check=1)
+    assert done.stderr.splitlines()[-1] == "bfsbench: no configuration could be timed"
+    (file,) = (tmp_path / "results").glob("tune-*.csv")
+    assert [row["status"] for row in read_rows(file)] == ["crash", "crash"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--points", "0"), "'--points': 0 is not in the range"),
+        (("--minutes", "0"), "'--minutes': 0.0 is not in the range"),
+        ((), "tune needs --points or --minutes"),
+        (("--points", "2", "--sources", "3"), "a configuration takes 3 points"),
+        (("--points", "2", "--w-sz", "4"), "knob W_SZ belongs to none"),
+        (("--points", "2", "--grid", ""), "an axis needs at least one value"),
+        (("--points", "2", "--grid", "2147483647"), "2^31 threads or more"),
+        (("--points", "2", "--block", "2048"), "block 2048 is over the device's limit"),
+        (("--points", "2", "--resume"), "--resume needs the --out"),
+        (("--points", "2", "--knobs", "best"), "'best' is not one of"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_no_file(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    options = ("--dataset", LATTICE, "--variant", "push", "--backend", "cpu")
+    done = bfsbench("tune", *options, *words, cwd=tmp_path, check=2)
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.rglob("*.csv"))
+
+
+def test_optuna_is_imported_only_when_it_tunes() -> None:
+    code = "import sys, bfsbench.cli.tune, bfsbench.bench.tune; sys.exit('optuna' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_presets_are_of_each_graph_and_given_values_win() -> None:
+    bfs4k, pull = find("bfs4k"), find("pull")
+    statistics = {
+        "dense": {"degree_mean": 70.0, "degree_std": 10.0, "degree_max": 100},
+        "sparse": {"degree_mean": 2.0, "degree_std": 1.0, "degree_max": 8},
+    }
+    axes = Axes([bfs4k, pull], [None], [64], {"K4": ["4"]}, "auto")
+    points = plan(axes, {"dense": [0], "sparse": [0]}, statistics, "cpu")
+    knobs = {point.graph: dict(point.knobs) for point in points if point.variant == "bfs4k"}
+    for graph, chosen in knobs.items():
+        assert chosen == {**bfs4k.knob_values(bfs4k.preset("auto", statistics[graph])), "K4": 4}
+    assert (knobs["dense"]["K1"], knobs["sparse"]["K1"]) == (32, 4)
+    assert [point.knobs for point in points if point.variant == "pull"] == [(), ()]
+
+
+def test_run_takes_presets_from_the_graphs_it_loads(tmp_path: Path) -> None:
+    words = ("--dataset", f"{SMALL},{LATTICE}", "--variant", "bfs4k", "--repeats", "1", "--k3", "8")
+    run(*words, "--knobs", "auto", "--dry-run", cwd=tmp_path)
+    run(*words, "--knobs", "auto", cwd=tmp_path)
+    rows = read_rows(tmp_path / "r.csv")
+    assert {row["status"] for row in rows} == {"ok"}
+    assert [re.findall(r"K[23]=\S+", row["knobs"]) for row in rows] == [["K2=0.0", "K3=8"]] * 2
