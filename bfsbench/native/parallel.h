@@ -1,4 +1,4 @@
-// Loops shared out over the cores of the machine.
+// Loops shared out over the cores that the process may use.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include "cores.h"
+
 namespace bfsbench {
 
 // Workers worth starting for `items` units of a few nanoseconds each.
 inline int worker_count(int64_t items) {
-    const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
-    return static_cast<int>(std::clamp<int64_t>(items / (1 << 15), 1, cores));
+    return static_cast<int>(std::clamp<int64_t>(items / (1 << 15), 1, available_cores()));
 }
 
 template <class Body>

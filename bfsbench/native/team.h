@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "cores.h"
+
 namespace bfsbench {
 
 inline void relax() {
@@ -29,7 +31,7 @@ class Team {
 
     // With 0 threads, as many as the process may use. Throws std::system_error if so many cannot be started.
     explicit Team(int threads) {
-        const int available = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+        const int available = available_cores();
         const int members = threads > 0 ? threads : available;
         spins_ = members <= available ? kSpins : 1;
         try {
