@@ -3,8 +3,8 @@
 //
 // A level is pushed or pulled. Pushing takes the level's vertices from a queue and claims their unvisited neighbours
 // in a bitmap; pulling lets every unvisited vertex look for an in-neighbour in the level, which is a bitmap then, too,
-// and stop at the first. Pulling begins when the level's arcs exceed 1 / alpha of those not yet explored, and ends
-// when the levels shrink and have fewer than 1 / beta of the vertices.
+// and stop at the first. Pulling begins when the level's arcs exceed 1 / alpha of those that leave unvisited vertices,
+// and ends when the levels shrink and have fewer than 1 / beta of the vertices.
 //
 // Every vertex is claimed once, so a queue of num_vertices entries holds all pushed levels one after the other. Members
 // of the team gather what they claim in buffers of their own and append those to the queue. A level of few arcs is
@@ -31,12 +31,15 @@ struct ParallelArguments {
     int32_t threads;
     int32_t sequential_limit;  // arcs
     double alpha, beta;
+    int8_t* steps;  // num_vertices, for each level how it was expanded, a Step; null: not noted
 };
 }
 
 namespace {
 
 using bfsbench::Team;
+
+enum class Step : int8_t { push_alone, push_together, pull };
 
 constexpr int64_t kAhead = 8;         // queue entries between a prefetch and its use
 constexpr int64_t kBuffer = 1024;     // vertices that a member gathers before it appends them
@@ -110,19 +113,25 @@ class ParallelSearch final : public Search {
         head_ = 0;
         tail_ = 1;
         Frontier frontier{1, degree(source)};
-        int64_t unexplored = row_offsets_[graph_.num_vertices];
+        int64_t unexplored = row_offsets_[graph_.num_vertices];  // arcs that leave unvisited vertices
+        unexplored -= frontier.arcs;
         for (int32_t next = 1; frontier.vertices > 0; ++next) {
             const bool small = frontier.arcs <= graph_.sequential_limit;
             if (!small && static_cast<double>(frontier.arcs) * graph_.alpha > static_cast<double>(unexplored)) {
                 next = pull_levels(next, frontier, unexplored);
             } else {
-                unexplored -= frontier.arcs;
                 frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next);
+                unexplored -= frontier.arcs;
             }
         }
     }
 
   private:
+    // `next` is the level that the step discovers.
+    void note(Step step, int32_t next) const {
+        if (graph_.steps) graph_.steps[next - 1] = static_cast<int8_t>(step);
+    }
+
     int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
     void clear(Bitmap& bitmap) {
@@ -145,6 +154,7 @@ class ParallelSearch final : public Search {
 
     // Push the queue's level; what it discovers gets level `next` and becomes the queue's level.
     Frontier push_alone(int32_t next) {
+        note(Step::push_alone, next);
         Frontier found;
         int64_t tail = tail_;
         for_each_neighbour(head_, tail_, [&](int32_t neighbour) {
@@ -160,6 +170,7 @@ class ParallelSearch final : public Search {
     }
 
     Frontier push_together(int32_t next) {
+        note(Step::push_together, next);
         Tally tally;
         std::atomic<int64_t> tail{tail_};
         const int64_t size = tail_ - head_;
@@ -191,8 +202,8 @@ class ParallelSearch final : public Search {
         queue_to_bitmap();
         for (;; ++next) {
             const int64_t before = frontier.vertices;
-            unexplored -= frontier.arcs;
             frontier = pull(next);
+            unexplored -= frontier.arcs;
             level_.swap(next_);
             const double share = static_cast<double>(frontier.vertices) * graph_.beta;
             const bool shrinks = frontier.vertices < before;
@@ -203,6 +214,7 @@ class ParallelSearch final : public Search {
     }
 
     Frontier pull(int32_t next) {
+        note(Step::pull, next);
         Tally tally;
         team_.share(visited_.words(), kWordGrain, [&](int64_t begin, int64_t end) {
             Frontier found;

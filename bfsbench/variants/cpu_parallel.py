@@ -28,11 +28,17 @@ class _Arguments(ctypes.Structure):
         ("sequential_limit", ctypes.c_int32),
         ("alpha", ctypes.c_double),
         ("beta", ctypes.c_double),
+        ("steps", ctypes.c_void_p),
     )
 
 
 class CpuParallel(HostVariant):
-    """Beamer, Asanovic and Patterson's direction-optimising search on all cores."""
+    """Beamer, Asanovic and Patterson's direction-optimising search on all cores.
+
+    Added: a level of at most SEQUENTIAL_LIMIT arcs is pushed in any case, by one thread alone, since sharing
+    it out would take longer. ALPHA means what it does in ``direction_optimized``. Unlike there, pulling ends
+    only when the frontier also shrinks.
+    """
 
     name = "cpu_parallel"
     summary = "direction-optimising search on all cores"
@@ -46,7 +52,7 @@ class CpuParallel(HostVariant):
         Knob(
             "ALPHA",
             14.0,
-            "pull when the frontier's arcs exceed the unexplored ones over this",
+            "pull when the frontier's arcs exceed those of unreached vertices over this",
             minimum=0,
             maximum=1e12,
         ),
@@ -66,6 +72,10 @@ class CpuParallel(HostVariant):
         ),
     )
 
+    steps: npt.NDArray[np.int8] | None = None
+    """If an int8[V] array before ``prepare``, searches note in it how they expanded each level: 0 pushed
+    by one thread, 1 pushed by all, 2 pulled by all. Benchmarks leave it None."""
+
     def prepare(self) -> None:
         """Raises LaunchError when the system does not grant the threads or the memory."""
         graph = self.graph
@@ -83,6 +93,7 @@ class CpuParallel(HostVariant):
             int(self.knob["SEQUENTIAL_LIMIT"]),
             float(self.knob["ALPHA"]),
             float(self.knob["BETA"]),
+            None if self.steps is None else self.steps.ctypes.data,
         )
         native = library("cpu_parallel")
         native.parallel_create.restype = ctypes.c_void_p

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +22,7 @@ from bfsbench.variants.cpu_parallel import CpuParallel
 from tests.shapes import SHAPES, SOURCES
 
 Knobs = dict[str, float]
+STEPS = ("push alone", "push together", "pull")
 
 DIRECTIONS: dict[str, Knobs] = {
     "as_by_default": {},
@@ -78,6 +82,68 @@ def test_wide_offsets_give_the_same_levels(direction: str) -> None:
     search = prepared(wide, THREADS=3, **DIRECTIONS[direction])
     for source in SOURCES["kronecker"]:
         assert levels_of(search, source) == list(reference_levels(narrow, source))
+
+
+def expected_steps(graph: Graph, source: int, knobs: Mapping[str, Any]) -> list[str]:
+    """The criteria of the knobs applied to the levels of the sequential search."""
+    levels, degrees = reference_levels(graph, source), np.diff(graph.row_offsets)
+    steps: list[str] = []
+    for level in range(int(levels.max()) + 1):
+        frontier, unreached = levels == level, (levels < 0) | (levels > level)
+        arcs, size, before = degrees[frontier].sum(), frontier.sum(), (levels == level - 1).sum()
+        goes_on = "pull" in steps[-1:] and (size >= before or size * knobs["BETA"] >= graph.num_vertices)
+        small = arcs <= knobs["SEQUENTIAL_LIMIT"]
+        if goes_on or (not small and arcs * knobs["ALPHA"] > degrees[unreached].sum()):
+            steps.append("pull")
+        else:
+            steps.append("push alone" if small or knobs["THREADS"] == 1 else "push together")
+    return steps
+
+
+def steps_of(search: CpuParallel, source: int) -> list[str]:
+    assert search.steps is not None
+    search.steps.fill(-1)
+    levels_of(search, source)
+    return [STEPS[step] for step in search.steps if step >= 0]
+
+
+def noting(graph: Graph, **knobs: float) -> CpuParallel:
+    """A search that notes its steps."""
+    search = CpuParallel(graph, CpuParallel.knob_values(knobs))
+    search.steps = np.empty(graph.num_vertices, np.int8)
+    search.prepare()
+    return search
+
+
+@pytest.mark.parametrize("limit", [0, 8, 500])
+@pytest.mark.parametrize(("alpha", "beta"), [(14, 24), (1, 24), (14, 1), (3, 7), (0, 24), (1e12, 1e12)])
+def test_levels_are_expanded_as_the_criteria_ask(alpha: float, beta: float, limit: int) -> None:
+    for name in ("kronecker", "hub", "random_1025", "random_dense", "lattice", "star_in"):
+        graph = build_graph(SHAPES[name], name)
+        for threads in (1, 3):
+            search = noting(graph, ALPHA=alpha, BETA=beta, SEQUENTIAL_LIMIT=limit, THREADS=threads)
+            for source in SOURCES[name]:
+                assert steps_of(search, source) == expected_steps(graph, source, search.knob), (name, source)
+
+
+def test_a_search_may_expand_its_levels_in_all_ways() -> None:
+    graph = build_graph(SHAPES["random_1025"], "random_1025")
+    assert set(steps_of(noting(graph, THREADS=3, SEQUENTIAL_LIMIT=8), 0)) == set(STEPS)
+
+
+def test_threads_are_those_the_process_may_use() -> None:
+    allowed = os.sched_getaffinity(0)
+    graph = build_graph(SHAPES["pmpp"], "pmpp")
+    for cores in ({min(allowed)}, allowed):
+        before = native_threads()
+        os.sched_setaffinity(0, cores)
+        try:
+            search = prepared(graph)
+        finally:
+            os.sched_setaffinity(0, allowed)
+        assert native_threads() == before + len(cores) - 1
+        del search
+        gc.collect()
 
 
 def native_threads() -> int:
