@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
-from bfsbench.backends.base import Device
+from bfsbench.backends.base import Device, Launch
 from bfsbench.bench.session import reference_levels
 from bfsbench.errors import UsageError
 from bfsbench.graphs.convert import build_graph
@@ -177,6 +177,31 @@ def test_an_overflowing_global_queue_is_rebuilt(
         expected = [reference_levels(graph, source).tolist() for source in sources]
         assert levels_of(FrontierQueue, device, graph, sources, None, 64) == expected
         assert levels_of(FrontierQueue, device, graph, sources, 2, 32, BLOCK_QUEUE_SIZE=5) == expected
+
+
+def test_a_queue_is_rebuilt_when_it_has_overflowed_and_only_then(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = shape("star_out")
+    for capacity, rebuilt in ((1, [1]), (graph.num_vertices, [])):
+        monkeypatch.setattr(FrontierQueue, "queue_capacity", capacity)
+        search = FrontierQueue(
+            device, DeviceGraph(device, graph), graph, None, 64, FrontierQueue.knob_values({})
+        )
+        search.prepare()
+        levels: list[int] = []
+
+        def noting(rebuild: Launch, levels: list[int] = levels) -> Launch:
+            def launch(blocks: int, *scalars: int) -> None:
+                levels.append(scalars[-1])
+                rebuild(blocks, *scalars)
+
+            return launch
+
+        search.rebuild = [noting(rebuild) for rebuild in search.rebuild]
+        search.reset(0)
+        search.traverse(0)
+        assert levels == rebuilt
 
 
 @pytest.mark.parametrize("variant", all_variants().values(), ids=lambda variant: variant.name)

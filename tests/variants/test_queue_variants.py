@@ -15,6 +15,7 @@ from bfsbench.bench.session import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.frontier_queue import FrontierQueue
 from bfsbench.variants.frontier_scan import FrontierScan
 from bfsbench.variants.level_queues import LevelQueueVariant
 from bfsbench.variants.push_frontier import PushFrontier
@@ -125,6 +126,21 @@ def test_overflowing_frontiers_hold_every_vertex_once(
             sizes = sizes_read_by(search)
             assert levels_of(search, source) == expected.tolist()
             assert sizes == [*frontier_sizes(expected)[1:], 0]
+
+
+@pytest.mark.parametrize("capacity", [1, 4, 20])
+@pytest.mark.parametrize(
+    ("variant", "knob"), [(PushPrivate, "LOCAL_FRONTIER_CAPACITY"), (FrontierQueue, "BLOCK_QUEUE_SIZE")]
+)
+def test_only_what_a_full_block_queue_cannot_take_goes_straight_to_the_global_one(
+    device: Device, variant: type[LevelQueueVariant], knob: str, capacity: int
+) -> None:
+    """By one thread: what goes straight there precedes what the block's queue held until its end."""
+    graph = build_graph(edge_list(11, [(0, v) for v in range(1, 11)]), "star")
+    search = prepared(variant, device, graph, 1, 1, **{knob: capacity})
+    levels_of(search, 0)
+    held, straight = range(1, min(capacity, 10) + 1), range(capacity + 1, 11)
+    assert search.queues[1].download()[:10].tolist() == [*straight, *held]
 
 
 @pytest.mark.parametrize("small_frontier", [1, 5, 19, 20, 100])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,12 +24,13 @@ from bfsbench.variants.frontier_numbers_defer import FrontierNumbersDefer
 from bfsbench.variants.redirect import Redirect
 from bfsbench.variants.reorder import Reorder
 from tests.shapes import SHAPES, SOURCES, edge_list
+from tests.test_variants import BACKENDS
 from tests.variants.searching import levels_of, prepared
 
 
-@pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
-    device = open_device("cpu")
+@pytest.fixture(scope="module", params=BACKENDS)
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    device = open_device(request.param)
     yield device
     device.close()
 
@@ -77,6 +79,39 @@ def test_deferring_does_not_depend_on_the_schedule(seed: int) -> None:
     search = prepared(FrontierNumbersDefer, device, graph, 2, 96, DEFER_MAX=2, D_BLOCK_QUEUE_SIZE=7)
     assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
     device.close()
+
+
+@pytest.mark.parametrize(("queue_size", "order"), [(1, [1, 2, 3, 0]), (2, [1, 3, 0, 2]), (9, [1, 3, 0, 2])])
+def test_vertices_of_high_degree_are_expanded_last(device: Device, queue_size: int, order: list[int]) -> None:
+    offsets = device.upload(np.array([0, 5, 6, 10, 13], np.int32))
+    levels = device.upload(np.zeros(4, np.int32))
+    noted = device.upload(np.zeros(5, np.int32))
+    probe = device.module(Path(__file__).with_name("deferring.cu"), {}).kernel("frontier_numbers_defer")
+    arguments = (offsets, levels, 4, levels, 4, queue_size, noted, 0)
+    probe.bind(*arguments, block=1, shared=4 * queue_size)(1)
+    assert noted.download().tolist() == [4, *order]
+
+
+@pytest.mark.parametrize("width", [1, 4, 32])
+def test_a_virtual_warp_shares_the_neighbours_of_a_vertex(device: Device, width: int) -> None:
+    num_vertices = 50
+    offsets = device.upload(np.array([0] + [num_vertices - 1] * num_vertices, np.int32))
+    neighbours = device.upload(np.arange(1, num_vertices, dtype=np.int32))
+    start = np.full((width + 1, num_vertices), -1, np.int32)
+    start[0, 0] = 0
+    levels, progress = device.upload(start.ravel()), device.signal()
+    defines = {"W_SZ": width, "NUM_VERTICES": num_vertices}
+    probe = device.module(Path(__file__).with_name("sharing.cu"), defines).kernel("virtual_warp")
+    probe.bind(offsets, neighbours, num_vertices, levels, progress, 0, block=64)(1)
+    by_lane = levels.download().reshape(start.shape)[1:]
+    for lane in range(width):
+        assert np.flatnonzero(by_lane[lane] == 1).tolist() == list(range(1 + lane, num_vertices, width))
+
+
+def test_jobs_are_in_order_of_out_degree(device: Device) -> None:
+    graph = build_graph(SHAPES["kronecker"], "kronecker")
+    order = by_out_degree(graph.row_offsets).tolist()
+    assert prepared(Redirect, device, graph).jobs.download().tolist() == order != sorted(order)
 
 
 @settings(deadline=None)
