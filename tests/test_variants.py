@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device, Launch
 from bfsbench.bench.session import reference_levels
-from bfsbench.errors import UsageError
+from bfsbench.errors import LaunchError, UsageError
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants import all_variants, find
-from bfsbench.variants.base import DeviceGraph, HostVariant, KernelVariant
+from bfsbench.variants.base import DeviceGraph, HostVariant, KernelVariant, LevelKernelVariant
 from bfsbench.variants.frontier_queue import FrontierQueue
+from bfsbench.variants.level_queues import LevelQueueVariant
 from tests.shapes import SHAPES, SOURCES
 
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
@@ -90,6 +91,16 @@ def knob_corners(variant: type[KernelVariant]) -> list[dict[str, int]]:
     return corners
 
 
+def shared_memory_of(
+    variant: type[KernelVariant], device: Device, graph: Graph, knobs: dict[str, int]
+) -> int:
+    """Bytes of dynamic shared memory that a block of 64 threads asks for."""
+    if not issubclass(variant, LevelKernelVariant | LevelQueueVariant):
+        return 0
+    values = variant.knob_values(knobs)
+    return variant(device, DeviceGraph(device, graph), graph, None, 64, values).shared_memory()
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_sequential_search_agrees_with_an_independent_one(name: str) -> None:
     graph = shape(name)
@@ -114,7 +125,11 @@ def test_levels_do_not_depend_on_knobs(device: Device, variant: type[KernelVaria
         sources = list(SOURCES[name])
         expected = [reference_levels(graph, source).tolist() for source in sources]
         for knobs in knob_corners(variant):
-            assert levels_of(variant, device, graph, sources, None, 64, **knobs) == expected, knobs
+            if shared_memory_of(variant, device, graph, knobs) > device.limits.shared_memory_per_block_optin:
+                with pytest.raises(LaunchError):
+                    levels_of(variant, device, graph, sources, None, 64, **knobs)
+            else:
+                assert levels_of(variant, device, graph, sources, None, 64, **knobs) == expected, knobs
 
 
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
