@@ -213,7 +213,7 @@ def test_missed_duplicates_are_entries_that_stand_in_a_frontier_again(device: De
         reached = np.count_nonzero(search.levels() >= 0)
         counters = search.counters()
         assert counters["missed"] == counters["entries"] + 1 - reached
-        # Where many threads run at once a queue may overflow: then it is rebuilt, shorter than what was counted.
+        # With many threads at once a queue may overflow: then it is rebuilt, shorter than what was counted.
         assert counters["entries"] >= sum(sizes) - 1
         if device.backend == "cpu":
             assert counters["entries"] == sum(sizes) - 1
