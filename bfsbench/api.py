@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.bench import results
-from bfsbench.bench.measure import DeviceClock, HostClock, edges_traversed, measure
+from bfsbench.bench.measure import edges_traversed
 from bfsbench.bench.point import KnobValue
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import check_source
@@ -81,11 +81,9 @@ def search(
     try:
         session.use(graph)
         prepared = session.build(declared.name, grid, block, settings)
-        reference = session.reference(source)
-        clock = HostClock() if session.device is None else DeviceClock(session.device)
-        timing = measure(prepared, clock, source, reference, repeats)
+        timing = session.time(prepared, source, repeats)
         where = "host" if session.device is None else session.device.backend
-        traversed = edges_traversed(graph, reference)
+        traversed = edges_traversed(graph, session.reference(source))
         return SearchResult(
             prepared.levels(), where, timing.search_ms, timing.wall_ms, timing.reset_ms, traversed
         )

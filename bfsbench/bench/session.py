@@ -13,6 +13,7 @@ from bfsbench.backends.base import Device
 from bfsbench.bench.measure import (
     DeviceClock,
     HostClock,
+    Timing,
     WrongLevelsError,
     edges_traversed,
     measure,
@@ -84,6 +85,11 @@ class Session:
                 self._references.popitem(last=False)
         return self._references[source]
 
+    def time(self, variant: Variant, source: int, repeats: int) -> Timing:
+        """Check and time a search that ``build`` made. Raises WrongLevelsError, DeviceError."""
+        clock = HostClock() if self.device is None or variant.host else DeviceClock(self.device)
+        return measure(variant, clock, source, self.reference(source), repeats)
+
     def close(self) -> None:
         """Give the device back."""
         self._graph = self._on_device = None
@@ -130,10 +136,9 @@ class Session:
         return self._graph
 
     def _outcome(self, point: Point, graph: Graph, repeats: int) -> dict[str, str]:
-        reference = self.reference(point.source)
         variant = self.build(point.variant, point.grid, point.block, dict(point.knobs))
-        clock = HostClock() if self.device is None or variant.host else DeviceClock(self.device)
-        timing = measure(variant, clock, point.source, reference, repeats)
+        timing = self.time(variant, point.source, repeats)
+        reference = self.reference(point.source)
         traversed = edges_traversed(graph, reference)
         return {
             "status": "ok",
