@@ -31,8 +31,8 @@ from bfsbench.variants.base import PRESETS
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
+    from bfsbench.bench.runner import Method, Runner
     from bfsbench.bench.sweep import Axes, Output
-    from bfsbench.bench.worker import Worker
     from bfsbench.graphs.graph import Graph
 
 
@@ -103,6 +103,7 @@ def run(
     row of the result file as soon as it is measured; points that fail become rows that say why, and make the
     exit code 1. LIST is comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges.
     """
+    from bfsbench.bench.runner import Method
     from bfsbench.bench.sweep import Output, plan
     from bfsbench.bench.worker import Worker
     from bfsbench.cli.loading import load_with_progress
@@ -128,7 +129,7 @@ def run(
             sources = {name: wanted.choose(graph) for name, graph in graphs.items()}
             statistics = {name: graph.statistics for name, graph in graphs.items()}
             points = plan(axes, sources, statistics, where)
-            failed = _execute(points, graphs, worker, output, repeats, timeout)
+            failed = _execute(points, graphs, worker, output, Method(repeats, timeout, profile))
         finally:
             output.close()
     if failed:
@@ -166,27 +167,23 @@ def _full_names(datasets: Sequence[str]) -> list[str]:
 def _execute(
     points: Sequence[Point],
     graphs: Mapping[str, Graph],
-    worker: Worker,
+    runner: Runner,
     output: Output,
-    repeats: int,
-    limit_s: float,
+    method: Method,
 ) -> int:
     """Run what is not in the file yet, under one progress display; returns how many points have no time."""
     from bfsbench.bench.sweep import run_sweep
     from bfsbench.cli.progress import SweepProgress
 
-    device = worker.device
-    output.check_continuity(graphs, device.description if device else {})
-    if device:
-        click.echo(f"backend {device.backend}: {device.description['gpu']}", err=True)
+    output.check_continuity(graphs, runner.origins()[0])
+    if runner.device:
+        click.echo(f"backend {runner.device.backend}: {runner.device.description['gpu']}", err=True)
     left, failed = output.remaining(points), output.failed(points)
     if len(left) < len(points):
         held = f"{len(points) - len(left)} of {len(points)} points are in {output.path} already"
         click.echo(held + (f", {failed} of them failed (--retry-failed)" if failed else ""), err=True)
     with SweepProgress(len(left)) as progress:
-        statuses = run_sweep(
-            left, graphs, worker, output, repeats=repeats, limit_s=limit_s, done=progress.done
-        )
+        statuses = run_sweep(left, graphs, runner, output, method, progress.done)
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     told = told or "nothing left to do"
     click.echo(f"{len(left)} points: {told}; see 'bfsbench report {output.path}'", err=True)
