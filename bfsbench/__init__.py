@@ -7,7 +7,8 @@ The words of the command line work in Python as well::
     graph = bfsbench.load("soc-Epinions1:symmetrised")
     graph = bfsbench.generate("kronecker", scale=12, seed=1)
     list(bfsbench.list_variants())
-    result = bfsbench.search(graph, "frontier_queue", source=0, block=128)
+    result = bfsbench.search(graph, "frontier_queue", source=0, block=128, parents=True)
+    bfsbench.path(result.parents, target=7)
     rows = bfsbench.read_results("results/run.csv")
 """
 
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     from bfsbench.api import generate as generate
     from bfsbench.api import list_variants as list_variants
     from bfsbench.api import load as load
+    from bfsbench.api import path as path
     from bfsbench.api import read_results as read_results
     from bfsbench.api import search as search
 
 __version__ = "0.1.0"
-__all__ = ["SearchResult", "generate", "list_variants", "load", "read_results", "search"]
+__all__ = ["SearchResult", "generate", "list_variants", "load", "path", "read_results", "search"]
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from bfsbench.bench import results
 from bfsbench.bench.measure import edges_traversed
+from bfsbench.bench.parents import path
 from bfsbench.bench.point import KnobValue
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import check_source
@@ -29,12 +30,16 @@ from bfsbench.variants.base import Variant
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SearchResult", "generate", "list_variants", "load", "read_results", "search"]
+__all__ = ["SearchResult", "generate", "list_variants", "load", "path", "read_results", "search"]
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """A verified search. ``levels`` is int32[V], -1 where unreached; times in ms as in result files."""
+    """A verified search. ``levels`` is int32[V], -1 where unreached; times in ms as in result files.
+
+    ``parents``, None unless asked for, is int32[V]: of each vertex the one before it on a shortest path from
+    the source, which is its own parent; -1 where unreached. :func:`path` follows them.
+    """
 
     levels: npt.NDArray[np.int32]
     backend: str
@@ -42,6 +47,8 @@ class SearchResult:
     wall_ms: list[float]
     reset_ms: float
     edges_traversed: int
+    parents: npt.NDArray[np.int32] | None = None
+    parents_ms: float | None = None
 
 
 def generate(generator: str, *, symmetrise: bool = False, **parameters: int | float | str) -> Graph:
@@ -64,12 +71,14 @@ def search(
     block: int = 256,
     backend: str = "auto",
     repeats: int = 1,
+    parents: bool = False,
     **knobs: KnobValue,
 ) -> SearchResult:
     """Search a graph in this process, check the levels against the sequential search, and time it.
 
-    Raises UsageError for unknown names and values out of range, DeviceError and its kin when the device
-    fails, WrongLevelsError when the levels differ.
+    ``parents`` asks for the breadth-first tree as well, derived and checked after the timed searches. Raises
+    UsageError for unknown names and values out of range, DeviceError and its kin when the device fails,
+    WrongLevelsError when the levels differ, WrongParentsError when the tree breaks a rule.
     """
     for name, value in (("grid", grid), ("block", block), ("repeats", repeats)):
         if value is not None and value < 1:
@@ -84,8 +93,16 @@ def search(
         timing = session.time(prepared, source, repeats)
         where = "host" if session.device is None else session.device.backend
         traversed = edges_traversed(graph, session.reference(source))
+        tree = session.parents(prepared, source) if parents else None
         return SearchResult(
-            prepared.levels(), where, timing.search_ms, timing.wall_ms, timing.reset_ms, traversed
+            prepared.levels(),
+            where,
+            timing.search_ms,
+            timing.wall_ms,
+            timing.reset_ms,
+            traversed,
+            tree.parents if tree else None,
+            tree.milliseconds if tree else None,
         )
     finally:
         session.close()

@@ -40,6 +40,7 @@ OUTCOME = (
     "reset_ms",  # share of search_ms spent on per-search initialisation; minimum of as many samples
     "prepare_ms",  # once per graph and configuration, outside search_ms: compiling, allocation, preprocessing
     "preprocess_ms",  # the preprocessing of the graph in it, such as reordering; 0 for most variants
+    "parents_ms",  # deriving the parents from the levels, outside search_ms; empty unless asked for
     "depth",  # levels below the source
     "reached",  # vertices
     "edges_traversed",  # sum of out-degrees of reached vertices
@@ -73,6 +74,9 @@ PROVENANCE = (
 
 COLUMNS = (*AXES, *OUTCOME, *GRAPH, *PROVENANCE)
 
+ADDED = ("parents_ms",)
+"""Columns that older result files do not have; there they read as empty."""
+
 NUMERIC = (
     "source",
     "search_ms",
@@ -82,6 +86,7 @@ NUMERIC = (
     "reset_ms",
     "prepare_ms",
     "preprocess_ms",
+    "parents_ms",
     "depth",
     "reached",
     "edges_traversed",
@@ -109,8 +114,9 @@ def _line(values: Iterable[str]) -> bytes:
 class ResultWriter:
     """Appends rows to a result file, or to another of given ``columns``; on disk when ``append`` returns.
 
-    ``rows`` are those already there. Raises UsageError when there are some and ``resume`` is false, when the
-    file cannot be written or another run writes it; InputError when it is no result file of this schema.
+    ``rows`` are those already there; a file that lacks columns ADDED since is given them. Raises UsageError
+    when there are rows and ``resume`` is false, when the file cannot be written or another run writes it;
+    InputError when it is no result file of this schema.
     """
 
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
@@ -127,6 +133,8 @@ class ResultWriter:
             self._empty = not self.rows
             if os.fstat(self._file).st_size == 0:
                 self._write(_line(columns))
+            elif _header_of(path.read_bytes()) != [*columns]:
+                self._replace(self.rows)
         except BaseException:
             self.close()
             raise
@@ -155,18 +163,20 @@ class ResultWriter:
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
         """Drop those of ``rows`` that are not wanted, by replacing the file as a whole if there are any."""
         kept = [row for row in self.rows if wanted(row)]
-        if len(kept) == len(self.rows):
-            return
+        if len(kept) < len(self.rows):
+            self._replace(kept)
+
+    def _replace(self, rows: list[dict[str, str]]) -> None:
         replacement = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
-            replacement.write_bytes(b"".join([_line(self.columns), *self._lines(kept)]))
+            replacement.write_bytes(b"".join([_line(self.columns), *self._lines(rows)]))
             replacement.replace(self.path)
         except OSError as error:
             replacement.unlink(missing_ok=True)
             raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
         os.close(self._file)
         self._file = self._open()
-        self.rows = kept
+        self.rows = rows
 
     def _lines(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
         return (_line(str(row.get(name, "")) for name in self.columns) for row in rows)
@@ -190,15 +200,25 @@ class ResultWriter:
 
 def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
     """Remove what follows the last newline of a result file: the rest of a row whose writer was killed."""
-    data, header = path.read_bytes(), _line(columns)
+    data = path.read_bytes()
     end = data.rfind(b"\n") + 1
-    if data.startswith(header) and end != len(data):
+    if _is_header(_header_of(data[:end]), columns) and end != len(data):
         with path.open("r+b") as file:
             file.truncate(end)
 
 
+def _header_of(data: bytes) -> list[str]:
+    """The names in the first line of a file."""
+    return data.partition(b"\n")[0].decode(errors="replace").split(",")
+
+
+def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
+    """Whether these are ``columns``, of which those ADDED may be absent."""
+    return [*names] == [name for name in columns if name in names or name not in ADDED]
+
+
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS) -> list[dict[str, str]]:
-    """All rows of a result file, or of another with these ``columns``, as text.
+    """All rows of a result file, or of another with these ``columns``, as text; those ADDED may be absent.
 
     Raises InputError when the file cannot be read, has other columns, or has a row of another length.
     """
@@ -206,14 +226,14 @@ def read_rows(path: Path, columns: Sequence[str] = COLUMNS) -> list[dict[str, st
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.reader(file)
             header = next(reader, [])
-            if header and tuple(header) != tuple(columns):
+            if header and not _is_header(header, columns):
                 raise InputError(f"{path} is not a result file of schema {SCHEMA_VERSION}")
             rows = []
             for values in reader:
-                if len(values) != len(columns):
+                if len(values) != len(header):
                     where = f"{path}:{reader.line_num}"
-                    raise InputError(f"{where}: expected {len(columns)} columns, found {len(values)}")
-                rows.append(dict(zip(columns, values, strict=True)))
+                    raise InputError(f"{where}: expected {len(header)} columns, found {len(values)}")
+                rows.append(dict.fromkeys(columns, "") | dict(zip(header, values, strict=True)))
             return rows
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error

@@ -19,6 +19,7 @@ from bfsbench.bench.measure import (
     measure,
     timing_columns,
 )
+from bfsbench.bench.parents import Tree, WrongParentsError, check_parents, parents_on_device, parents_on_host
 from bfsbench.bench.point import KnobValue, Point
 from bfsbench.bench.profile import LevelCounts, profile, profile_rows
 from bfsbench.bench.row import base_row, failed_row
@@ -90,6 +91,21 @@ class Session:
         clock = HostClock() if self.device is None or variant.host else DeviceClock(self.device)
         return measure(variant, clock, source, self.reference(source), repeats)
 
+    def parents(self, variant: Variant, source: int) -> Tree:
+        """The breadth-first tree of the search that ``variant`` did last, from ``source``; checked.
+
+        Raises WrongParentsError, DeviceError.
+        """
+        if self._graph is None:
+            raise UsageError("no graph is in use")
+        levels = np.ascontiguousarray(variant.levels(), np.int32)
+        if self.device is None or self._on_device is None or variant.host:
+            tree = parents_on_host(self._graph, levels)
+        else:
+            tree = parents_on_device(self.device, self._on_device, levels)
+        check_parents(self._graph, source, levels, tree.parents)
+        return tree
+
     def close(self) -> None:
         """Give the device back."""
         self._graph = self._on_device = None
@@ -97,16 +113,16 @@ class Session:
             self.device.close()
             self.device = None
 
-    def measure(self, point: Point, repeats: int) -> dict[str, str]:
-        """The row of a point, which says what went wrong when it did.
+    def measure(self, point: Point, repeats: int, parents: bool = False) -> dict[str, str]:
+        """The row of a point, which says what went wrong when it did; with ``parents`` of its tree as well.
 
         Raises KernelError when the device cannot be trusted afterwards.
         """
         graph = self._graph_of(point)
         device = self.device.describe() if self.device else {}
         try:
-            outcome = self._outcome(point, graph, repeats)
-        except WrongLevelsError as error:
+            outcome = self._outcome(point, graph, repeats, parents)
+        except (WrongLevelsError, WrongParentsError) as error:
             return failed_row(point, graph, device, "wrong", str(error))
         except KernelError:
             raise
@@ -135,14 +151,16 @@ class Session:
             return graph
         return self._graph
 
-    def _outcome(self, point: Point, graph: Graph, repeats: int) -> dict[str, str]:
+    def _outcome(self, point: Point, graph: Graph, repeats: int, parents: bool) -> dict[str, str]:
         variant = self.build(point.variant, point.grid, point.block, dict(point.knobs))
         timing = self.time(variant, point.source, repeats)
         reference = self.reference(point.source)
         traversed = edges_traversed(graph, reference)
+        tree = self.parents(variant, point.source) if parents else None
         return {
             "status": "ok",
             "depth": str(int(reference.max())),
             "reached": str(int(np.count_nonzero(reference >= 0))),
             **timing_columns(timing, traversed, graph.direction == "symmetrised"),
+            "parents_ms": f"{tree.milliseconds:.6f}" if tree else "",
         }

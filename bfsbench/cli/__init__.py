@@ -19,6 +19,7 @@ COMMANDS = {
     "fetch": "Download graphs and convert them.",
     "run": "Sweep variants over graphs, grids, blocks and knobs.",
     "tune": "Find the fastest grid, block and knobs of a variant on a graph.",
+    "path": "Print a shortest path between two vertices.",
     "report": "Make tables from result files.",
     "list": "Show variants, datasets and knobs.",
     "doctor": "Check what is installed and what is missing.",

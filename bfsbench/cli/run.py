@@ -31,8 +31,8 @@ from bfsbench.variants.base import PRESETS
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
-    from bfsbench.bench.runner import Method, Runner
     from bfsbench.bench.sweep import Axes, Output
+    from bfsbench.bench.worker import Worker
     from bfsbench.graphs.graph import Graph
 
 
@@ -74,6 +74,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="After the timed searches, search once more and write what each level cost to FILE.levels.csv.",
 )
+@click.option(
+    "--parents",
+    is_flag=True,
+    help="After the timed searches, derive the breadth-first tree, time that in parents_ms, and check it.",
+)
 @click.option("--resume", is_flag=True, help="Continue --out: measure only what it does not hold yet.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: measure the points that failed again.")
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
@@ -92,6 +97,7 @@ def run(
     schedule_seed: int,
     out: Path | None,
     profile: bool,
+    parents: bool,
     resume: bool,
     retry_failed: bool,
     dry_run: bool,
@@ -103,7 +109,6 @@ def run(
     row of the result file as soon as it is measured; points that fail become rows that say why, and make the
     exit code 1. LIST is comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges.
     """
-    from bfsbench.bench.runner import Method
     from bfsbench.bench.sweep import Output, plan
     from bfsbench.bench.worker import Worker
     from bfsbench.cli.loading import load_with_progress
@@ -123,13 +128,13 @@ def run(
             plain = replace(axes, preset=PRESETS[0])
             _print_plan(plan(plain, {name: wanted.stand_ins() for name in names}, {}, where), repeats)
             return
-        output = Output(path, resume=resume, retry=retry_failed, with_profiles=profile)
+        output = Output(path, resume=resume, retry=retry_failed, with_profiles=profile, with_parents=parents)
         try:
             graphs = {name: load_with_progress(name) for name in names}
             sources = {name: wanted.choose(graph) for name, graph in graphs.items()}
             statistics = {name: graph.statistics for name, graph in graphs.items()}
             points = plan(axes, sources, statistics, where)
-            failed = _execute(points, graphs, worker, output, Method(repeats, timeout, profile))
+            failed = _execute(points, graphs, worker, output, repeats, timeout, parents)
         finally:
             output.close()
     if failed:
@@ -167,23 +172,35 @@ def _full_names(datasets: Sequence[str]) -> list[str]:
 def _execute(
     points: Sequence[Point],
     graphs: Mapping[str, Graph],
-    runner: Runner,
+    worker: Worker,
     output: Output,
-    method: Method,
+    repeats: int,
+    limit_s: float,
+    parents: bool,
 ) -> int:
     """Run what is not in the file yet, under one progress display; returns how many points have no time."""
     from bfsbench.bench.sweep import run_sweep
     from bfsbench.cli.progress import SweepProgress
 
-    output.check_continuity(graphs, runner.origins()[0])
-    if runner.device:
-        click.echo(f"backend {runner.device.backend}: {runner.device.description['gpu']}", err=True)
+    device = worker.device
+    output.check_continuity(graphs, device.description if device else {})
+    if device:
+        click.echo(f"backend {device.backend}: {device.description['gpu']}", err=True)
     left, failed = output.remaining(points), output.failed(points)
     if len(left) < len(points):
         held = f"{len(points) - len(left)} of {len(points)} points are in {output.path} already"
         click.echo(held + (f", {failed} of them failed (--retry-failed)" if failed else ""), err=True)
     with SweepProgress(len(left)) as progress:
-        statuses = run_sweep(left, graphs, runner, output, method, progress.done)
+        statuses = run_sweep(
+            left,
+            graphs,
+            worker,
+            output,
+            repeats=repeats,
+            limit_s=limit_s,
+            done=progress.done,
+            parents=parents,
+        )
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     told = told or "nothing left to do"
     click.echo(f"{len(left)} points: {told}; see 'bfsbench report {output.path}'", err=True)

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench.errors import UsageError
+
 Ids = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
@@ -79,3 +81,18 @@ class Graph:
     def num_edges(self) -> int:
         """Arcs stored; an undirected edge counts twice."""
         return len(self.column_indices)
+
+    def published_ids(self, vertices: Ids) -> npt.NDArray[np.int64]:
+        """The ids of vertices in the file that the graph was read from, int64 of the same shape."""
+        return vertices.astype(np.int64) if self.original_ids is None else self.original_ids[vertices]
+
+    def vertex(self, published_id: int) -> int:
+        """The vertex that has this id in the graph's file. Raises UsageError when there is none."""
+        ids = self.original_ids
+        vertex = published_id if ids is None else int(np.searchsorted(ids, published_id))
+        if not 0 <= vertex < self.num_vertices or (ids is not None and ids[vertex] != published_id):
+            first, last = (0, self.num_vertices - 1) if ids is None else (ids[0], ids[-1])
+            raise UsageError(
+                f"vertex {published_id} is not in {self.full_name}, whose ids lie within {first} .. {last}"
+            )
+        return vertex

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfsbench.bench.results import COLUMNS, ResultWriter, read_results, read_rows
+from bfsbench.bench.results import ADDED, COLUMNS, ResultWriter, read_results, read_rows
 from bfsbench.errors import InputError, UsageError
 
 
@@ -117,3 +117,34 @@ def test_numbers_are_numbers_and_gaps_are_nan(tmp_path: Path) -> None:
     assert frame["search_ms"].tolist()[0] == 1.5
     assert frame["search_ms"].isna().tolist() == [False, True]
     assert frame["status"].tolist() == ["ok", "timeout"]
+
+
+def write_old(path: Path, *rows: dict[str, str], unfinished: str = "") -> None:
+    """A result file as it was before columns were added."""
+    names = [name for name in COLUMNS if name not in ADDED]
+    lines = [",".join(names), *(",".join(row[name] for name in names) for row in rows)]
+    path.write_text("\n".join(lines) + "\n" + unfinished)
+
+
+def test_files_from_before_a_column_was_added_are_read(tmp_path: Path) -> None:
+    write_old(tmp_path / "old.csv", make_row())
+    write(tmp_path / "new.csv", make_row(parents_ms="2"))
+    assert read_rows(tmp_path / "old.csv") == [make_row()]
+    frame = read_results([tmp_path])
+    assert frame.set_index("search_ms")["parents_ms"].isna().tolist() == [False, True]
+
+
+def test_files_from_before_a_column_was_added_are_continued(tmp_path: Path) -> None:
+    write_old(tmp_path / "r.csv", make_row(), unfinished="half,a,ro")
+    write(tmp_path / "r.csv", make_row(parents_ms="2"), resume=True)
+    assert read_rows(tmp_path / "r.csv") == [make_row(), make_row(parents_ms="2")]
+    assert (tmp_path / "r.csv").read_text().startswith(",".join(COLUMNS) + "\n")
+
+
+def test_a_row_as_long_as_the_header_of_its_own_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    write_old(path, unfinished=",".join("1" for _ in COLUMNS) + "\n")
+    with pytest.raises(
+        InputError, match=f"expected {len(COLUMNS) - len(ADDED)} columns, found {len(COLUMNS)}"
+    ):
+        read_rows(path)

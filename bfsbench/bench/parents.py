@@ -1,0 +1,181 @@
+"""Parents of a breadth-first tree: derived from the levels of any search, checked, and followed to a path.
+
+All variants compute levels; ``cuda_src/parents.cu``, or ``native/parents.cpp`` after a host program, adds the
+tree once the searches have been timed. ``parents`` is int32[V] throughout: the source is its own parent, a
+vertex that is not reached has NO_PARENT.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends.base import Device
+from bfsbench.bench.measure import Clock, DeviceClock, HostClock, Levels
+from bfsbench.errors import BfsbenchError, UsageError
+from bfsbench.graphs.graph import Graph, Ids
+from bfsbench.native import library
+from bfsbench.paths import CUDA_SRC
+from bfsbench.variants.base import DeviceGraph
+
+NO_PARENT = -1
+BLOCK = 256
+ARCS_AT_A_TIME = 1 << 22
+"""Arcs checked at once, which bounds the memory that checking takes."""
+
+Parents = npt.NDArray[np.int32]
+
+
+class WrongParentsError(BfsbenchError):
+    """Parents break one of Graph500's rules; the message has its number and a vertex."""
+
+
+class NoPathError(BfsbenchError):
+    """A vertex was not reached, so no path leads to it."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """``parents`` int32[V], and what deriving them from the levels took, in ms: the second time of two."""
+
+    parents: Parents
+    milliseconds: float
+
+
+def parents_on_device(device: Device, graph: DeviceGraph, levels: Levels) -> Tree:
+    """Derive parents from levels, int32[V], by a kernel over the CSC arrays. Raises DeviceError."""
+    num_vertices = len(levels)
+    wide = graph.column_offsets.dtype.itemsize == 8
+    kernel = device.module(CUDA_SRC / "parents.cu", {"WIDE_OFFSETS": int(wide)}).kernel("parents")
+    found = device.empty(num_vertices, np.int32)
+    arrays = (graph.column_offsets, graph.row_indices, num_vertices, device.upload(levels), found)
+    launch = kernel.bind(*arrays, block=BLOCK)
+    blocks = min(-(-num_vertices // BLOCK), device.limits.max_grid, (2**31 - 1) // BLOCK)
+    clock: Clock = DeviceClock(device)
+    for _ in range(2):
+        clock.start()
+        launch(blocks)
+        milliseconds = clock.stop()
+    return Tree(found.download(), milliseconds)
+
+
+def parents_on_host(graph: Graph, levels: Levels) -> Tree:
+    """Derive parents from levels, int32[V] and contiguous, by a native program on all cores."""
+    native = library("parents")
+    derive = native.parents_64 if graph.column_offsets.dtype.itemsize == 8 else native.parents_32
+    derive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 4]
+    derive.restype = None
+    found = np.empty(graph.num_vertices, np.int32)
+    arrays = (graph.column_offsets, graph.row_indices, levels, found)
+    clock = HostClock()
+    for _ in range(2):
+        clock.start()
+        derive(len(levels), *(array.ctypes.data for array in arrays))
+        milliseconds = clock.stop()
+    return Tree(found, milliseconds)
+
+
+def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -> None:
+    """Check a search from ``source`` by Graph500's five rules. Raises WrongParentsError for the first broken.
+
+    The rules are those of the Graph500 specification, "Validation", in its order:
+
+    1. The parents form a tree: the source is its own parent, and following parents always ends there.
+    2. A vertex of the tree is one level below its parent, the source is at level 0.
+    3. An edge between vertices of the tree spans at most one level.
+    4. The tree spans what can be reached: no edge leaves it, and the vertices with a level are those in it.
+    5. A vertex and its parent are joined by an edge of the graph, from the parent to the vertex.
+
+    Graph500's graphs are undirected. An arc u -> v of a directed one only says that v is reached if u is, and
+    no deeper than one level below u: rule 3 bounds levels downwards along arcs only (an arc back up may span
+    any number of levels), and rule 4 forbids arcs out of the tree but not arcs into it. Where both arcs of
+    each edge are stored, this is again what Graph500 says. Together the rules hold only for a shortest-path
+    tree with true levels (1, 2 and 5: no level is too small; 3 and 4: none is too large or missing), so they
+    check the levels without a reference search.
+
+    levels: int32[V], -1 where unreached. parents: int32[V].
+    """
+    _check_tree(source, parents)
+    in_tree = parents != NO_PARENT
+    _check_levels(source, levels, parents, in_tree)
+    joined = np.zeros(graph.num_vertices, bool)
+    joined[source] = True
+    for tails, heads in _arcs(graph):
+        from_tree, to_tree = in_tree[tails], in_tree[heads]
+        if (e := _first(from_tree & to_tree & (levels[heads] > levels[tails] + 1))) is not None:
+            u, v = tails[e], heads[e]
+            raise _broken(3, f"arc {u} -> {v} leads from level {levels[u]} to level {levels[v]}")
+        if (e := _first(from_tree & ~to_tree)) is not None:
+            raise _broken(4, f"arc {tails[e]} -> {heads[e]} leads out of the tree")
+        joined[heads[parents[heads] == tails]] = True
+    if (v := _first((levels >= 0) & ~in_tree)) is not None:
+        raise _broken(4, f"vertex {v} has level {levels[v]} and no parent")
+    if (v := _first(in_tree & ~joined)) is not None:
+        raise _broken(5, f"no arc leads to vertex {v} from its parent {parents[v]}")
+
+
+def path(parents: Parents, target: int) -> Ids:
+    """The vertices of a shortest path from the source of a search to ``target``, both included, int32.
+
+    ``parents`` is int32[V], as :func:`bfsbench.search` returns it when asked to. Raises UsageError for a
+    target that is no vertex and for parents that lead nowhere, NoPathError for a target not reached.
+    """
+    if not 0 <= target < len(parents):
+        raise UsageError(f"target {target} is out of range: there are vertices 0 .. {len(parents) - 1}")
+    if parents[target] == NO_PARENT:
+        raise NoPathError(f"vertex {target} was not reached, so there is no path to it")
+    found = [target]
+    while (parent := int(parents[found[-1]])) != found[-1]:
+        if not 0 <= parent < len(parents) or len(found) == len(parents):
+            raise UsageError(f"these parents lead from vertex {target} to no source")
+        found.append(parent)
+    return np.array(found[::-1], np.int32)
+
+
+def _check_tree(source: int, parents: Parents) -> None:
+    """Rule 1, by pointer jumping: 2^k steps towards the root after k rounds."""
+    num_vertices = len(parents)
+    if (v := _first((parents < NO_PARENT) | (parents >= num_vertices))) is not None:
+        raise _broken(1, f"vertex {v} has parent {parents[v]}, which is no vertex")
+    if parents[source] != source:
+        raise _broken(1, f"the source {source} has parent {parents[source]} instead of itself")
+    ancestors = np.where(parents == NO_PARENT, np.arange(num_vertices, dtype=np.int32), parents)
+    for _ in range(num_vertices.bit_length()):
+        further = ancestors[ancestors]
+        if np.array_equal(further, ancestors):
+            break
+        ancestors = further
+    if (v := _first((parents != NO_PARENT) & (ancestors != source))) is not None:
+        raise _broken(1, f"following parents from vertex {v} does not end at the source {source}")
+
+
+def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.NDArray[np.bool_]) -> None:
+    """Rule 2."""
+    if levels[source] != 0:
+        raise _broken(2, f"the source {source} has level {levels[source]}")
+    child = in_tree.copy()
+    child[source] = False
+    if (v := _first(child & (levels != levels[parents] + 1))) is not None:
+        u = parents[v]
+        raise _broken(2, f"vertex {v} has level {levels[v]} and its parent {u} has level {levels[u]}")
+
+
+def _arcs(graph: Graph) -> Iterator[tuple[Ids, Ids]]:
+    """Tails and heads of the arcs, int32 each, some at a time."""
+    for start in range(0, graph.num_edges, ARCS_AT_A_TIME):
+        some = slice(start, start + ARCS_AT_A_TIME)
+        yield graph.edge_sources[some], graph.column_indices[some]
+
+
+def _first(mask: npt.NDArray[np.bool_]) -> int | None:
+    """The first index at which a mask holds; None when it holds nowhere."""
+    index = int(mask.argmax()) if len(mask) else 0
+    return index if len(mask) and mask[index] else None
+
+
+def _broken(rule: int, what: str) -> WrongParentsError:
+    return WrongParentsError(f"the parents break rule {rule}: {what}")

@@ -1,0 +1,53 @@
+"""``bfsbench path``: one search, and the way it found to a vertex."""
+
+from __future__ import annotations
+
+import click
+
+from bfsbench.backends import BACKENDS
+from bfsbench.cli import completion
+
+
+@click.command(short_help="Print a shortest path between two vertices.")
+@click.option(
+    "--dataset",
+    shell_complete=completion.datasets,
+    required=True,
+    metavar="NAME",
+    help="A name, a file or a generator, as for 'run'.",
+)
+@click.option("--source", required=True, type=int, metavar="ID", help="Where the path begins.")
+@click.option("--target", required=True, type=int, metavar="ID", help="Where it ends.")
+@click.option(
+    "--variant",
+    shell_complete=completion.variants,
+    default="cpu_queue",
+    show_default=True,
+    metavar="NAME",
+    help="The search that finds it.",
+)
+@click.option(
+    "--backend",
+    default="auto",
+    show_default=True,
+    type=click.Choice(BACKENDS),
+    help="Where its kernels run.",
+)
+def command(dataset: str, source: int, target: int, variant: str, backend: str) -> None:
+    """Print the vertices of a shortest path from --source to --target, one a line.
+
+    Vertices have the ids of the graph's file, in the options and in the output; 'run --source' counts them
+    from 0 instead. The search and its tree are checked. Without a path the exit code is 1.
+    """
+    from bfsbench import api
+    from bfsbench.bench.parents import NoPathError
+    from bfsbench.cli.loading import load_with_progress
+
+    graph = load_with_progress(dataset)
+    start, end = graph.vertex(source), graph.vertex(target)
+    result = api.search(graph, variant, start, backend=backend, parents=True)
+    assert result.parents is not None
+    if result.levels[end] < 0:
+        raise NoPathError(f"there is no path from {source} to {target} in {graph.full_name}")
+    for vertex in graph.published_ids(api.path(result.parents, end)):
+        click.echo(vertex)

@@ -1,0 +1,292 @@
+"""Breadth-first trees: derived on every backend, accepted when they are right, refused rule by rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import bfsbench
+from bfsbench.backends import open_device
+from bfsbench.bench import parents as trees
+from bfsbench.bench import session as sessions
+from bfsbench.bench.parents import (
+    NO_PARENT,
+    NoPathError,
+    Tree,
+    WrongParentsError,
+    check_parents,
+    parents_on_device,
+    parents_on_host,
+    path,
+)
+from bfsbench.bench.point import Point
+from bfsbench.bench.session import Session, reference_levels
+from bfsbench.errors import UsageError
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants import all_variants
+from bfsbench.variants.base import DeviceGraph
+from tests.shapes import SHAPES, SOURCES, edge_list
+from tests.test_variants import BACKENDS
+
+Array = npt.NDArray[np.int32]
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> tuple[Graph, int, Array, Array]:
+    """A small graph of either direction, a source, its levels, and some tree of shortest paths."""
+    n = draw(st.integers(1, 12))
+    vertex = st.integers(0, n - 1)
+    branches = [(draw(st.integers(0, v - 1)), v) for v in range(1, draw(st.integers(1, n)))]
+    edges = branches + draw(st.lists(st.tuples(vertex, vertex), max_size=12))
+    orientation = draw(st.sampled_from(["directed", "each_once"]))
+    graph = build_graph(edge_list(n, edges, orientation), "drawn")
+    source = draw(st.just(0) | vertex)
+    levels = reference_levels(graph, source)
+    parents = np.full(n, NO_PARENT, np.int32)
+    parents[source] = source
+    for v in np.flatnonzero(levels > 0):
+        parents[v] = draw(st.sampled_from(fit_parents(graph, levels, int(v))))
+    return graph, source, levels, parents
+
+
+def fit_parents(graph: Graph, levels: Array, v: int) -> list[int]:
+    """Every vertex that may be the parent of ``v``."""
+    arcs = zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True)
+    return [tail for tail, head in arcs if head == v and levels[tail] == levels[v] - 1]
+
+
+def depth_first_tree(graph: Graph, source: int) -> tuple[Array, Array]:
+    """Parents and depths of a tree that goes as deep as it can."""
+    parents, depths = (np.full(graph.num_vertices, -1, np.int32) for _ in range(2))
+    parents[source], depths[source] = source, 0
+
+    def visit(u: int) -> None:
+        for v in graph.column_indices[graph.row_offsets[u] : graph.row_offsets[u + 1]].tolist():
+            if parents[v] == NO_PARENT:
+                parents[v], depths[v] = u, depths[u] + 1
+                visit(v)
+
+    visit(source)
+    return parents, depths
+
+
+def descendants(parents: Array, root: int) -> list[int]:
+    """The subtree below a vertex, itself included."""
+    found, tree = [], parents.tolist()
+    for v, parent in enumerate(tree):
+        at = v
+        while parent != NO_PARENT and at != root and tree[at] != at:
+            at = tree[at]
+        if parent != NO_PARENT and at == root:
+            found.append(v)
+    return found
+
+
+def refused(rule: int, graph: Graph, source: int, levels: Array, parents: Array) -> None:
+    with pytest.raises(WrongParentsError, match=f"break rule {rule}: "):
+        check_parents(graph, source, levels, parents)
+
+
+def below_the_source(levels: Array, data: st.DataObject) -> int:
+    """A vertex of the tree that is not its root."""
+    candidates = np.flatnonzero(levels > 0).tolist()
+    assume(candidates)
+    vertex: int = data.draw(st.sampled_from(candidates))
+    return vertex
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_host_and_device_derive_the_same_tree(backend: str, name: str) -> None:
+    narrow = build_graph(SHAPES[name], name)
+    offsets = {key: getattr(narrow, key).astype(np.int64) for key in ("row_offsets", "column_offsets")}
+    device = open_device(backend)
+    for source in SOURCES[name]:
+        levels = reference_levels(narrow, source)
+        for graph in (narrow, replace(narrow, **offsets)):
+            host = parents_on_host(graph, levels)
+            kernel = parents_on_device(device, DeviceGraph(device, graph), levels)
+            assert np.array_equal(host.parents, kernel.parents)
+            assert host.milliseconds > 0 and kernel.milliseconds > 0
+            check_parents(graph, source, levels, host.parents)
+    device.close()
+
+
+@pytest.mark.parametrize("variant", all_variants())
+def test_every_variant_gives_the_tree_of_its_levels(variant: str) -> None:
+    for name in ("kronecker", "random_257", "several_components"):
+        graph = build_graph(SHAPES[name], name)
+        source = SOURCES[name][-1]
+        result = bfsbench.search(graph, variant, source, backend="cpu", block=64, parents=True)
+        assert result.parents is not None and result.parents_ms is not None
+        expected = parents_on_host(graph, reference_levels(graph, source))
+        assert np.array_equal(result.parents, expected.parents)
+
+
+@given(search=searches())
+def test_every_tree_of_shortest_paths_is_accepted(search: tuple[Graph, int, Array, Array]) -> None:
+    check_parents(*search)
+
+
+@given(search=searches(), data=st.data())
+def test_nothing_else_is_accepted(search: tuple[Graph, int, Array, Array], data: st.DataObject) -> None:
+    graph, source, levels, parents = search
+    found, tree = levels.copy(), parents.copy()
+    for array in (found, tree):
+        for _ in range(data.draw(st.integers(0, 2))):
+            place = data.draw(st.integers(0, len(array) - 1))
+            array[place] = data.draw(st.integers(-2, graph.num_vertices))
+    right = np.array_equal(found, levels) and all(
+        parent in fit_parents(graph, levels, v)
+        if levels[v] > 0
+        else parent == (v if v == source else NO_PARENT)
+        for v, parent in enumerate(tree.tolist())
+    )
+    try:
+        check_parents(graph, source, found, tree)
+        accepted = True
+    except WrongParentsError:
+        accepted = False
+    assert accepted == right
+
+
+@given(search=searches(), data=st.data())
+def test_rule_1_what_is_no_tree(search: tuple[Graph, int, Array, Array], data: st.DataObject) -> None:
+    graph, source, levels, parents = search
+    v = below_the_source(levels, data)
+    outside = np.flatnonzero(parents == NO_PARENT).tolist()
+    nobody = [-2, graph.num_vertices]
+    parents[v] = data.draw(st.sampled_from([*descendants(parents, v), *outside, *nobody]))
+    refused(1, graph, source, levels, parents)
+
+
+@given(search=searches(), data=st.data())
+def test_rule_1_a_source_below_another(search: tuple[Graph, int, Array, Array], data: st.DataObject) -> None:
+    graph, source, levels, parents = search
+    parents[source] = data.draw(st.integers(-1, graph.num_vertices - 1).filter(lambda v: v != source))
+    refused(1, graph, source, levels, parents)
+
+
+@given(search=searches(), data=st.data())
+def test_rule_2_levels_that_skip(search: tuple[Graph, int, Array, Array], data: st.DataObject) -> None:
+    graph, source, levels, parents = search
+    v = data.draw(st.sampled_from(np.flatnonzero(levels >= 0).tolist()))
+    levels[v] = data.draw(st.integers(-1, 20).filter(lambda level: level != levels[v]))
+    refused(2, graph, source, levels, parents)
+
+
+@given(search=searches())
+def test_rule_3_a_tree_that_is_too_deep(search: tuple[Graph, int, Array, Array]) -> None:
+    graph, source, levels, _ = search
+    parents, depths = depth_first_tree(graph, source)
+    if np.array_equal(depths, levels):
+        check_parents(graph, source, depths, parents)
+    else:
+        refused(3, graph, source, depths, parents)
+
+
+def test_rule_3_arcs_back_up_span_what_they_like() -> None:
+    ring = [(v, (v + 1) % 6) for v in range(6)]
+    steps = np.arange(6, dtype=np.int32)
+    parents = np.maximum(steps - 1, 0)
+    check_parents(build_graph(edge_list(6, ring), "ring"), 0, steps, parents)
+    refused(3, build_graph(edge_list(6, ring, "each_once"), "ring"), 0, steps, parents)
+
+
+@given(search=searches(), data=st.data())
+def test_rule_4_a_branch_cut_off(search: tuple[Graph, int, Array, Array], data: st.DataObject) -> None:
+    graph, source, levels, parents = search
+    branch = descendants(parents, below_the_source(levels, data))
+    parents[branch] = NO_PARENT
+    refused(4, graph, source, levels, parents)
+    levels[branch] = -1
+    refused(4, graph, source, levels, parents)
+
+
+def test_rule_4_a_level_where_no_tree_is() -> None:
+    graph = build_graph(edge_list(3, [(0, 1)]), "pair")
+    refused(4, graph, 0, np.array([0, 1, 2], np.int32), np.array([0, 0, NO_PARENT], np.int32))
+
+
+@given(search=searches(), data=st.data())
+def test_rule_5_parents_that_are_no_neighbours(
+    search: tuple[Graph, int, Array, Array], data: st.DataObject
+) -> None:
+    graph, source, levels, parents = search
+    strangers = [
+        (v, u)
+        for v in np.flatnonzero(levels > 1).tolist()
+        for u in np.flatnonzero(levels == levels[v] - 1).tolist()
+        if u not in fit_parents(graph, levels, v)
+    ]
+    assume(strangers)
+    v, parents[v] = data.draw(st.sampled_from(strangers))
+    refused(5, graph, source, levels, parents)
+
+
+def test_arcs_are_checked_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "ARCS_AT_A_TIME", 3)
+    graph = build_graph(edge_list(11, [(v, v + 1) for v in range(10)]), "path")
+    levels = np.arange(11, dtype=np.int32)
+    parents = np.maximum(levels - 1, 0)
+    check_parents(graph, 0, levels, parents)
+    levels[10] = parents[10] = -1
+    refused(4, graph, 0, levels, parents)
+
+
+@given(search=searches(), data=st.data())
+def test_a_path_is_as_long_as_the_level_says(
+    search: tuple[Graph, int, Array, Array], data: st.DataObject
+) -> None:
+    graph, source, levels, parents = search
+    target = data.draw(st.integers(0, graph.num_vertices - 1))
+    if levels[target] < 0:
+        with pytest.raises(NoPathError, match=f"vertex {target} was not reached"):
+            path(parents, target)
+        return
+    found = path(parents, target)
+    assert (found[0], found[-1], len(found)) == (source, target, levels[target] + 1)
+    arcs = set(zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True))
+    assert arcs.issuperset(zip(found[:-1].tolist(), found[1:].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("parents", "target", "says"),
+    [
+        ([0, 0], 2, "target 2 is out of range: there are vertices 0 .. 1"),
+        ([0, 0], -1, "target -1 is out of range"),
+        ([0, 2, 1], 1, "lead from vertex 1 to no source"),
+        ([0, 7], 1, "lead from vertex 1 to no source"),
+        ([0, 2, -1], 1, "lead from vertex 1 to no source"),
+    ],
+)
+def test_a_path_is_not_looked_for_in_vain(parents: list[int], target: int, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        path(np.array(parents, np.int32), target)
+
+
+def test_a_wrong_tree_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loops(graph: Graph, levels: Array) -> Tree:
+        tree = parents_on_host(graph, levels)
+        tree.parents[1] = 1
+        return tree
+
+    point = Point("path(n=5):symmetrised", 0, "cpu_queue", "host", None, None)
+    session = Session(None)
+    right = session.measure(point, 1, True)
+    assert right["status"] == "ok" and float(right["parents_ms"]) > 0
+    monkeypatch.setattr(sessions, "parents_on_host", loops)
+    row = session.measure(point, 1, True)
+    assert row["status"] == "wrong" and "parents_ms" not in row
+    assert (
+        row["reason"]
+        == "the parents break rule 1: following parents from vertex 1 does not end at the source 0"
+    )
+    assert session.measure(point, 1)["parents_ms"] == ""
+    session.close()

@@ -1,0 +1,90 @@
+"""``bfsbench path``, and the ids by which it names vertices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bfsbench.bench.results import read_rows
+from bfsbench.errors import UsageError
+from bfsbench.graphs.load import load
+from tests.bench.test_run import LATTICE, bfsbench, run
+
+SPARSE = "# a graph\n10 200\n200 3000\n10 7\n7 3000\n3000 41\n50 10\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a graph whose ids have gaps."""
+    (tmp_path / "g.txt").write_text(SPARSE)
+    return tmp_path
+
+
+@pytest.mark.parametrize("variant", ["cpu_queue", "push", "merrill"])
+def test_a_path_is_printed_in_the_ids_of_the_file(folder: Path, variant: str) -> None:
+    words = ("--dataset", "./g.txt", "--source", "10", "--target", "41", "--variant", variant)
+    done = bfsbench("path", *words, "--backend", "cpu", cwd=folder)
+    assert done.stdout.splitlines() == ["10", "7", "3000", "41"]
+
+
+def test_a_path_from_a_vertex_to_itself_is_the_vertex(folder: Path) -> None:
+    done = bfsbench("path", "--dataset", "./g.txt", "--source", "41", "--target", "41", cwd=folder)
+    assert done.stdout == "41\n"
+
+
+def test_a_generated_graph_counts_from_0(tmp_path: Path) -> None:
+    done = bfsbench("path", "--dataset", "path(n=40)", "--source", "39", "--target", "0", cwd=tmp_path)
+    assert done.stdout.split() == [str(v) for v in reversed(range(40))]
+
+
+def test_without_a_path_there_is_one_line_and_exit_code_1(folder: Path) -> None:
+    words = ("path", "--dataset", "./g.txt", "--source", "41", "--target", "10")
+    done = bfsbench(*words, cwd=folder, check=1)
+    assert (done.stdout, done.stderr) == (
+        "",
+        "bfsbench: there is no path from 41 to 10 in ./g.txt:directed\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ("--source", "10", "--target", "8"),
+            "vertex 8 is not in ./g.txt:directed, whose ids lie within 7 .. 3000",
+        ),
+        (("--source", "3001", "--target", "10"), "vertex 3001 is not in ./g.txt:directed"),
+        (("--source", "-1", "--target", "10"), "vertex -1 is not in ./g.txt:directed"),
+        (("--source", "10", "--target", "x"), "'x' is not a valid integer"),
+        (("--source", "10"), "Missing option '--target'"),
+        (("--source", "10", "--target", "41", "--variant", "pul"), "did you mean pull"),
+        (("--source", "10", "--target", "41", "--dataset", "nothere"), "unknown dataset 'nothere'"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(folder: Path, words: tuple[str, ...], says: str) -> None:
+    done = bfsbench("path", "--dataset", "./g.txt", *words, cwd=folder, check=2)
+    assert says in done.stderr and done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_ids_of_files_and_vertices_go_both_ways(folder: Path) -> None:
+    graph = load(str(folder / "g.txt"))
+    ids = [7, 10, 41, 50, 200, 3000]
+    assert [graph.vertex(number) for number in ids] == list(range(6))
+    assert graph.published_ids(graph.column_indices).tolist() == [3000, 7, 200, 10, 3000, 41]
+    plain = load("path(n=3)")
+    assert (plain.vertex(2), plain.published_ids(plain.column_indices).tolist()) == (2, [1, 0, 2, 1])
+    with pytest.raises(UsageError, match=r"vertex 3 is not in path\(n=3\):symmetrised"):
+        plain.vertex(3)
+
+
+def test_a_sweep_times_and_checks_the_tree_on_request(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push,cpu_queue,reorder")
+    run(*words, cwd=tmp_path)
+    assert [row["parents_ms"] for row in read_rows(tmp_path / "r.csv")] == ["", "", ""]
+    done = run(*words, "--resume", "--parents", cwd=tmp_path, check=2)
+    assert "r.csv has rows without parents: choose another --out" in done.stderr
+    (tmp_path / "r.csv").unlink()
+    run(*words, "--parents", cwd=tmp_path)
+    assert all(float(row["parents_ms"]) > 0 for row in read_rows(tmp_path / "r.csv"))
