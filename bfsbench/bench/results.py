@@ -25,6 +25,9 @@ SCHEMA_VERSION = 1
 LEVELS_SUFFIX = ".levels.csv"
 """Of the level profiles that lie beside a result file."""
 
+CEILINGS_SUFFIX = "ceilings.csv"
+"""Of the files in which a device's ceilings lie beside result files."""
+
 AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
 """Columns that identify a point (see Point.axes)."""
 
@@ -217,17 +220,20 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
     return [*names] == [name for name in columns if name in names or name not in ADDED]
 
 
-def read_rows(path: Path, columns: Sequence[str] = COLUMNS) -> list[dict[str, str]]:
-    """All rows of a result file, or of another with these ``columns``, as text; those ADDED may be absent.
+def read_rows(
+    path: Path, columns: Sequence[str] = COLUMNS, kind: str = f"result file of schema {SCHEMA_VERSION}"
+) -> list[dict[str, str]]:
+    """All rows of a result file, or of one of another ``kind`` with these ``columns``, as text.
 
-    Raises InputError when the file cannot be read, has other columns, or has a row of another length.
+    Columns that were ADDED may be absent. Raises InputError when the file cannot be read, has other columns,
+    or has a row of another length.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.reader(file)
             header = next(reader, [])
             if header and not _is_header(header, columns):
-                raise InputError(f"{path} is not a result file of schema {SCHEMA_VERSION}")
+                raise InputError(f"{path} is not a {kind}")
             rows = []
             for values in reader:
                 if len(values) != len(header):
@@ -245,7 +251,8 @@ def result_files(path: Path) -> list[Path]:
     """The path itself, or all result files if it is a folder. Raises InputError when there are none."""
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.glob("*.csv") if not file.name.endswith(LEVELS_SUFFIX))
+    others = (LEVELS_SUFFIX, CEILINGS_SUFFIX)
+    found = sorted(file for file in path.glob("*.csv") if not file.name.endswith(others))
     if not found:
         raise InputError(f"no result files in {path}")
     return found

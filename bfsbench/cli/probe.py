@@ -1,0 +1,68 @@
+"""``bfsbench probe``: what the device can do at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.backends import BACKENDS, open_device
+from bfsbench.errors import UsageError
+from bfsbench.report.formats import FORMATS, render
+from bfsbench.report.output import replacing
+
+if TYPE_CHECKING:
+    from bfsbench.backends.base import Device
+    from bfsbench.probe import Figure
+    from bfsbench.report.table import Table
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("results/ceilings.csv"),
+    show_default=True,
+    help="Where the figures go; the name ends in 'ceilings.csv'.",
+)
+@click.option(
+    "--backend",
+    default="auto",
+    show_default=True,
+    type=click.Choice(BACKENDS),
+    help="The CPU shows that the kernels work; its figures are no ceilings.",
+)
+@click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
+def command(out: Path, backend: str, style: str) -> None:
+    """Measure the device's ceilings: memory, atomics, barriers, launches.
+
+    Every probe is checked, then run 7 times; the best counts. 'bfsbench roofline' holds searches against
+    them.
+    """
+    from bfsbench.probe import PROBES, measure
+    from bfsbench.probe.ceilings import check_output, write_ceilings
+
+    check_output(out)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
+    with replacing(out) as file:
+        device = open_device(backend)
+        try:
+            click.echo(f"backend {device.backend}: {device.describe()['gpu']}", err=True)
+            figures = [figure for probe in PROBES.values() for figure in measure(probe, device)]
+            write_ceilings(file, figures, device)
+        finally:
+            device.close()
+    click.echo(render([_table(device, figures)], style), nl=False)
+    click.echo(f"written to {out}", err=True)
+
+
+def _table(device: Device, figures: list[Figure]) -> Table:
+    from bfsbench.report.table import Table
+
+    title = "Ceilings" if device.backend == "cuda" else "Emulated: shows that the probes work, no ceilings"
+    rows = [(f.probe.name, f.setting, f.value, f.probe.unit, f.probe.meaning) for f in figures]
+    return Table("ceilings", title, ("probe", "setting", "value", "unit", "of"), list(rows))

@@ -1,0 +1,15 @@
+"""What the device can do at most, measured: the ceilings that searches are held against.
+
+A probe is one operation, timed in some settings by kernels of ``cuda_src/probe.cu``. To add one, declare it
+in a module of this folder and name that module's ``PROBES`` here.
+"""
+
+from __future__ import annotations
+
+from bfsbench.probe import latency, memory
+from bfsbench.probe.base import Figure, Probe, ProbeError, measure
+
+__all__ = ["PROBES", "Figure", "Probe", "ProbeError", "measure"]
+
+PROBES: dict[str, Probe] = {probe.name: probe for probe in (*memory.PROBES, *latency.PROBES)}
+"""All probes by name, in the order they are run."""

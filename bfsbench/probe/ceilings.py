@@ -1,0 +1,116 @@
+"""A device's ceilings as a file: one row a figure, each with where and when it was taken."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from bfsbench.backends.base import Device
+from bfsbench.bench import provenance
+from bfsbench.bench.results import CEILINGS_SUFFIX, PROVENANCE, read_rows
+from bfsbench.errors import InputError, UsageError
+from bfsbench.probe.base import Figure
+
+COLUMNS = (
+    "probe",
+    "setting",  # in words
+    "working_set",  # bytes that accesses spread over; empty where that does not matter
+    "value",  # the best sample
+    "unit",
+    "samples",  # all of them, separated by ';', in the order taken
+    "backend",  # figures of "cpu" are those of an emulator, no ceilings
+    *PROVENANCE,
+)
+
+
+def check_output(path: Path) -> Path:
+    """The path of a file to make. Raises UsageError when it exists, or is named so that reports would take it
+    for a result file."""
+    if not path.name.endswith(CEILINGS_SUFFIX):
+        raise UsageError(f"--out {path}: a file of ceilings needs a name that ends in '{CEILINGS_SUFFIX}'")
+    if path.exists():
+        raise UsageError(f"{path} exists: choose another --out, or remove it")
+    return path
+
+
+def write_ceilings(file: IO[str], figures: Iterable[Figure], device: Device) -> None:
+    """All figures as rows of CSV, with where and when they were taken."""
+    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_row(figure, device) for figure in figures)
+
+
+def _row(figure: Figure, device: Device) -> dict[str, str]:
+    return {
+        "probe": figure.probe.name,
+        "setting": figure.setting,
+        "working_set": "" if figure.working_set is None else str(figure.working_set),
+        "value": f"{figure.value:.6g}",
+        "unit": figure.probe.unit,
+        "samples": ";".join(f"{sample:.6g}" for sample in figure.samples),
+        "backend": device.backend,
+        **device.describe(),
+        **device.telemetry(),
+        **provenance.host_columns(),
+        "taken_at": provenance.now(),
+    }
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What one device can do at most."""
+
+    gpu: str
+    figures: Mapping[str, Mapping[int, float]]
+    """By probe and by working set in bytes, 0 where that does not matter: the probe's best figure."""
+
+    def at(self, probe: str, working_set: int = 0) -> float:
+        """The figure for a working set: the nearest, or by the logarithm of the size between two measured.
+
+        Raises InputError when the probe was not run.
+        """
+        known = sorted(self.figures.get(probe, {}).items())
+        if not known:
+            raise InputError(
+                f"the ceilings lack the probe '{probe}': measure them again with 'bfsbench probe'"
+            )
+        below = [pair for pair in known if pair[0] <= working_set] or known[:1]
+        above = [pair for pair in known if pair[0] >= working_set] or known[-1:]
+        (small, first), (large, second) = below[-1], above[0]
+        if small == large:
+            return first
+        share = math.log(working_set / small) / math.log(large / small)
+        return first + share * (second - first)
+
+
+def read_ceilings(path: Path) -> Ceilings:
+    """The ceilings in a file. Raises InputError when it holds none, or not those of one real device."""
+    rows = read_rows(path, COLUMNS, "file of ceilings")
+    if not rows:
+        raise InputError(f"{path} holds no ceilings")
+    if any(row["backend"] != "cuda" for row in rows):
+        raise InputError(f"{path} holds figures of emulated kernels, which are no ceilings of a device")
+    devices = {row["gpu"] for row in rows}
+    if len(devices) > 1:
+        raise InputError(f"{path} holds ceilings of different devices: {', '.join(sorted(devices))}")
+    figures: dict[str, dict[int, float]] = {}
+    for line, row in enumerate(rows, start=2):
+        value, working_set = _figure(path, line, row)
+        known = figures.setdefault(row["probe"], {})
+        rate = row["unit"].endswith("/s")
+        known[working_set] = (max if rate else min)(value, known.get(working_set, value))
+    return Ceilings(devices.pop(), figures)
+
+
+def _figure(path: Path, line: int, row: Mapping[str, str]) -> tuple[float, int]:
+    try:
+        value, working_set = float(row["value"]), int(row["working_set"] or 0)
+    except ValueError:
+        raise InputError(f"{path}:{line}: value or working_set of {row['probe']} is not a number") from None
+    if not (math.isfinite(value) and value > 0 and working_set >= 0):
+        raise InputError(f"{path}:{line}: {row['probe']} has the value {value:g}, which is no figure")
+    return value, working_set

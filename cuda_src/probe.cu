@@ -1,0 +1,81 @@
+// What the device can do at most, one operation a kernel: what bfsbench/probe/ times.
+//
+// Every kernel leaves something behind that shows whether it did its work: a sum of what it read, a count of what went
+// wrong, where it ended. Sums and counts are one a thread, because adding them up in one place would be timed too.
+#include "barrier.cuh"
+#include "graph.cuh"
+
+// A one-to-one map of the numbers below 2^bits onto themselves that scatters neighbours: multiplying by an odd number
+// and xoring the upper half into the lower one can both be undone.
+__device__ __forceinline__ unsigned scatter(unsigned i, int bits) {
+    const unsigned mask = (1u << bits) - 1, half = (bits + 1) / 2;
+    i = i * 0x9E3779B1u & mask;
+    i ^= i >> half;
+    i = i * 0x85EBCA6Bu & mask;
+    return i ^ i >> half;
+}
+
+// Where the i-th access goes. A pass over all 2^bits numbers takes each of them once; every pass begins elsewhere.
+__device__ __forceinline__ unsigned place(unsigned i, int bits) {
+    return scatter(i + (i >> bits) * 0x632BE5ABu, bits);
+}
+
+extern "C" __global__ void number(unsigned *numbers, int bits) {
+    for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads()) numbers[i] = i;
+}
+
+// Arrays of 2^bits elements, over and over until so many are copied.
+extern "C" __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, int bits, int copies) {
+    const unsigned mask = (1u << bits) - 1;
+#pragma unroll 4
+    for (unsigned i = global_thread(); i < copies; i += grid_threads()) to[i & mask] = from[i & mask];
+}
+
+extern "C" __global__ void random_reads(const unsigned *__restrict__ numbers, int bits, int reads,
+                                        unsigned long long *sums) {
+    unsigned long long sum = 0;
+#pragma unroll 8
+    for (unsigned i = global_thread(); i < reads; i += grid_threads()) sum += numbers[place(i, bits)];
+    sums[global_thread()] = sum;
+}
+
+extern "C" __global__ void random_bit_tests(const unsigned *__restrict__ bitmap, int bits, int tests,
+                                            unsigned long long *sums) {
+    unsigned long long sum = 0;
+#pragma unroll 8
+    for (unsigned i = global_thread(); i < tests; i += grid_threads()) {
+        const unsigned bit = place(i, bits);
+        sum += bitmap[bit >> 5] >> (bit & 31) & 1;
+    }
+    sums[global_thread()] = sum;
+}
+
+// Every pass swaps every word from one value to the next. A thread has the same words in all passes, so that each swap
+// finds what the one before left.
+extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes, unsigned long long *failures,
+                                          int start) {
+    unsigned failed = 0;
+    for (unsigned value = start; value < start + passes; ++value)
+        for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads()) {
+            failed += atomicCAS(&words[scatter(i, bits)], value, value + 1) != value;
+        }
+    failures[global_thread()] = failed;
+}
+
+// One thread, whose every load says where the next one goes.
+extern "C" __global__ void dependent_loads(const unsigned *__restrict__ next, int steps, unsigned *last) {
+    unsigned at = 0;
+    for (int step = 0; step < steps; ++step) at = next[at];
+    *last = at;
+}
+
+extern "C" __global__ void barriers(grid_barrier *barrier, int rounds, unsigned *missed) {
+    unsigned failed = 0;
+    for (int round = 0; round < rounds; ++round) failed += !wait_for_all_blocks(barrier, 1 << 26);
+    missed[global_thread()] = failed;
+}
+
+// One block: launches of one stream run one after the other.
+extern "C" __global__ void count_launch(int *count) {
+    if (threadIdx.x == 0) ++*count;
+}
