@@ -18,6 +18,7 @@ from bfsbench.errors import BfsbenchError
 COMMANDS = {
     "fetch": "Download graphs and convert them.",
     "run": "Sweep variants over graphs, grids, blocks and knobs.",
+    "reproduce": "Redo the papers' tables and figures.",
     "tune": "Find the fastest grid, block and knobs of a variant on a graph.",
     "path": "Print a shortest path between two vertices.",
     "report": "Make tables from result files.",

@@ -50,6 +50,13 @@ def variants_or_all(
     return _last_of_list(incomplete, ["all", *all_variants()])
 
 
+def experiments(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of the experiments that travel with the package."""
+    from bfsbench.experiments import bundled
+
+    return [CompletionItem(name) for name in bundled() if name.startswith(incomplete)]
+
+
 def tables(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the tables of a report."""
     from bfsbench.report import TABLES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,15 +24,13 @@ from bfsbench.cli.sweep_options import (
     source_options,
     start,
 )
+from bfsbench.cli.sweeping import execute, print_plan
 from bfsbench.errors import UsageError
 from bfsbench.variants import all_variants, find
 from bfsbench.variants.base import PRESETS
 
 if TYPE_CHECKING:
-    from bfsbench.bench.point import Point
-    from bfsbench.bench.sweep import Axes, Output
-    from bfsbench.bench.worker import Worker
-    from bfsbench.graphs.graph import Graph
+    from bfsbench.bench.sweep import Axes
 
 
 @click.command(short_help="Sweep variants over graphs, grids, blocks and knobs.")
@@ -45,7 +42,8 @@ if TYPE_CHECKING:
     required=True,
     metavar="LIST",
     help="Names, files or generators such as 'kronecker(scale=12)'. Behind each may stand :ids=keep, "
-    ":self_loops=drop or :duplicates=drop, then :directed or :symmetrised.",
+    ":self_loops=drop or :duplicates=drop, then :shrink=0.05 for a part of that size, then :directed or "
+    ":symmetrised.",
 )
 @click.option(
     "--variant",
@@ -126,7 +124,7 @@ def run(
         if dry_run:
             # A preset has one value a knob, so it changes no count; some need graphs that are not there yet.
             plain = replace(axes, preset=PRESETS[0])
-            _print_plan(plan(plain, {name: wanted.stand_ins() for name in names}, {}, where), repeats)
+            print_plan(plan(plain, {name: wanted.stand_ins() for name in names}, {}, where), repeats)
             return
         output = Output(path, resume=resume, retry=retry_failed, with_profiles=profile, with_parents=parents)
         try:
@@ -134,7 +132,7 @@ def run(
             sources = {name: wanted.choose(graph) for name, graph in graphs.items()}
             statistics = {name: graph.statistics for name, graph in graphs.items()}
             points = plan(axes, sources, statistics, where)
-            failed = _execute(points, graphs, worker, output, repeats, timeout, parents)
+            failed = execute(points, graphs, worker, output, repeats, timeout, parents)
         finally:
             output.close()
     if failed:
@@ -167,53 +165,6 @@ def _full_names(datasets: Sequence[str]) -> list[str]:
     if not requests:
         raise UsageError("--dataset names none")
     return list(dict.fromkeys(resolve(text).full_name for text in requests))
-
-
-def _execute(
-    points: Sequence[Point],
-    graphs: Mapping[str, Graph],
-    worker: Worker,
-    output: Output,
-    repeats: int,
-    limit_s: float,
-    parents: bool,
-) -> int:
-    """Run what is not in the file yet, under one progress display; returns how many points have no time."""
-    from bfsbench.bench.sweep import run_sweep
-    from bfsbench.cli.progress import SweepProgress
-
-    device = worker.device
-    output.check_continuity(graphs, device.description if device else {})
-    if device:
-        click.echo(f"backend {device.backend}: {device.description['gpu']}", err=True)
-    left, failed = output.remaining(points), output.failed(points)
-    if len(left) < len(points):
-        held = f"{len(points) - len(left)} of {len(points)} points are in {output.path} already"
-        click.echo(held + (f", {failed} of them failed (--retry-failed)" if failed else ""), err=True)
-    with SweepProgress(len(left)) as progress:
-        statuses = run_sweep(
-            left,
-            graphs,
-            worker,
-            output,
-            repeats=repeats,
-            limit_s=limit_s,
-            done=progress.done,
-            parents=parents,
-        )
-    told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-    told = told or "nothing left to do"
-    click.echo(f"{len(left)} points: {told}; see 'bfsbench report {output.path}'", err=True)
-    return failed + len(left) - statuses["ok"]
-
-
-def _print_plan(points: Sequence[Point], repeats: int) -> None:
-    from tabulate import tabulate
-
-    counts = Counter((point.graph, point.variant, point.backend) for point in points)
-    rows = [(*key, count) for key, count in counts.items()]
-    click.echo(tabulate(rows, headers=["graph", "variant", "backend", "points"]))
-    click.echo(f"\n{len(points)} points, each searched once to check it and {repeats} times to time it")
 
 
 command = knob_options(run)

@@ -15,6 +15,7 @@ from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
+from bfsbench.graphs.marks import UNMARKED, Marks, split_marks
 from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
 
 _LONGEST_HEADER = 1 << 20
@@ -43,13 +44,14 @@ class Request:
 
     name: str
     """Canonical: the catalogue's name, the path as given, or the generator's shortest specification, followed
-    by the options that were set."""
+    by the options that were set and the marks."""
     direction: Direction
     overrides: Overrides
     dataset: Dataset | None = None
     path: Path | None = None
     spec: str | None = None
-    """Of a generated graph, named in the catalogue or not."""
+    """Of a generated graph, named in the catalogue or not; of the small one where it is shrunk."""
+    marks: Marks = UNMARKED
 
     @property
     def full_name(self) -> str:
@@ -67,7 +69,8 @@ def load(text: str, progress: Progress | None = None) -> Graph:
 
     ``text`` is a name or alias of the catalogue, the path of a graph file, or what a generator is to draw,
     such as ``kronecker(scale=12,edge_factor=16,seed=1)``. Options such as ``:duplicates=drop`` may follow,
-    and then ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far and in all
+    then ``:shrink=SHARE`` for a small graph of the kind and ``:stands_for=NAME``, which is but a mark, and
+    then ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far and in all
     while a file is converted. Raises UsageError for an unknown name or a graph that is not here, InputError
     for a file that is damaged or does not hold what its publisher says.
     """
@@ -81,7 +84,7 @@ def load(text: str, progress: Progress | None = None) -> Graph:
 
 def resolve(text: str) -> Request:
     """What ``text`` asks for, found without reading more than a header. Raises UsageError, InputError."""
-    name, options, direction = _split(text)
+    name, options, marks, direction = _split(text)
     catalogue = Catalogue.load()
     if name in catalogue:
         request = replace(request_for(catalogue.get(name)), overrides=options)
@@ -97,7 +100,10 @@ def resolve(text: str) -> Request:
     else:
         raise catalogue.unknown(name)
     suffix = "".join(f":{key}={options[key]}" for key in _OPTIONS if key in options)
-    return _with_direction(replace(request, name=request.name + suffix), direction, directed)
+    request = replace(request, name=request.name + suffix + marks.suffix, marks=marks)
+    if request.spec is not None:
+        request = replace(request, spec=_shrunk(request.spec, marks.shrink))
+    return _with_direction(request, direction, directed)
 
 
 def request_for(dataset: Dataset) -> Request:
@@ -116,6 +122,8 @@ def prepare(request: Request, found: Held | None, progress: Progress | None = No
     graph = store.open(request.name, recipe, checksum)
     if graph is not None:
         return graph
+    if request.marks.shrink < 1:
+        return store.build(request.name, recipe, lambda: _part(request, found, progress), checksum)
     counts = request.dataset.counts(found.source if found else None) if request.dataset else (None, None)
     if found is not None and request.dataset is not None:
         published = request.dataset.recipe(found.source).ids
@@ -148,6 +156,16 @@ def _identity(request: Request, found: Held | None) -> tuple[Recipe, str]:
     return replace(base, **request.overrides), checksum
 
 
+def _part(request: Request, found: Held | None, progress: Progress | None) -> EdgeList:
+    """The edges of a shrunk graph: drawn small, or cut out of the whole."""
+    if request.spec is not None:
+        return _edges(request, found, Recipe(), progress)  # the recipe is for files
+    from bfsbench.graphs.ball import ball
+
+    whole = replace(request, name=split_marks(request.name)[0], marks=UNMARKED)
+    return ball(prepare(whole, found, progress), request.marks.shrink)
+
+
 def _edges(request: Request, found: Held | None, recipe: Recipe, progress: Progress | None) -> EdgeList:
     if request.spec is not None:
         from bfsbench.graphs.generators import generate
@@ -161,21 +179,23 @@ def _edges(request: Request, found: Held | None, recipe: Recipe, progress: Progr
     return read_edges(path, recipe, progress)
 
 
-def _split(text: str) -> tuple[str, Overrides, Direction | None]:
-    """Name, options and direction of ``NAME[:OPTION=VALUE...][:DIRECTION]``."""
+def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
+    """Name, options, marks and direction of ``NAME[:OPTION=VALUE...][:DIRECTION]``."""
     name, direction, options = text, None, {}
     for word in _DIRECTIONS:
         if name.endswith(f":{word}"):
             name, direction = name.removesuffix(f":{word}"), word
+    name, marks = split_marks(name)
     while match := re.search(r":(\w+)=(\w*)$", name):
         key, value = match.groups()
         if key not in _OPTIONS:
-            raise UsageError(f"unknown option '{key}' in '{text}': choose from {', '.join(_OPTIONS)}")
+            known = (*_OPTIONS, "shrink", "stands_for")
+            raise UsageError(f"unknown option '{key}' in '{text}': choose from {', '.join(known)}")
         if value not in _OPTIONS[key]:
             raise UsageError(f"option {key}: '{value}' is not one of {', '.join(_OPTIONS[key])}")
         options[key] = value
         name = name[: match.start()]
-    return name, options, direction
+    return name, options, marks, direction
 
 
 def _with_direction(request: Request, direction: Direction | None, directed: bool) -> Request:
@@ -224,6 +244,14 @@ def _parse(spec: str) -> tuple[str, dict[str, Any]]:
 
     name, parameters = parse_spec(spec)
     return name, dict(parameters)
+
+
+def _shrunk(spec: str, share: float) -> str:
+    """The specification of a graph of the same kind with about ``share`` of the vertices."""
+    from bfsbench.graphs.generators import GENERATORS
+
+    name, parameters = _parse(spec)
+    return _canonical(name, GENERATORS[name].shrunk(parameters, share)) if share < 1 else spec
 
 
 def _canonical(name: str, parameters: dict[str, Any]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Orientation
@@ -12,6 +14,10 @@ Value = int | float | str
 """A parameter's value."""
 
 Parameters = Mapping[str, Value]
+
+Growth = Literal["fixed", "linear", "side", "logarithm"]
+"""How a parameter follows the number of vertices: not at all, in proportion, as the side of a box that holds
+them, or as their logarithm to base 2."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,7 @@ class Parameter:
     minimum: int | float = 0
     maximum: int | float = 1
     choices: tuple[str, ...] = ()
+    growth: Growth = "fixed"
 
     def check(self, generator: str, value: object) -> Value:
         """The value as this parameter's type, an integral number converted. Raises UsageError."""
@@ -41,6 +48,16 @@ class Parameter:
             return " or ".join(self.choices)
         kind = "an integer" if self.type is int else "a number"
         return f"{kind} from {self.minimum:,} to {self.maximum:,}"
+
+    def shrunk(self, value: Value, share: float, sides: int) -> Value:
+        """The value for about ``share`` of the vertices, in a box of ``sides`` sides longer than a cell."""
+        if isinstance(value, str) or self.growth == "fixed":
+            return value
+        if self.growth == "logarithm":
+            smaller = value + math.log2(share)
+        else:
+            smaller = value * (share if self.growth == "linear" else share ** (1 / sides))
+        return min(value, max(self.minimum, round(smaller)))
 
     def _convert(self, value: object) -> Value | None:
         if self.type is str:
@@ -84,6 +101,12 @@ class Generator:
             values[parameter.name] = parameter.check(self.name, value)
         return values
 
+    def shrunk(self, given: Parameters, share: float) -> dict[str, Value]:
+        """All parameters for a graph of about ``share`` of the vertices. Raises UsageError for bad ones."""
+        values = self.complete(given)
+        sides = sum(p.growth == "side" and values[p.name] != 1 for p in self.parameters)
+        return {p.name: p.shrunk(values[p.name], share, max(1, sides)) for p in self.parameters}
+
     def draws_arcs(self, given: Parameters) -> bool:
         """Whether the edge list is directed for these parameters. Raises UsageError for bad ones."""
         values = self.complete(given)
@@ -96,12 +119,12 @@ SEED = Parameter("seed", int, "what the random numbers follow from", default=1, 
 
 def vertices(name: str = "n", minimum: int = 1, maximum: int = MAX_VERTICES) -> Parameter:
     """A parameter that counts vertices."""
-    return Parameter(name, int, "number of vertices", minimum=minimum, maximum=maximum)
+    return Parameter(name, int, "number of vertices", minimum=minimum, maximum=maximum, growth="linear")
 
 
 def edges() -> Parameter:
     """A parameter that counts the edges drawn."""
-    return Parameter("m", int, "number of edges drawn", minimum=0, maximum=2**40)
+    return Parameter("m", int, "number of edges drawn", minimum=0, maximum=2**40, growth="linear")
 
 
 def share(name: str, meaning: str, default: float, minimum: float = 0, maximum: float = 1) -> Parameter:

@@ -70,7 +70,7 @@ KRONECKER = Generator(
     source="Graph500 specification; kron_g500-logn20 of BFS-4K Table 1 has scale 20 and edge factor 48",
     orientation="each_once",
     parameters=(
-        Parameter("scale", int, "2**scale vertices", minimum=0, maximum=30),
+        Parameter("scale", int, "2**scale vertices", minimum=0, maximum=30, growth="logarithm"),
         Parameter("edge_factor", int, "edges drawn for each vertex", default=16, minimum=0, maximum=4096),
         *_quadrants(0.57, 0.19, 0.19),
         switch("shuffle", "1: relabel the vertices at random", default=1),

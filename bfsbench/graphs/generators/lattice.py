@@ -52,7 +52,8 @@ def _count(name: str, cells: int) -> int:
 
 
 def _side(name: str, default: int | None = None) -> Parameter:
-    return Parameter(name, int, f"{name} of cells", default=default, minimum=1, maximum=MAX_VERTICES)
+    what = f"{name} of cells"
+    return Parameter(name, int, what, default=default, minimum=1, maximum=MAX_VERTICES, growth="side")
 
 
 LATTICE = Generator(
@@ -63,7 +64,7 @@ LATTICE = Generator(
     parameters=(
         _side("rows"),
         _side("columns"),
-        Parameter("depth", int, "layers of cells", default=1, minimum=1, maximum=MAX_VERTICES),
+        Parameter("depth", int, "layers of cells", default=1, minimum=1, maximum=MAX_VERTICES, growth="side"),
         share("keep", "probability that an edge is kept", 0.7),
         SEED,
     ),

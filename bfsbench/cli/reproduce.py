@@ -1,0 +1,227 @@
+"""``bfsbench reproduce``: the papers' tables and figures, and the user's own experiments."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.bench.axes import split_list
+from bfsbench.cli import completion
+from bfsbench.cli.sweep_options import closing, measuring_options, start
+from bfsbench.cli.sweeping import execute, print_plan
+from bfsbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from bfsbench.bench.worker import Worker
+    from bfsbench.experiments.choice import Choice
+    from bfsbench.experiments.declaration import Experiment
+
+RESULTS = Path("results")
+
+
+@click.command(short_help="Redo the papers' tables and figures.")
+@click.argument("names", nargs=-1, metavar="[NAME|FILE.toml]...", shell_complete=completion.experiments)
+@click.option("--list", "show", is_flag=True, help="Show the experiments there are.")
+@click.option("--dry-run", is_flag=True, help="Say what would be measured and how long that may take.")
+@click.option(
+    "--scale",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    metavar="S",
+    help="Shrink every graph to about this share of its vertices; it is marked as shrunk everywhere.",
+)
+@click.option(
+    "--stand-ins",
+    is_flag=True,
+    help="Where a graph is missing, search a similar one, marked as a stand-in everywhere.",
+)
+@click.option("--graph", "graphs", multiple=True, metavar="LABELS", help="Only these graphs.")
+@measuring_options
+@click.option(
+    "--out",
+    default=RESULTS / "reproduce",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder for NAME.csv, level profiles and NAME.md.",
+)
+@click.option("--resume", is_flag=True, help="Measure only what the files in --out do not hold yet.")
+@click.option("--retry-failed", is_flag=True, help="With --resume: measure the points that failed again.")
+@click.option(
+    "--rows",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Measure nothing: make the tables from these result files, as far as they hold what is needed.",
+)
+def command(
+    names: tuple[str, ...],
+    show: bool,
+    dry_run: bool,
+    scale: float,
+    stand_ins: bool,
+    graphs: tuple[str, ...],
+    repeats: int,
+    timeout: float,
+    backend: str,
+    schedule_seed: int,
+    out: Path,
+    resume: bool,
+    retry_failed: bool,
+    rows: tuple[Path, ...],
+) -> None:
+    """Carry out experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
+
+    Each makes a result file, which 'bfsbench report' reads as well, and the tables of the experiment: our
+    times, the paper's beside them with the machine they were taken on, and whether its claims hold here.
+    Points that fail become rows that say why, and make the exit code 1.
+    """
+    from bfsbench.experiments import find
+
+    if show:
+        return _print_list()
+    if not names:
+        raise UsageError("name an experiment (see 'bfsbench reproduce --list') or a file")
+    if retry_failed and not resume:
+        raise UsageError("--retry-failed goes with --resume")
+    experiments = [find(name) for name in names]
+    if rows:
+        for experiment in experiments:
+            _show(experiment, list(rows), out)
+        return
+    labels = [label for value in graphs for label in split_list(value)]
+    chosen = [_chosen(experiment, labels, scale, stand_ins, dry_run) for experiment in experiments]
+    run = _Run(repeats, timeout, backend, schedule_seed, out, resume, retry_failed)
+    if dry_run:
+        for experiment, choices in zip(experiments, chosen, strict=True):
+            run.print_plan(experiment, choices)
+        return
+    failed = sum(run.carry_out(*pair) for pair in zip(experiments, chosen, strict=True))
+    if failed:
+        raise SystemExit(1)
+
+
+def _print_list() -> None:
+    from tabulate import tabulate
+
+    from bfsbench.experiments import bundled, find
+
+    experiments = [find(name) for name in bundled()]
+    lines = [(one.name, f"{one.paper} {one.figure}".strip(), one.title) for one in experiments]
+    click.echo(tabulate(lines, headers=["name", "reproduces", "what"]))
+
+
+def _chosen(
+    experiment: Experiment, labels: list[str], scale: float, stand_ins: bool, dry_run: bool
+) -> list[Choice]:
+    """What is searched for the graphs of these labels, or for all. Raises UsageError for one that is missing;
+    a dry run says so and goes on."""
+    from bfsbench.experiments.choice import choose, require_all
+
+    known = {use.title: use for use in experiment.graphs}
+    for label in labels:
+        if label not in known:
+            raise UsageError(f"experiment {experiment.name} has no graph '{label}': {', '.join(known)}")
+    uses = [use for title, use in known.items() if not labels or title in labels]
+    choices, missing = choose(uses, scale, stand_ins)
+    try:
+        require_all(missing, stand_ins)
+    except UsageError as error:
+        if not dry_run:
+            raise UsageError(f"{experiment.name}: {error}") from None
+        click.echo(f"bfsbench: {experiment.name}: {error}", err=True)
+    return choices
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How the experiments of one command are carried out."""
+
+    repeats: int
+    timeout: float
+    backend: str
+    schedule_seed: int
+    out: Path
+    resume: bool
+    retry_failed: bool
+
+    def carry_out(self, experiment: Experiment, choices: list[Choice]) -> int:
+        """Measure, then write and show the tables; returns how many points have no time."""
+        path = self.out / f"{experiment.name}.csv"
+        failed = 0
+        if experiment.sweeps:
+            click.echo(f"{experiment.name}: {experiment.title}", err=True)
+            worker = self._worker(experiment)
+            with closing(worker, path):
+                failed = self._measure(experiment, choices, worker, path)
+        _show(experiment, [path] if path.exists() else [], self.out)
+        return failed
+
+    def _measure(self, experiment: Experiment, choices: list[Choice], worker: Worker, path: Path) -> int:
+        from bfsbench.bench.sweep import Output
+        from bfsbench.cli.loading import load_with_progress
+        from bfsbench.experiments.sweeps import points_of, sources_of
+
+        where = self._start(experiment, worker)
+        output = Output(path, resume=self.resume, retry=self.retry_failed, with_profiles=experiment.profile)
+        try:
+            graphs = {choice: load_with_progress(choice.full_name) for choice in choices}
+            sources = {choice: sources_of(experiment, choice, graph) for choice, graph in graphs.items()}
+            statistics = {choice.full_name: graph.statistics for choice, graph in graphs.items()}
+            points = points_of(experiment, sources, statistics, where)
+            by_name = {choice.full_name: graph for choice, graph in graphs.items()}
+            return execute(points, by_name, worker, output, self.repeats, self.timeout)
+        finally:
+            output.close()
+
+    def _worker(self, experiment: Experiment) -> Worker:
+        from bfsbench.bench.worker import Worker
+        from bfsbench.experiments.series import variants_of
+
+        host_only = all(variant.host for sweep in experiment.sweeps for variant in variants_of(sweep))
+        return Worker(None if host_only else self.backend, self.schedule_seed)
+
+    def _start(self, experiment: Experiment, worker: Worker) -> str:
+        """Start the worker and check all sweeps on its device; returns the backend for rows."""
+        from bfsbench.experiments.sweeps import axes_of
+
+        return [start(worker, axes_of(sweep)) for sweep in experiment.sweeps][-1]
+
+    def print_plan(self, experiment: Experiment, choices: list[Choice]) -> None:
+        """Say how many points there are and how long they may take."""
+        from bfsbench.experiments.estimate import RULE, Experience
+        from bfsbench.experiments.sweeps import counted_sources, points_of
+
+        worker = self._worker(experiment)
+        try:
+            where = self._start(experiment, worker) if experiment.sweeps else "host"
+        finally:
+            worker.close()
+        sources = counted_sources(experiment)
+        points = points_of(experiment, dict.fromkeys(choices, sources), {}, where)
+        click.echo(f"{experiment.name}: {experiment.title}\n")
+        print_plan(points, self.repeats)
+        seconds, guessed = Experience(RESULTS).seconds(points)
+        basis = f"{guessed} of them counted as {RULE}" if guessed else f"by rows in {RESULTS}/"
+        click.echo(f"about {seconds:.0f} s, reading and generating graphs not counted ({basis})\n")
+
+
+def _show(experiment: Experiment, files: list[Path], folder: Path) -> None:
+    """Print the tables, and write them as NAME.md."""
+    from bfsbench.experiments.outcome import read_outcome
+    from bfsbench.experiments.tables import tables
+    from bfsbench.report.formats import render
+    from bfsbench.report.output import replacing
+
+    made = tables(read_outcome(experiment, files))
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / f"{experiment.name}.md") as file:
+        file.write(render(made, "markdown"))
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    click.echo(render(made, "text", colour=colour))

@@ -1,0 +1,52 @@
+"""How long a sweep will take, from what its points took before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median
+
+from bfsbench.bench.point import Point
+from bfsbench.bench.results import LEVELS_SUFFIX, read_rows
+from bfsbench.errors import InputError
+
+UNKNOWN_S = {"cuda": 0.5, "host": 0.5, "cpu": 2.0}
+"""Seconds that a point of each backend counts where no row tells."""
+
+RULE = ", ".join(f"{seconds:g} s on {backend}" for backend, seconds in UNKNOWN_S.items())
+
+
+class Experience:
+    """What points of one graph, variant and backend took, in the rows of a folder and those below it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._seconds: dict[tuple[str, str, str], list[float]] = {}
+        for path in sorted(folder.rglob("*.csv")):
+            if not path.name.endswith(LEVELS_SUFFIX):
+                self._learn(path)
+
+    def _learn(self, path: Path) -> None:
+        try:
+            rows = read_rows(path)
+        except InputError:
+            return  # another kind of file, or of another schema: it tells nothing
+        for row in rows:
+            if row["status"] == "ok":
+                samples = [float(sample) for sample in row["wall_ms_samples"].split(";")]
+                spent_ms = float(row["prepare_ms"]) + samples[0] + sum(samples) * 2
+                key = (row["graph"], row["variant"], row["backend"])
+                self._seconds.setdefault(key, []).append(spent_ms / 1e3)
+
+    def seconds(self, points: Sequence[Point]) -> tuple[float, int]:
+        """What the points will take, and how many of them are guesses by RULE."""
+        known = [self._known(point) for point in points]
+        guessed = [point.backend for point, seconds in zip(points, known, strict=True) if seconds is None]
+        return _total(known) + sum(UNKNOWN_S[backend] for backend in guessed), len(guessed)
+
+    def _known(self, point: Point) -> float | None:
+        taken = self._seconds.get((point.graph, point.variant, point.backend))
+        return median(taken) if taken else None
+
+
+def _total(seconds: Iterable[float | None]) -> float:
+    return sum(value for value in seconds if value is not None)

@@ -1,0 +1,109 @@
+"""What came of an experiment: result rows seen as its graphs and series.
+
+Everything that is shown is made from this alone, by :mod:`bfsbench.experiments.tables` and the plots, so that
+an experiment can be drawn again from its rows on any machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.bench.profile import COLUMNS as LEVEL_COLUMNS
+from bfsbench.bench.results import LEVELS_SUFFIX, read_results, read_rows
+from bfsbench.experiments.choice import title_of, use_of
+from bfsbench.experiments.declaration import Experiment, GraphUse
+from bfsbench.experiments.series import Series, every_series, series_called
+from bfsbench.report.rows import configurations, fastest, kinds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bfsbench.experiments.declaration import Chart
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Rows of one experiment.
+
+    ``rows``: as :func:`bfsbench.bench.results.read_results` gives them; ``levels``: of the level profiles,
+    columns as :data:`bfsbench.bench.profile.COLUMNS`.
+    """
+
+    experiment: Experiment
+    rows: pd.DataFrame
+    levels: pd.DataFrame
+    heading: str = ""
+    """What to add to every title: that the rows are of emulated kernels."""
+
+    @cached_property
+    def graphs(self) -> list[str]:
+        """Full names of the graphs in the rows, in the experiment's order."""
+        found = [(self.uses[name], name) for name in dict.fromkeys(self.rows["graph"])]
+        order = [use.title for use in self.experiment.graphs]
+        return [name for use, name in sorted(found, key=lambda pair: order.index(pair[0].title))]
+
+    @cached_property
+    def uses(self) -> dict[str, GraphUse]:
+        """The experiment's graph that each row's graph is or stands for, by full names."""
+        found = {name: use_of(self.experiment, name) for name in dict.fromkeys(self.rows["graph"])}
+        return {name: use for name, use in found.items() if use is not None}
+
+    def title(self, graph: str) -> str:
+        """What to call a graph: the paper's name for it, marked where it is shrunk or a stand-in."""
+        return title_of(self.experiment, graph)
+
+    def graphs_of(self, chart: Chart) -> list[str]:
+        """The graphs that a drawing shows."""
+        return [
+            name
+            for name in self.graphs
+            if not chart.graphs or {self.uses[name].title, self.uses[name].name} & {*chart.graphs}
+        ]
+
+    def series_of(self, chart: Chart) -> list[Series]:
+        """The series that a drawing shows."""
+        if chart.series:
+            return [series_called(self.experiment, text) for text in chart.series]
+        return every_series(self.experiment)
+
+    def best(self, series: Series) -> pd.DataFrame:
+        """The fastest configuration of a series on each graph, indexed by graph: columns of
+        :func:`bfsbench.report.rows.configurations`, times in ms."""
+        return fastest(configurations(series.select(self.rows)), ["graph"]).set_index("graph")
+
+    def by_kind(self) -> list[Outcome]:
+        """Itself with measured rows only and with emulated ones only, as far as there are any: their times
+        stand in no table or plot together."""
+        return [
+            replace(self, rows=kind.rows, heading=kind.heading)
+            for kind in kinds(self.rows)
+            if not kind.rows.empty
+        ]
+
+    @property
+    def emulated(self) -> bool:
+        """Whether the times are of emulated kernels."""
+        return bool(len(self.rows)) and bool((self.rows["backend"] == "cpu").all())
+
+
+def read_outcome(experiment: Experiment, files: list[Path]) -> Outcome:
+    """The rows of these result files, and of level profiles beside them, that belong to the experiment.
+
+    Rows of other graphs and of variants that the experiment does not have are left out. Raises InputError.
+    """
+    import pandas as pd
+
+    rows = read_results(files)
+    ours = {name for name in set(rows["graph"]) if use_of(experiment, name) is not None}
+    variants = {series.variant for series in every_series(experiment)}
+    rows = rows[rows["graph"].isin(ours) & rows["variant"].isin(variants)].reset_index(drop=True)
+    beside = (path.with_name(path.name.removesuffix(".csv") + LEVELS_SUFFIX) for path in files)
+    profiles = [row for path in beside if path.exists() for row in read_rows(path, LEVEL_COLUMNS)]
+    levels = pd.DataFrame(profiles, columns=list(LEVEL_COLUMNS))
+    levels = levels[levels["graph"].isin(ours) & levels["variant"].isin(variants)]
+    for name in ("level", "frontier_size", "edges_inspected", "time_us"):
+        levels[name] = pd.to_numeric(levels[name].where(levels[name] != "", None)).astype("float64")
+    return Outcome(experiment, rows, levels.reset_index(drop=True))

@@ -1,0 +1,67 @@
+"""Numbers as the papers print them: facts to compare with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from bfsbench.errors import InputError
+from bfsbench.experiments.declaration import Part, converted, read_toml
+
+Value = int | str
+"""A number with the digits it is printed with (``5.20``), or what stands in its place: ``out-of-time``."""
+
+
+class Printed(Part, frozen=True, kw_only=True):
+    """One table of a paper."""
+
+    paper: str
+    place: str
+    """Table or figure."""
+    machine: str
+    """Device and host that the numbers were taken on, as far as the paper says."""
+    quantity: Literal["time", "statistics", "text", "counts"]
+    """What the columns are: series and ratios of series (``cpu_queue / luo``); names of statistics
+    (:func:`bfsbench.graphs.statistics.describe`); words; or names of counters."""
+    unit: Literal["ms", "us", ""] = ""
+    columns: list[str]
+    headings: tuple[str, ...] = ()
+    """What the paper calls the columns; the columns' names by default."""
+    scale: dict[str, int] = msgspec.field(default_factory=dict)
+    """By column: what a printed number is multiplied by, such as 1000000."""
+    rows: dict[str, list[Value]]
+    """By graph's label, or by what the rows of the table are."""
+    note: str = ""
+
+    def value(self, row: str, column: str) -> Value | None:
+        """What is printed there; None where the table has no such row."""
+        values = self.rows.get(row)
+        return None if values is None else values[self.columns.index(column)]
+
+    @property
+    def source(self) -> str:
+        """Paper, table and machine in a line."""
+        return f"{self.paper}, {self.place}" + (f" ({self.machine})" if self.machine else "")
+
+
+def number(value: Value | None) -> float | None:
+    """The number that is printed; None where words are, or nothing is."""
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        return None
+
+
+def read_printed(path: Path) -> Printed:
+    """One file of printed numbers. Raises InputError naming the file and the key or row at fault."""
+    printed = converted(path, read_toml(path, parse_float=str), Printed)
+    for name, values in printed.rows.items():
+        if len(values) != len(printed.columns):
+            raise InputError(
+                f"{path}: row '{name}' has {len(values)} values for {len(printed.columns)} columns"
+            )
+    if printed.headings and len(printed.headings) != len(printed.columns):
+        raise InputError(f"{path}: `headings` are not as many as `columns`")
+    return printed

@@ -1,0 +1,112 @@
+"""Series: the rows of an experiment that one bar, line or column stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bfsbench.bench import axes as axis_language
+from bfsbench.errors import UsageError
+from bfsbench.experiments.declaration import Experiment, Sweep
+from bfsbench.variants import all_variants, find
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bfsbench.variants.base import Variant
+
+
+@dataclass(frozen=True)
+class Series:
+    """Rows of one variant whose knobs have given values."""
+
+    title: str
+    variant: str
+    knobs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Values that a knob may have, as rows write them; other knobs may have any."""
+
+    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Those of the rows that belong to the series."""
+        rows = rows[rows["variant"] == self.variant]
+        return rows[rows["knobs"].map(self._agrees).astype(bool)]
+
+    def _agrees(self, text: str) -> bool:
+        values = knob_values(text)
+        return all(values.get(name) in allowed for name, allowed in self.knobs.items())
+
+
+def knob_values(text: str) -> dict[str, str]:
+    """The values in a row's column ``knobs``, by name."""
+    return dict(part.split("=", 1) for part in text.split())
+
+
+def variants_of(sweep: Sweep) -> list[type[Variant]]:
+    """The variants a sweep names. Raises UsageError for an unknown one."""
+    found = [
+        v for name in sweep.variants for v in (all_variants().values() if name == "all" else [find(name)])
+    ]
+    return list(dict.fromkeys(found))
+
+
+def every_series(experiment: Experiment) -> list[Series]:
+    """All series of an experiment in the order of its sweeps: a sweep's label, or its variants."""
+    found: dict[str, Series] = {}
+    for sweep in experiment.sweeps:
+        titles = [sweep.label] if sweep.label else [variant.name for variant in variants_of(sweep)]
+        found |= {title: series_called(experiment, title) for title in titles}
+    return list(found.values())
+
+
+def series_called(experiment: Experiment, text: str) -> Series:
+    """The series that a drawing, claim or printed table names. Raises UsageError when it is none."""
+    for sweep in experiment.sweeps:
+        if sweep.label == text:
+            (variant,) = variants_of(sweep)
+            return Series(text, variant.name, _allowed(variant, sweep.knobs))
+    name, *settings = text.split()
+    variant = find(name)
+    if not all("=" in setting for setting in settings):
+        raise UsageError(f"'{text}' is no series: write a sweep's label, or VARIANT KNOB=VALUE ...")
+    given = dict(setting.split("=", 1) for setting in settings)
+    title = text if settings or name == variant.name else name
+    return Series(title, variant.name, _allowed(variant, given))
+
+
+def _allowed(variant: type[Variant], given: Mapping[str, str | int | float]) -> dict[str, frozenset[str]]:
+    known = {knob.name: knob for knob in variant.knobs}
+    for name in given:
+        if name not in known:
+            raise UsageError(f"variant {variant.name} has no knob {name}")
+    return {
+        name: frozenset(str(known[name].check(value)) for value in axis_language.expand(str(values)))
+        for name, values in given.items()
+    }
+
+
+def rivals(experiment: Experiment, series: Series, versus: list[str]) -> list[Series]:
+    """The series that a claim compares with; see Claim.versus."""
+    found: list[Series] = []
+    for text in versus:
+        if text != "others":
+            found.append(series_called(experiment, text))
+        elif not series.knobs:
+            others = (other for other in every_series(experiment) if other.variant != series.variant)
+            found += (other for other in others if not all_variants()[other.variant].host)
+        else:
+            found.append(_other_values(experiment, series))
+    return found
+
+
+def _other_values(experiment: Experiment, series: Series) -> Series:
+    """The same variant with all other values of the knobs that the experiment sweeps."""
+    values: dict[str, set[str]] = {name: set() for name in series.knobs}
+    for sweep in experiment.sweeps:
+        for variant in variants_of(sweep):
+            if variant.name == series.variant:
+                for name, allowed in _allowed(variant, sweep.knobs).items():
+                    if name in values:
+                        values[name] |= allowed
+    others = {name: frozenset(values[name] - series.knobs[name]) for name in values}
+    title = " ".join(f"{name}≠{'|'.join(sorted(series.knobs[name]))}" for name in others)
+    return Series(f"{series.variant} {title}", series.variant, others)

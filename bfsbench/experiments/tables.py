@@ -1,0 +1,217 @@
+"""Text tables of an experiment's outcome, the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from bfsbench.experiments import printed_file
+from bfsbench.experiments.claims import Finding, findings, verdict_of
+from bfsbench.experiments.declaration import Bars, Curve, Experiment, HeatMap, KnobSweep, Profile
+from bfsbench.experiments.outcome import Outcome
+from bfsbench.experiments.printed import Printed, Value, read_printed
+from bfsbench.experiments.series import Series, every_series, knob_values, series_called
+from bfsbench.report import TABLES
+from bfsbench.report.rows import configurations
+from bfsbench.report.table import Cell, Table
+
+MS = {"ms": 1.0, "us": 1e3, "": 1.0}
+"""How many of each printed unit a millisecond is."""
+
+
+def tables(outcome: Outcome) -> list[Table]:
+    """Everything an experiment says in text: what it is, times, drawings that have a table, claims, failures
+    and where the rows come from."""
+    made = [heading(outcome)]
+    for kind in outcome.by_kind():
+        printed = [] if kind.emulated else times_beside(kind)
+        made += printed or best_times(kind)
+        made += _drawn(kind)
+    if outcome.experiment.claims:
+        made.append(claims(outcome))
+    for name in ("failures", "provenance"):
+        made += TABLES[name](outcome.rows)
+    return made
+
+
+def heading(outcome: Outcome) -> Table:
+    """Which experiment it is, and what was searched for each of its graphs."""
+    experiment = outcome.experiment
+    notes = [f"{experiment.paper}, {experiment.figure}." if experiment.figure else f"{experiment.paper}."]
+    notes += [experiment.note] if experiment.note else []
+    rows = outcome.rows.drop_duplicates("graph").set_index("graph")
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs:
+        vertices, arcs = (int(rows[count][name]) for count in ("num_vertices", "num_edges"))
+        lines.append((outcome.title(name), name, vertices, arcs, arcs / vertices))
+    columns = ("graph", "searched", "num_vertices", "arcs", "average_degree")
+    return Table("experiment", f"{experiment.name}: {experiment.title}", columns, lines, tuple(notes))
+
+
+def printed_tables(experiment: Experiment, quantity: str) -> list[Printed]:
+    """The paper's tables of one quantity."""
+    found = (read_printed(printed_file(experiment.name, name)) for name in experiment.printed)
+    return [table for table in found if table.quantity == quantity]
+
+
+def times_beside(outcome: Outcome) -> list[Table]:
+    """For each table of times that the paper prints: graph by series, printed | ours."""
+    return [_beside(outcome, printed) for printed in printed_tables(outcome.experiment, "time")]
+
+
+def _beside(outcome: Outcome, printed: Printed) -> Table:
+    facts: list[tuple[Cell, ...]] = []
+    lines: list[tuple[Cell, ...]] = []
+    headings = printed.headings or tuple(printed.columns)
+    for name in outcome.graphs:
+        line: list[Cell] = [outcome.title(name)]
+        for column, title in zip(printed.columns, headings, strict=True):
+            theirs = printed.value(outcome.uses[name].title, column)
+            ours, how = ours_for(outcome, name, column, MS[printed.unit])
+            facts.append((outcome.title(name), title, theirs, ours, how))
+            line.append(_pair(theirs, ours))
+        lines.append(tuple(line))
+    unit = f" in {printed.unit}" if printed.unit else ""
+    notes = [f"Paper | here{unit}; the paper's numbers are of {printed.source}."]
+    notes += [printed.note] if printed.note else []
+    columns = ("graph", "what", "paper", "here", "configuration")
+    drawing = Table("", "", ("graph", *headings), lines)
+    title = f"{printed.paper}, {printed.place}, and here"
+    return Table("beside", title, columns, facts, tuple(notes), (drawing,))
+
+
+def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tuple[float | None, str]:
+    """Our number for a printed column, with the configuration that gave it.
+
+    That is the best time of a series in ms x ``unit``, a ratio of two (``cpu_queue / luo``), or the value of
+    a knob at the best time (``virtual_warp W_SZ``).
+    """
+    if " / " in column:
+        slow, fast = (ours_for(outcome, graph, part)[0] for part in column.split(" / "))
+        return (slow / fast if slow and fast else None), ""
+    name, _, knob = column.partition(" ")
+    if knob.isidentifier() and knob.isupper():
+        how = ours_for(outcome, graph, name)[1]
+        value = knob_values(how.partition(", ")[2]).get(knob)
+        return (float(value) if value else None), how
+    best = outcome.best(series_called(outcome.experiment, column))
+    if graph not in best.index:
+        return None, ""
+    row = best.loc[[graph]].iloc[0]
+    return float(row["search_ms"]) * unit, _configuration(row["grid"], row["block"], row["knobs"])
+
+
+def _configuration(grid: str, block: object, knobs: str) -> str:
+    return f"{grid} x {block}, {knobs}" if grid else f"host, {knobs}"
+
+
+def _pair(theirs: Value | None, ours: float | None) -> str:
+    return f"{'' if theirs is None else theirs} | {'' if ours is None else significant(ours)}"
+
+
+def significant(value: float) -> str:
+    """Three significant digits, never as a power of ten."""
+    digits = f"{Decimal(f'{value:.3g}'):f}"
+    return f"{float(digits):,.0f}" if abs(value) >= 100 else digits
+
+
+def best_times(outcome: Outcome) -> list[Table]:
+    """Best time of every series on every graph, where a drawing asks for times."""
+    asked = [drawing for drawing in outcome.experiment.drawings if isinstance(drawing, Bars | Curve)]
+    if not asked and outcome.experiment.drawings:
+        return []
+    columns = ("graph", "series", "search_ms", "median_ms", "spread", "grid", "block", "knobs", "sources")
+    facts: list[tuple[Cell, ...]] = []
+    times: dict[tuple[str, str], float] = {}
+    for series in every_series(outcome.experiment):
+        for name, row in outcome.best(series).iterrows():
+            title = outcome.title(str(name))
+            figures = (float(row[figure]) for figure in ("search_ms", "median_ms", "spread"))
+            block = int(row["block"]) if row["grid"] else None
+            facts.append((title, series.title, *figures, row["grid"], block, row["knobs"], row["sources"]))
+            times[title, series.title] = float(row["search_ms"])
+    title = f"Best search time in ms{outcome.heading}"
+    graphs = [outcome.title(name) for name in outcome.graphs]
+    return [Table("times", title, columns, facts, (), (_matrix(graphs, times),))]
+
+
+def _matrix(graphs: list[str], times: dict[tuple[str, str], float]) -> Table:
+    """Graphs by series, the longer of the two down."""
+    series = list(dict.fromkeys(title for _, title in times))
+    if len(graphs) >= len(series):
+        lines = [(graph, *(times.get((graph, one)) for one in series)) for graph in graphs]
+        return Table("", "", ("graph", *series), lines)
+    lines = [(one, *(times.get((graph, one)) for graph in graphs)) for one in series]
+    return Table("", "", ("series", *graphs), lines)
+
+
+def _drawn(outcome: Outcome) -> Iterator[Table]:
+    """The drawings that have a table of their own."""
+    for drawing in outcome.experiment.drawings:
+        if isinstance(drawing, HeatMap) and not outcome.emulated:
+            yield from TABLES["heatmap"](outcome.rows)
+        elif isinstance(drawing, KnobSweep):
+            for series in outcome.series_of(drawing):
+                yield knob_table(outcome, series, drawing.knobs)
+        elif isinstance(drawing, Profile):
+            yield level_table(outcome, drawing)
+
+
+def knob_table(outcome: Outcome, series: Series, knobs: list[str]) -> Table:
+    """Best time at each value of each knob, the other knobs free; ``best`` marks the least of a graph."""
+    found = configurations(series.select(outcome.rows))
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs:
+        of_graph = found[found["graph"] == name]
+        for knob in knobs:
+            values = of_graph["knobs"].map(lambda text, knob=knob: knob_values(text).get(knob))
+            least = of_graph.groupby(values)["search_ms"].min()
+            for value in sorted(least.index, key=_order):
+                mark = "best" if least[value] == least.min() else ""
+                lines.append((outcome.title(name), knob, value, float(least[value]), mark))
+    title = f"{series.title}: best search time in ms at each value of a knob{outcome.heading}"
+    return Table("knobs", title, ("graph", "knob", "value", "search_ms", "mark"), lines)
+
+
+def _order(value: str) -> tuple[int, float, str]:
+    """Numbers by their size, before words."""
+    try:
+        return 0, float(value), ""
+    except ValueError:
+        return 1, 0.0, value
+
+
+def level_table(outcome: Outcome, drawing: Profile) -> Table:
+    """How many levels each kernel or layer ran, and what they cost."""
+    backends = {*outcome.rows["backend"]}
+    levels = outcome.levels[outcome.levels["backend"].isin(backends)]
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs_of(drawing):
+        for series in outcome.series_of(drawing):
+            chosen = series.select(levels[levels["graph"] == name])
+            for kernel, group in chosen.groupby("kernel", sort=False):
+                largest, total = group["frontier_size"].max(), group["time_us"].sum()
+                lines.append(
+                    (outcome.title(name), series.title, str(kernel), len(group), int(largest), float(total))
+                )
+    columns = ("graph", "series", "kernel", "levels", "largest_frontier", "time_us")
+    return Table("levels", f"Levels by kernel{outcome.heading}", columns, lines)
+
+
+def claims(outcome: Outcome) -> Table:
+    """Each claim with a verdict as a whole and on each graph."""
+    found = findings(outcome)
+    facts: list[tuple[Cell, ...]] = [
+        (finding.claim.text, finding.graph, finding.verdict, finding.evidence) for finding in found
+    ]
+    drawings = []
+    for claim in outcome.experiment.claims:
+        of_claim = [finding for finding in found if finding.claim is claim]
+        drawings.append(_claim(claim.text, of_claim))
+    columns = ("claim", "graph", "verdict", "evidence")
+    return Table("claims", "What the paper claims", columns, facts, (), tuple(drawings))
+
+
+def _claim(text: str, found: list[Finding]) -> Table:
+    lines: list[tuple[Cell, ...]] = [(one.graph, one.verdict, one.evidence) for one in found]
+    return Table("", f"{text}: {verdict_of(found)}", ("graph", "verdict", "evidence"), lines)

@@ -1,0 +1,51 @@
+"""A small graph cut out of a large one: the vertices nearest to one of highest degree."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets, Orientation
+
+
+def ball(graph: Graph, share: float) -> EdgeList:
+    """The subgraph induced by about ``share`` of the vertices, renumbered in their order.
+
+    They are those met first by a breadth-first search, arcs taken both ways, from the vertex of highest
+    degree; fewer where its component has fewer. So the part is connected and has a frontier's usual shape,
+    but a hub for its centre and, for the same degrees, a smaller diameter than the whole.
+    """
+    wanted = max(1, round(graph.num_vertices * share))
+    renumbered = np.full(graph.num_vertices, -1, np.int32)
+    inside = np.sort(_nearest(graph, wanted))
+    renumbered[inside] = np.arange(len(inside), dtype=np.int32)
+    sources, targets = renumbered[graph.edge_sources], renumbered[graph.column_indices]
+    kept = (sources >= 0) & (targets >= 0)
+    orientation: Orientation = "directed" if graph.direction == "directed" else "both_ways"
+    return EdgeList(sources[kept], targets[kept], len(inside), orientation)
+
+
+def _nearest(graph: Graph, wanted: int) -> Ids:
+    """Up to ``wanted`` vertices, level by level; those of the last level by their ids."""
+    degrees = np.diff(graph.row_offsets) + np.diff(graph.column_offsets)
+    frontier = np.array([degrees.argmax()], np.int32)
+    seen = np.zeros(graph.num_vertices, np.bool_)
+    seen[frontier] = True
+    levels, count = [frontier], 1
+    while count < wanted and len(frontier):
+        out = _neighbours(graph.row_offsets, graph.column_indices, frontier)
+        into = _neighbours(graph.column_offsets, graph.row_indices, frontier)
+        met = np.unique(np.concatenate((out, into)))
+        frontier = met[~seen[met]][: wanted - count]
+        seen[frontier] = True
+        levels.append(frontier)
+        count += len(frontier)
+    return np.concatenate(levels)
+
+
+def _neighbours(offsets: Offsets, indices: Ids, vertices: Ids) -> Ids:
+    """All entries of the rows of ``vertices``, one row after the other."""
+    begins, lengths = offsets[vertices].astype(np.int64), np.diff(offsets)[vertices].astype(np.int64)
+    places: npt.NDArray[np.int64] = np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
+    found: Ids = indices[places + np.arange(len(places))]
+    return found

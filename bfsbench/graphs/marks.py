@@ -1,0 +1,58 @@
+"""Marks in a graph's name: how much of a graph it is, and which other graph it stands for.
+
+They travel in the name, so that every result row, table and picture shows them:
+``soc-Slashdot0902:shrink=0.1:stands_for=soc-Slashdot0811:directed``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bfsbench.errors import UsageError
+
+_MARK = re.compile(r":(shrink|stands_for)=([\w.+-]*)$", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a name says of a graph beside which one it is."""
+
+    shrink: float = 1.0
+    """About this share of the vertices is kept."""
+    stands_for: str = ""
+    """The graph in whose place it is searched."""
+
+    @property
+    def suffix(self) -> str:
+        """As it follows a name; nothing where nothing is marked."""
+        shrink = f":shrink={self.shrink:g}" if self.shrink < 1 else ""
+        return shrink + (f":stands_for={self.stands_for}" if self.stands_for else "")
+
+
+UNMARKED = Marks()
+
+
+def split_marks(name: str) -> tuple[str, Marks]:
+    """The name without its marks (and without a direction behind them), and the marks.
+
+    Raises UsageError for a share that is not between 0 and 1 or an empty name.
+    """
+    found: dict[str, str] = {}
+    while match := _MARK.search(name):
+        found[match[1]] = match[2]
+        name = name[: match.start()]
+    stands_for = found.get("stands_for", "")
+    if "stands_for" in found and not stands_for:
+        raise UsageError("option stands_for: the name of a graph is missing")
+    return name, Marks(_share(found.get("shrink", "1")), stands_for)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise UsageError(f"option shrink: '{text}' is not a share such as 0.05, above 0 and up to 1")
+    return share
