@@ -1,4 +1,4 @@
-"""Planning a sweep and carrying it out, one point after the other, into a result file."""
+"""Planning a sweep and carrying it out, into a result file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bfsbench.backends.base import Limits
-from bfsbench.bench import profile, provenance
+from bfsbench.bench import profile
 from bfsbench.bench.point import KnobValue, Point
 from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, axes_of
-from bfsbench.bench.row import failed_row
-from bfsbench.bench.worker import Failure, Worker
+from bfsbench.bench.runner import Measured, Method, Runner
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.base import PRESETS, Variant
@@ -148,12 +147,11 @@ class Output:
         wanted = {tuple(point.axes().values()) for point in points}
         return sum(row["status"] != "ok" and axes_of(row) in wanted for row in self.results.rows)
 
-    def check_continuity(self, graphs: Mapping[str, Graph], device: Mapping[str, str]) -> None:
+    def check_continuity(self, graphs: Mapping[str, Graph], now: Mapping[str, str]) -> None:
         """Raises UsageError unless the rows are of these graphs and of this machine.
 
-        ``device`` is the device's description, empty when only host programs are run.
+        ``now`` has the provenance columns of the rows to come.
         """
-        now = {**provenance.host_columns(), **device}
         for row in self.results.rows:
             graph = graphs.get(row["graph"])
             if graph is not None and row["graph_checksum"] != graph.checksum:
@@ -172,31 +170,20 @@ class Output:
 def run_sweep(
     points: Sequence[Point],
     graphs: Mapping[str, Graph],
-    worker: Worker,
+    runner: Runner,
     output: Output,
-    *,
-    repeats: int,
-    limit_s: float,
-    done: Callable[[Mapping[str, str]], None],
-    parents: bool = False,
+    method: Method,
+    done: Callable[[Measured], None],
 ) -> Counter[str]:
     """Run the points and append their rows; returns how many ended with each status.
 
-    ``done`` is called with every row once it is on disk. ``parents`` asks for the tree of every search.
+    ``done`` is called with what became of a point once it is on disk.
     """
     statuses: Counter[str] = Counter()
-    for point in points:
-        row = worker.measure(point, repeats, limit_s, parents)
-        if isinstance(row, Failure):
-            device = worker.device.description if worker.device else {}
-            row = failed_row(point, graphs[point.graph], device, row.status, row.reason)
-        elif output.profiles is not None and row["status"] == "ok":
-            levels = worker.profile(point, row, limit_s)
-            if isinstance(levels, Failure):
-                row = row | {"reason": f"no level profile: {levels.reason}"}
-            else:
-                output.profiles.append(*levels)
-        output.results.append(row)
-        statuses[row["status"]] += 1
-        done(row)
+    for measured in runner.run(points, graphs, method):
+        if output.profiles is not None:
+            output.profiles.append(*measured.levels)
+        output.results.append(measured.row)
+        statuses[measured.row["status"]] += 1
+        done(measured)
     return statuses

@@ -12,14 +12,18 @@ import multiprocessing
 import signal
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.backends.base import Limits
+from bfsbench.bench import provenance
 from bfsbench.bench.point import Point
+from bfsbench.bench.row import failed_row
+from bfsbench.bench.runner import Measured, Method
 from bfsbench.errors import BfsbenchError, KernelError
+from bfsbench.graphs.graph import Graph
 
 if TYPE_CHECKING:
     from bfsbench.bench.session import Session
@@ -125,6 +129,28 @@ class Worker:
             raise answer
         self.device = answer
         return connection
+
+    def origins(self) -> list[dict[str, str]]:
+        """Provenance columns of the rows to come; see Runner."""
+        return [{**provenance.host_columns(), **(self.device.description if self.device else {})}]
+
+    def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
+        """Run points in their order; see Runner."""
+        for point in points:
+            yield self.run_point(point, graphs[point.graph], method)
+
+    def run_point(self, point: Point, graph: Graph, method: Method) -> Measured:
+        """Run a point on its graph. Raises BfsbenchError when a new process cannot open the device."""
+        row = self.measure(point, method.repeats, method.limit_s, method.parents)
+        if isinstance(row, Failure):
+            device = self.device.description if self.device else {}
+            return Measured(failed_row(point, graph, device, row.status, row.reason))
+        if not method.profile or row["status"] != "ok":
+            return Measured(row)
+        levels = self.profile(point, row, method.limit_s)
+        if isinstance(levels, Failure):
+            return Measured(row | {"reason": f"no level profile: {levels.reason}"})
+        return Measured(row, levels)
 
     def measure(
         self, point: Point, repeats: int, limit_s: float, parents: bool = False

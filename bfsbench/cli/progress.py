@@ -6,6 +6,10 @@ import sys
 import time
 from collections.abc import Mapping
 from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bfsbench.bench.runner import Measured
 
 LINE_EVERY_S = 10.0
 
@@ -40,7 +44,11 @@ class SweepProgress:
     ) -> None:
         self._bar.stop()
 
-    def done(self, row: Mapping[str, str]) -> None:
+    def done(self, measured: Measured) -> None:
+        """Take note of a point."""
+        self.row(measured.row)
+
+    def row(self, row: Mapping[str, str]) -> None:
         """Take note of a row."""
         self._count += 1
         ok = row["status"] == "ok"

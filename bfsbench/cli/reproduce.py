@@ -164,6 +164,7 @@ class _Run:
         return failed
 
     def _measure(self, experiment: Experiment, choices: list[Choice], worker: Worker, path: Path) -> int:
+        from bfsbench.bench.runner import Method
         from bfsbench.bench.sweep import Output
         from bfsbench.cli.loading import load_with_progress
         from bfsbench.experiments.sweeps import points_of, sources_of
@@ -176,7 +177,8 @@ class _Run:
             statistics = {choice.full_name: graph.statistics for choice, graph in graphs.items()}
             points = points_of(experiment, sources, statistics, where)
             by_name = {choice.full_name: graph for choice, graph in graphs.items()}
-            return execute(points, by_name, worker, output, self.repeats, self.timeout)
+            method = Method(self.repeats, self.timeout, experiment.profile)
+            return execute(points, by_name, worker, output, method)
         finally:
             output.close()
 

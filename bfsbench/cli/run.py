@@ -107,6 +107,7 @@ def run(
     row of the result file as soon as it is measured; points that fail become rows that say why, and make the
     exit code 1. LIST is comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges.
     """
+    from bfsbench.bench.runner import Method
     from bfsbench.bench.sweep import Output, plan
     from bfsbench.bench.worker import Worker
     from bfsbench.cli.loading import load_with_progress
@@ -132,7 +133,7 @@ def run(
             sources = {name: wanted.choose(graph) for name, graph in graphs.items()}
             statistics = {name: graph.statistics for name, graph in graphs.items()}
             points = plan(axes, sources, statistics, where)
-            failed = execute(points, graphs, worker, output, repeats, timeout, parents)
+            failed = execute(points, graphs, worker, output, Method(repeats, timeout, profile, parents))
         finally:
             output.close()
     if failed:

@@ -10,43 +10,31 @@ import click
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
+    from bfsbench.bench.runner import Method, Runner
     from bfsbench.bench.sweep import Output
-    from bfsbench.bench.worker import Worker
     from bfsbench.graphs.graph import Graph
 
 
 def execute(
     points: Sequence[Point],
     graphs: Mapping[str, Graph],
-    worker: Worker,
+    runner: Runner,
     output: Output,
-    repeats: int,
-    limit_s: float,
-    parents: bool = False,
+    method: Method,
 ) -> int:
     """Run what is not in the file yet, and say what came of it; returns how many points have no time."""
     from bfsbench.bench.sweep import run_sweep
     from bfsbench.cli.progress import SweepProgress
 
-    device = worker.device
-    output.check_continuity(graphs, device.description if device else {})
-    if device:
-        click.echo(f"backend {device.backend}: {device.description['gpu']}", err=True)
+    output.check_continuity(graphs, runner.origins()[0])
+    if runner.device:
+        click.echo(f"backend {runner.device.backend}: {runner.device.description['gpu']}", err=True)
     left, failed = output.remaining(points), output.failed(points)
     if len(left) < len(points):
         held = f"{len(points) - len(left)} of {len(points)} points are in {output.path} already"
         click.echo(held + (f", {failed} of them failed (--retry-failed)" if failed else ""), err=True)
     with SweepProgress(len(left)) as progress:
-        statuses = run_sweep(
-            left,
-            graphs,
-            worker,
-            output,
-            repeats=repeats,
-            limit_s=limit_s,
-            done=progress.done,
-            parents=parents,
-        )
+        statuses = run_sweep(left, graphs, runner, output, method, progress.done)
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     told = told or "nothing left to do"
     click.echo(f"{len(left)} points: {told}; see 'bfsbench report {output.path}'", err=True)

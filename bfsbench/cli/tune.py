@@ -31,6 +31,7 @@ from bfsbench.variants import find
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
+    from bfsbench.bench.runner import Measured, Method
     from bfsbench.bench.sweep import Output
     from bfsbench.bench.tune import Configuration, Space, Strategy
     from bfsbench.bench.worker import Worker
@@ -109,6 +110,7 @@ def tune(
     best configuration is printed as a 'bfsbench run' line.
     """
     from bfsbench.bench import tune as tuning
+    from bfsbench.bench.runner import Method
     from bfsbench.bench.sweep import Axes, Output
     from bfsbench.bench.worker import Worker
     from bfsbench.cli.loading import load_with_progress
@@ -136,10 +138,10 @@ def tune(
         output = Output(path, resume=resume)
         try:
             graph = load_with_progress(name)
-            output.check_continuity({name: graph}, worker.device.description if worker.device else {})
+            output.check_continuity({name: graph}, worker.origins()[0])
             space = tuning.Space.of(axes, name, chosen.preset(preset, graph.statistics), where)
             strategy = tuning.by_optuna(space, seed) if method == "optuna" else tuning.exhaustive(space)
-            measure = _measuring(name, graph, worker, output, repeats, timeout)
+            measure = _measuring(name, graph, worker, output, Method(repeats, timeout))
             found = _search(space, strategy, wanted.choose(graph), output, measure, points, minutes)
         finally:
             output.close()
@@ -148,15 +150,15 @@ def tune(
 
 
 def _measuring(
-    name: str, graph: Graph, worker: Worker, output: Output, repeats: int, limit_s: float
+    name: str, graph: Graph, worker: Worker, output: Output, method: Method
 ) -> Callable[[Point], Mapping[str, str]]:
     """What makes the row of a point and writes it, as a sweep of that point alone."""
     from bfsbench.bench.sweep import run_sweep
 
     def measure(point: Point) -> Mapping[str, str]:
-        rows: list[Mapping[str, str]] = []
-        run_sweep([point], {name: graph}, worker, output, repeats=repeats, limit_s=limit_s, done=rows.append)
-        return rows[0]
+        outcomes: list[Measured] = []
+        run_sweep([point], {name: graph}, worker, output, method, outcomes.append)
+        return outcomes[0].row
 
     return measure
 
@@ -177,7 +179,7 @@ def _search(
     total = min(space.size * len(sources), points or math.inf)
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     with SweepProgress(int(total)) as progress:
-        objective = Objective(space, sources, output.results.rows, measure, progress.done)
+        objective = Objective(space, sources, output.results.rows, measure, progress.row)
         took = tune(strategy, objective, Budget(points, deadline))
     failed = sum(value is None for value in took.values())
     told = f"{len(took)} of {space.size} configurations" + (f", {failed} of them failed" if failed else "")

@@ -1,0 +1,59 @@
+"""What carries a sweep's points out: one worker process, or those of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from bfsbench.bench.point import Point
+from bfsbench.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    from bfsbench.bench.worker import DeviceInfo
+
+
+@dataclass(frozen=True)
+class Method:
+    """How every point of a sweep is measured."""
+
+    repeats: int
+    limit_s: float
+    """Seconds after which a point is given up."""
+    profile: bool = False
+    """Whether to take a level profile after the timed searches."""
+    parents: bool = False
+    """Whether to derive, time and check the breadth-first tree after the timed searches."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What became of a point."""
+
+    row: dict[str, str]
+    levels: list[dict[str, str]] = field(default_factory=list)
+    """Rows of its level profile."""
+    worker: str = ""
+    """Which of several workers ran it."""
+
+
+class Runner(Protocol):
+    """Runs points, each to a row. What a point does to a worker process costs that point only."""
+
+    device: DeviceInfo | None
+    """The device that points run on, known once started; None when only host programs can run."""
+
+    def start(self) -> object:
+        """Make ready unless it is. Raises BfsbenchError when there is nothing to run on."""
+
+    def origins(self) -> list[dict[str, str]]:
+        """Once started: provenance columns of the rows to come, one entry a device."""
+
+    def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
+        """The points' rows as they are made, in any order. ``graphs`` are by the full names in the points."""
+
+    def close(self) -> None:
+        """Let idle processes end by themselves."""
+
+    def stop(self) -> None:
+        """End all processes, whatever they are doing."""
