@@ -1,4 +1,4 @@
-"""What there is to run, as tables: variants, their knobs, datasets, generators."""
+"""What there is to run, as tables: variants, their knobs and counters, datasets, generators."""
 
 from __future__ import annotations
 
@@ -66,6 +66,18 @@ def knobs() -> Table:
         if facts:
             drawings.append(Table("", variant.name, columns[1:], facts))
     return Table("knobs", "Knobs", columns, rows, drawings=tuple(drawings))
+
+
+def counters() -> Table:
+    """Everything that searches count in level profiles."""
+    columns = ("variant", "name", "meaning")
+    rows: list[tuple[Cell, ...]] = [
+        (variant.name, *fact) for variant in all_variants().values() for fact in variant.counters.items()
+    ]
+    notes = (
+        "Counted while a level is expanded; 'bfsbench run --profile' writes them, other runs do not count.",
+    )
+    return Table("counters", "Counters", columns, rows, notes)
 
 
 def datasets() -> Table:
@@ -136,6 +148,7 @@ LISTS: dict[str, Callable[[], Table]] = {
     "datasets": datasets,
     "knobs": knobs,
     "generators": generators,
+    "counters": counters,
 }
 """All lists by name."""
 

@@ -11,25 +11,27 @@ struct search_state {
     int sizes[3];
 };
 
-// What is counted if COUNTERS is 1. bfsbench/variants/bfs4k.py has the names, in the same order.
+// What is counted, level by level, if COUNTERS is 1. Bfs4k.counters says what each means, in the same order.
 enum counter {
-    ENTRIES,              // vertices put into frontiers
-    DETECTED,             // duplicates dropped
-    CONFLICTS,            // vertices kept because another one has taken their place in the hash table
-    CHILDREN,             // child kernels launched
-    CHILD_BLOCKS,         // and their blocks
-    REFUSED,              // child kernels refused by the device
-    SINGLE_BLOCK_LEVELS,  // levels by kernel
+    ENTRIES,
+    DETECTED,
+    CONFLICTS,
+    CHILDREN,
+    CHILD_BLOCKS,
+    REFUSED,
+    SINGLE_BLOCK_LEVELS,
     MULTI_BLOCK_LEVELS,
-    EDGE_DISCOVER_LEVELS,  // levels by technique
+    EDGE_DISCOVER_LEVELS,
     VIRTUAL_WARP_LEVELS,
-    COALESCED_READ_LEVELS,  // those of VIRTUAL_WARP_LEVELS whose rows are read by whole warps
-    VIRTUAL_WARP_THREADS,   // sum of the virtual warps' sizes over VIRTUAL_WARP_LEVELS
-    BINARY_SUMS,            // prefix sums of warps
+    COALESCED_READ_LEVELS,
+    VIRTUAL_WARP_THREADS,
+    BINARY_SUMS,
     SHUFFLE_SUMS,
-    COALESCED_WRITE_OUTS,  // times that a warp wrote to the next frontier in induced coalescence
-    EDGE_SEARCHES,         // times that a warp searched for the rows of its edges
-    EXTENDED_ROWS          // rows that EXT finished without a search
+    COALESCED_WRITE_OUTS,
+    EDGE_SEARCHES,
+    EXTENDED_ROWS,
+    MISSED,  // left to the host
+    NUM_COUNTERS
 };
 
 // Everything about a search that its functions need, and the level they expand.
@@ -40,7 +42,7 @@ struct search_context {
     int *even_queue, *odd_queue;
     int capacity;  // entries of a queue; what it cannot hold is counted in its size
     search_state *state;
-    unsigned long long *counters;
+    unsigned long long *counters;  // NUM_COUNTERS for each level, added to while it is expanded
     int k1, k3, k4, k7;
     int child_degree;  // rows of at least this degree go to child kernels
     int hash_bytes;    // of a block's hash table
@@ -49,7 +51,7 @@ struct search_context {
     __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }
     __device__ __forceinline__ int *size(int level) const { return &state->sizes[level % 3]; }
     __device__ __forceinline__ void count(counter what, unsigned amount = 1) const {
-        if (COUNTERS && amount > 0) atomicAdd(&counters[what], amount);
+        if (COUNTERS && amount > 0) atomicAdd(&counters[level * NUM_COUNTERS + what], amount);
     }
 };
 

@@ -50,6 +50,13 @@ def test_every_knob_is_listed_with_its_option_and_legal_values() -> None:
     assert (warp["legal_values"], warp["set_at"]) == ("1, 2, 4, 8, 16, 32", "compile time")
 
 
+def test_every_counter_is_listed() -> None:
+    assert [(line["variant"], line["name"]) for line in rows("counters")] == [
+        (variant.name, counter) for variant in all_variants().values() for counter in variant.counters
+    ]
+    assert {"detected", "conflicts", "missed"} <= {line["name"] for line in rows("counters")}
+
+
 def test_every_dataset_is_listed_with_counts_and_state() -> None:
     found = {line["name"]: line for line in rows("datasets")}
     assert list(found) == Catalogue.load().names()

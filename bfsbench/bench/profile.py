@@ -2,11 +2,12 @@
 
 Host loops tell where one launch ends and the next begins (``KernelVariant.mark``); kernels that run several
 levels in one launch note when each begins (``cuda_src/profile.cuh``). Both together give one row a level.
+Variants with counters search once more, by kernels that count, which would take too long to be timed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,6 +27,7 @@ COLUMNS = (
     "frontier_size",  # vertices at this level
     "edges_inspected",  # adjacency entries read; empty where the search alone knows
     "time_us",  # of the profiled run
+    "counts",  # NAME=COUNT for each of the variant's counters that is not 0; empty for variants without any
     "gpu",
     "commit",
     "taken_at",
@@ -116,6 +118,22 @@ def profile(
     return _costs(launches, start, records, variant.layers)
 
 
+def count(
+    variant: KernelVariant, device: Device, source: int, reference: npt.NDArray[np.int32]
+) -> list[dict[str, int]]:
+    """What an unprepared search counts in each level; empty where it has no counters. The search is checked
+    as well: raises WrongLevelsError."""
+    if not variant.counters:
+        return []
+    num_levels = int(reference.max()) + 1
+    variant.counts = device.upload(np.zeros(num_levels * len(variant.counters), np.uint64))
+    variant.prepare()
+    variant.reset(source)
+    variant.traverse(source)
+    check_levels(variant.levels(), reference)
+    return variant.counted()
+
+
 def _costs(
     launches: list[tuple[int, str, Event]],
     start: Event,
@@ -151,9 +169,13 @@ def _noted_levels(records: npt.NDArray[np.void], first: int, end: int | None) ->
 
 
 def profile_rows(
-    costs: list[LevelCost], counts: LevelCounts, reads: Mapping[str, str], row: Mapping[str, str]
+    costs: list[LevelCost],
+    counts: LevelCounts,
+    counted: Sequence[Mapping[str, int]],
+    reads: Mapping[str, str],
+    row: Mapping[str, str],
 ) -> list[dict[str, str]]:
-    """The rows of a level profile; ``row`` is the result row of the same point."""
+    """The rows of a level profile; ``counted`` is from ``count``, ``row`` the point's result row."""
     shared = {name: row.get(name, "") for name in COLUMNS}
     rows = []
     for cost in costs:
@@ -167,6 +189,16 @@ def profile_rows(
                 "frontier_size": str(int(counts.frontier_sizes[cost.level])) if known else "0",
                 "edges_inspected": "" if edges is None else str(edges),
                 "time_us": f"{cost.time_us:.3f}",
+                "counts": _counts(counted[cost.level]) if cost.level < len(counted) else "",
             }
         )
     return rows
+
+
+def _counts(level: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in level.items() if value)
+
+
+def parse_counts(text: str) -> dict[str, int]:
+    """The counters of a profile's row by name, from its column ``counts``; those left out are 0."""
+    return {name: int(value) for name, value in (word.split("=") for word in text.split())}

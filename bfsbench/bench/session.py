@@ -21,7 +21,7 @@ from bfsbench.bench.measure import (
 )
 from bfsbench.bench.parents import Tree, WrongParentsError, check_parents, parents_on_device, parents_on_host
 from bfsbench.bench.point import KnobValue, Point
-from bfsbench.bench.profile import LevelCounts, profile, profile_rows
+from bfsbench.bench.profile import LevelCounts, count, profile, profile_rows
 from bfsbench.bench.row import base_row, failed_row
 from bfsbench.errors import DeviceError, KernelError, UsageError
 from bfsbench.graphs.graph import Graph
@@ -137,12 +137,23 @@ class Session:
         Raises WrongLevelsError, DeviceError.
         """
         graph = self._graph_of(point)
-        search = self.build(point.variant, point.grid, point.block, dict(point.knobs))
+        reference = self.reference(point.source)
+        counted = self._count(point, reference)
+        search = self._build(point)
         if self.device is None or not isinstance(search, KernelVariant):
             return []
-        reference = self.reference(point.source)
         costs = profile(search, self.device, graph, point.source, reference)
-        return profile_rows(costs, LevelCounts(graph, reference), search.edge_reads, row)
+        return profile_rows(costs, LevelCounts(graph, reference), counted, search.edge_reads, row)
+
+    def _count(self, point: Point, reference: npt.NDArray[np.int32]) -> list[dict[str, int]]:
+        """What a search of the point counts in each level, by other kernels than those that are timed."""
+        search = self._build(point)
+        if self.device is None or not isinstance(search, KernelVariant):
+            return []
+        return count(search, self.device, point.source, reference)
+
+    def _build(self, point: Point) -> Variant:
+        return self.build(point.variant, point.grid, point.block, dict(point.knobs))
 
     def _graph_of(self, point: Point) -> Graph:
         if self._graph is None or self._graph.full_name != point.graph:
@@ -152,7 +163,7 @@ class Session:
         return self._graph
 
     def _outcome(self, point: Point, graph: Graph, repeats: int, parents: bool) -> dict[str, str]:
-        variant = self.build(point.variant, point.grid, point.block, dict(point.knobs))
+        variant = self._build(point)
         timing = self.time(variant, point.source, repeats)
         reference = self.reference(point.source)
         traversed = edges_traversed(graph, reference)

@@ -12,6 +12,6 @@ from bfsbench.report.formats import FORMATS, render
 @click.argument("what", required=False, type=click.Choice(list(LISTS)))
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
 def command(what: str | None, style: str) -> None:
-    """Show variants, datasets, knobs or generators; without a name, variants and datasets in brief."""
+    """Show one of these lists; without a name, variants and datasets in brief."""
     makers = [LISTS[what]] if what else BRIEF
     click.echo(render([make() for make in makers], style, narrow="one of their names"), nl=False)

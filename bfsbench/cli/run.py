@@ -70,7 +70,8 @@ if TYPE_CHECKING:
 @click.option(
     "--profile",
     is_flag=True,
-    help="After the timed searches, search once more and write what each level cost to FILE.levels.csv.",
+    help="After the timed searches, search once more and write what each level cost to FILE.levels.csv, and "
+    "what a variant counts in it (see 'bfsbench list counters').",
 )
 @click.option(
     "--parents",

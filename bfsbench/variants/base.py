@@ -121,6 +121,9 @@ class Variant(ABC):
     work: ClassVar[str]
     """Work complexity, with V, E and the depth D."""
     knobs: ClassVar[tuple[Knob, ...]] = ()
+    counters: ClassVar[Mapping[str, str]] = {}
+    """What is counted in every level of a profiled search, and what it means. Kernels count if compiled with
+    ``COUNTERS`` set to 1, their ``enum counter`` in the same order."""
     host: ClassVar[bool] = False
     """True for native CPU programs, which have no grid and block."""
     preprocess_ms: float = 0.0
@@ -201,6 +204,9 @@ class KernelVariant(Variant):
         profiled run puts something in its place."""
         self.records: Buffer | None = None
         """For kernels that run several levels in one launch: where they note each (see profile.cuh)."""
+        self.counts: Buffer | None = None
+        """uint64[levels x counters] that the kernels add to, for those that have counters. Set before
+        ``prepare``; timed searches leave it None and spend nothing on it."""
         self.level_array: Buffer = device.empty(self.num_vertices, "int32")
 
     def blocks(self, work: int) -> int:
@@ -220,6 +226,8 @@ class KernelVariant(Variant):
     def defines(self) -> dict[str, int | str]:
         """Macros to compile with: the compile-time knobs, and what the graph asks for."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
+        if self.counters:
+            defines["COUNTERS"] = int(self.counts is not None)
         return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 
     @classmethod
@@ -234,6 +242,14 @@ class KernelVariant(Variant):
 
     def levels(self) -> npt.NDArray[np.int32]:
         return self.level_array.download()
+
+    def counted(self) -> list[dict[str, int]]:
+        """Wait, and return what has been counted in each level while its frontier was expanded, by the names
+        in ``counters``. Raises ValueError unless ``counts`` was set."""
+        if self.counts is None:
+            raise ValueError("nothing was counted: set counts before prepare")
+        table = self.counts.download().reshape(-1, len(self.counters)).tolist()
+        return [dict(zip(self.counters, level, strict=True)) for level in table]
 
 
 class LevelKernelVariant(KernelVariant):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
-from bfsbench.backends.base import Argument, Buffer
+from bfsbench.backends.base import Argument
 from bfsbench.bench.point import KnobValue
 from bfsbench.errors import LaunchError
 from bfsbench.variants.base import KernelVariant, Knob
@@ -17,27 +18,6 @@ _VARIABLES = 256
 """Bytes of shared memory for what the kernels declare themselves."""
 _NEVER = 2**31 - 1
 """A degree that no vertex has."""
-
-COUNTERS = (
-    "entries",
-    "detected",
-    "conflicts",
-    "children",
-    "child_blocks",
-    "refused",
-    "single_block_levels",
-    "multi_block_levels",
-    "edge_discover_levels",
-    "virtual_warp_levels",
-    "coalesced_read_levels",
-    "virtual_warp_threads",
-    "binary_sums",
-    "shuffle_sums",
-    "coalesced_writes",
-    "edge_searches",
-    "extended_rows",
-)
-"""What the kernels count, in their order; ``enum counter`` of cuda_src/bfs4k_search.cuh explains each."""
 
 
 def _switch(name: str, part: str) -> Knob:
@@ -53,6 +33,18 @@ class Bfs4k(KernelVariant):
     the frontier's rows in shared memory, and its vertices in global memory, where the multi-block kernel
     finds them. Changed for CUDA 12: no kernel waits for its children, so the single-block kernel ends with a
     level that has some.
+
+    Without any part it is a queue, a prefix sum and a thread a vertex: ``K2=0 K4=0 K5=0 HASH=none
+    VIRTUAL_WARPS=0 BINARY_PREFIX_SUM=0 COALESCED_READS=0 COALESCED_WRITES=0``. The bars of Fig. 14 add to
+    that, each to the one before:
+
+    - virtual warps: ``VIRTUAL_WARPS=1``, at least K1 threads;
+    - edge-discover: ``K4=1``, first with ``EXT=0``, then with ``EXT=1``;
+    - dynamic parallelism: ``K2=0.15``;
+    - duplicate detection: ``HASH=hash64`` (``hash_warp`` is that of the paper's reference 16).
+
+    What is left are the single-block kernel, ``K5=1``, and the three small parts switched off above. The
+    references of the figure are ``frontier`` and ``edge_frontier_numbers``.
     """
 
     name = "bfs4k"
@@ -100,25 +92,37 @@ class Bfs4k(KernelVariant):
     )
     child_kernels = True
     layers = ("bfs4k_single_block",)
-    counting: bool = False
-    """Set before ``prepare`` for kernels that count (see ``counters``); the others spend nothing on it."""
+    counters: ClassVar[Mapping[str, str]] = {
+        "entries": "vertices put into the next frontier, duplicates included",
+        "detected": "duplicates dropped",
+        "conflicts": "vertices kept because another one had taken their place in the hash table",
+        "children": "child kernels launched",
+        "child_blocks": "blocks of child kernels",
+        "refused": "child kernels refused by the device",
+        "single_block_levels": "1 in a level of the single-block kernel",
+        "multi_block_levels": "1 in a level of the multi-block kernel",
+        "edge_discover_levels": "1 in a level by edge-discover",
+        "virtual_warp_levels": "1 in a level by virtual warps",
+        "coalesced_read_levels": "1 in a level by virtual warps whose rows are read by whole warps",
+        "virtual_warp_threads": "threads of a virtual warp",
+        "binary_sums": "prefix sums of a warp by ballot",
+        "shuffle_sums": "prefix sums of a warp by shuffles",
+        "coalesced_writes": "times a warp wrote to the next frontier in induced coalescence",
+        "edge_searches": "times a warp searched for the rows of its edges",
+        "extended_rows": "rows that EXT finished without a search",
+        "missed": "entries of the next frontier that were duplicates",
+    }
     queue_capacity: int | None = None
     """Entries of a queue that are used; by default all, one a vertex."""
 
     def defines(self) -> dict[str, int | str]:
-        return super().defines() | {
-            "CHILD_KERNELS": int(float(self.knob["K2"]) > 0),
-            "COUNTERS": int(self.counting),
-        }
+        return super().defines() | {"CHILD_KERNELS": int(float(self.knob["K2"]) > 0)}
 
     def prepare(self) -> None:
         """Raises LaunchError for a K5 or K6 that the device has no room for."""
         self.state = self.device.signal(words=4)
         self.queues = [self.device.empty(self.num_vertices, "int32") for _ in range(2)]
         self.capacity = min(self.queue_capacity or self.num_vertices, self.num_vertices)
-        self.counts: Buffer | None = None
-        if self.counting:
-            self.counts = self.device.upload(np.zeros(len(COUNTERS), np.uint64))
         begin = self.kernel("bfs4k_begin")
         self.begin = begin.bind(self.level_array, self.queues[0], self.state, block=1, scalars=1)
         rebuild = self.kernel("rebuild_queue")
@@ -183,8 +187,6 @@ class Bfs4k(KernelVariant):
     def reset(self, source: int) -> None:
         self.level_array.fill(-1)
         self.begin(1, source)
-        if self.counts is not None:
-            self.counts.upload(np.zeros(len(COUNTERS), np.uint64))
 
     def traverse(self, source: int) -> None:
         level, size = 0, 1
@@ -208,14 +210,15 @@ class Bfs4k(KernelVariant):
         self.rebuild[level & 1](-(-self.num_vertices // 256), word, level)
         return self.state.read(word)
 
-    def counters(self) -> dict[str, int]:
-        """Wait, and return what the last search's kernels counted, by the names in COUNTERS, and ``missed``:
-        how many entries of frontiers were duplicates. Only after ``counting`` was set."""
-        if self.counts is None:
-            raise ValueError("nothing was counted: set counting before prepare")
-        counted = dict(zip(COUNTERS, self.counts.download().tolist(), strict=True))
-        discovered = int(np.count_nonzero(self.levels() > 0))
-        return counted | {"missed": counted["entries"] - discovered}
+    def counted(self) -> list[dict[str, int]]:
+        """As for every variant, of the levels found, from which ``missed`` follows."""
+        levels = self.levels()
+        sizes = np.bincount(levels[levels >= 0])
+        discovered = [*sizes[1:].tolist(), 0]
+        return [
+            level | {"missed": level["entries"] - size}
+            for level, size in zip(super().counted(), discovered, strict=False)
+        ]
 
     @classmethod
     def preset(cls, name: str, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from bfsbench.backends import open_device
-from bfsbench.bench.profile import COLUMNS, LevelCounts, profile
+from bfsbench.bench.profile import COLUMNS, LevelCounts, parse_counts, profile
 from bfsbench.bench.results import ResultWriter, axes_of, read_rows
 from bfsbench.bench.session import reference_levels
 from bfsbench.graphs.convert import build_graph
@@ -85,6 +86,8 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
     assert {row["edges_inspected"] for row in edge} == {rows[0]["num_edges"]}
     assert sum(int(row["frontier_size"]) for row in edge) == int(rows[0]["reached"])
 
+    assert {row["counts"] for row in levels} == {""}
+
     # A profile whose row was never written, as a kill between the two leaves it, is not kept twice.
     orphan = dict(levels[0]) | {"variant": find("pull").name}
     writer = ResultWriter(tmp_path / "r.levels.csv", resume=True, columns=COLUMNS)
@@ -94,3 +97,38 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
     subprocess.run([*command, "--resume"], cwd=tmp_path, check=True, env=os.environ, capture_output=True)
     pull = [row for row in read_rows(tmp_path / "r.levels.csv", COLUMNS) if row["variant"] == "pull"]
     assert [row["level"] for row in pull] == [str(level) for level in range(len(pull))]
+
+
+def test_counters_stand_beside_what_a_level_cost(tmp_path: Path) -> None:
+    """Complete bipartite layers, so that everybody in a level finds everybody in the next."""
+    layers = [range(0, 1), range(1, 41), range(41, 81), range(81, 82)]
+    edges = [(u, v) for near, far in itertools.pairwise(layers) for u in near for v in far]
+    (tmp_path / "layers.txt").write_text("".join(f"{u} {v}\n" for u, v in edges))
+    words = [
+        "--dataset",
+        "layers.txt:directed",
+        "--variant",
+        "bfs4k",
+        "--source",
+        "0",
+        "--k4",
+        "0",
+        "--profile",
+    ]
+    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words]
+    hashes = ["--hash", "none,hash64,hash_warp"]
+    subprocess.run([*command, *hashes], cwd=tmp_path, check=True, env=os.environ, capture_output=True)
+    found: dict[str, list[dict[str, int]]] = {}
+    for row in read_rows(tmp_path / "r.levels.csv", COLUMNS):
+        counts = parse_counts(row["counts"])
+        assert counts["single_block_levels"] == 1 and row["kernel"] == "bfs4k_single_block"
+        (hashing,) = (word for word in row["knobs"].split() if word.startswith("HASH="))
+        found.setdefault(hashing.removeprefix("HASH="), []).append(counts)
+    for counts_of_levels in found.values():
+        assert len(counts_of_levels) == 4
+        entries, missed = (
+            [level.get(name, 0) for level in counts_of_levels] for name in ("entries", "missed")
+        )
+        assert [e - m for e, m in zip(entries, missed, strict=True)] == [40, 40, 1, 0]
+    detected = {hashing: levels[1].get("detected", 0) for hashing, levels in found.items()}
+    assert detected["none"] == 0 < min(detected["hash64"], detected["hash_warp"])

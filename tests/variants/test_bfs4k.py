@@ -45,19 +45,23 @@ def shape(name: str) -> Graph:
 
 def prepared(device: Device, graph: Graph, grid: int | None = None, **knobs: KnobValue) -> Bfs4k:
     search = Bfs4k(device, DeviceGraph(device, graph), graph, grid, BLOCK, Bfs4k.knob_values(knobs))
-    search.counting = True
+    search.counts = device.empty(graph.num_vertices * len(Bfs4k.counters), np.uint64)
     search.prepare()
     return search
 
 
 def search_from(search: Bfs4k, source: int) -> dict[str, int]:
-    """Search, twice to see that nothing is left over, check the levels, and return the counters."""
+    """Search, twice to see that nothing is left over, check the levels, and return the counters' sums."""
     expected = reference_levels(search.host_graph, source).tolist()
     for _ in range(2):
+        assert search.counts
+        search.counts.upload(np.zeros(search.counts.size, np.uint64))
         search.reset(source)
         search.traverse(source)
         assert search.levels().tolist() == expected
-    return search.counters()
+    levels = search.counted()
+    assert len(levels) == max(expected) + 1
+    return {name: sum(level[name] for level in levels) for name in Bfs4k.counters}
 
 
 def counted(device: Device, graph: Graph, source: int, **knobs: KnobValue) -> dict[str, int]:
@@ -186,6 +190,32 @@ def test_prefix_sums_of_zeros_and_ones_are_binary(device: Device) -> None:
     assert counted(device, shape("complete"), 0)["shuffle_sums"] > 0
 
 
+def test_every_part_can_be_added_to_none(device: Device) -> None:
+    """Fig. 14 of the paper, bar by bar."""
+    shown_by = {
+        "VIRTUAL_WARPS": lambda c: c["virtual_warp_threads"] > c["virtual_warp_levels"],
+        "K4": lambda c: c["edge_discover_levels"] > 0,
+        "EXT": lambda c: c["extended_rows"] > 0,
+        "K2": lambda c: c["children"] > 0,
+        "HASH": lambda c: c["detected"] > 0,
+        "COALESCED_WRITES": lambda c: c["coalesced_writes"] > 0,
+        "BINARY_PREFIX_SUM": lambda c: c["binary_sums"] > 0,
+        "K5": lambda c: c["single_block_levels"] > 0,
+    }
+    knobs: dict[str, KnobValue] = {"K7": 1, "COALESCED_READS": 0}
+    knobs |= {name: "none" if name == "HASH" else 0 for name in shown_by}
+    leaves = range(1, 4001)
+    edges = [(0, v) for v in (*leaves, *leaves[:100])] + [(v, 0) for v in leaves]
+    graph = build_graph(edge_list(4001, edges), "hub with 100 leaves twice")
+    counters = counted(device, graph, 1, **knobs)
+    assert not any(shows(counters) for shows in shown_by.values())
+    for position, added in enumerate(shown_by):
+        knobs[added] = {"HASH": "hash64", "K2": 0.15}.get(added, 1)
+        counters = counted(device, graph, 1, **knobs)
+        assert shown_by[added](counters), added
+        assert not any(shows(counters) for shows in list(shown_by.values())[position + 1 :]), added
+
+
 @pytest.mark.parametrize("kernel", [{"K5": 0}, {"K5": 1}])
 def test_hashing_detects_duplicates(device: Device, kernel: dict[str, int]) -> None:
     graph = shape("duplicate_edges")
@@ -200,6 +230,8 @@ def test_hashing_detects_duplicates(device: Device, kernel: dict[str, int]) -> N
 def test_missed_duplicates_are_entries_that_stand_in_a_frontier_again(device: Device) -> None:
     for method in ("none", "hash64", "hash_warp"):
         search = prepared(device, shape("kronecker"), K5=0, K2=0, HASH=method)
+        assert search.counts
+        search.counts.upload(np.zeros(search.counts.size, np.uint64))
         sizes: list[int] = []
         run = search.multi_block
 
@@ -210,13 +242,16 @@ def test_missed_duplicates_are_entries_that_stand_in_a_frontier_again(device: De
         search.multi_block = note
         search.reset(0)
         search.traverse(0)
-        reached = np.count_nonzero(search.levels() >= 0)
-        counters = search.counters()
-        assert counters["missed"] == counters["entries"] + 1 - reached
+        levels = search.levels()
+        counted = search.counted()
+        assert [level["multi_block_levels"] for level in counted] == [1] * len(sizes)
+        for level, counters in enumerate(counted):
+            assert counters["missed"] == counters["entries"] - np.count_nonzero(levels == level + 1)
         # With many threads at once a queue may overflow: then it is rebuilt, shorter than what was counted.
-        assert counters["entries"] >= sum(sizes) - 1
+        entries = [1, *(level["entries"] for level in counted)]
+        assert all(entered >= size for entered, size in zip(entries, sizes, strict=False))
         if device.backend == "cpu":
-            assert counters["entries"] == sum(sizes) - 1
+            assert entries == [*sizes, 0]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
@@ -268,8 +303,8 @@ def test_counters_need_to_be_asked_for(device: Device) -> None:
     graph = shape("pmpp")
     search = Bfs4k(device, DeviceGraph(device, graph), graph, None, BLOCK, Bfs4k.knob_values({}))
     search.prepare()
-    with pytest.raises(ValueError, match="counting"):
-        search.counters()
+    with pytest.raises(ValueError, match="counts before prepare"):
+        search.counted()
 
 
 TABLE_1 = {  # degree_mean, degree_std, degree_max
