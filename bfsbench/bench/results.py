@@ -77,7 +77,7 @@ PROVENANCE = (
 
 COLUMNS = (*AXES, *OUTCOME, *GRAPH, *PROVENANCE)
 
-ADDED = ("parents_ms",)
+ADDED = ("parents_ms", "counts")
 """Columns that older result files do not have; there they read as empty."""
 
 NUMERIC = (
