@@ -145,6 +145,7 @@ def test_a_row_as_long_as_the_header_of_its_own_file(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     write_old(path, unfinished=",".join("1" for _ in COLUMNS) + "\n")
     with pytest.raises(
-        InputError, match=f"expected {len(COLUMNS) - len(ADDED)} columns, found {len(COLUMNS)}"
+        InputError,
+        match=f"expected {len(COLUMNS) - len(set(ADDED) & set(COLUMNS))} columns, found {len(COLUMNS)}",
     ):
         read_rows(path)
