@@ -32,7 +32,7 @@ def heat_maps(rows: pd.DataFrame) -> list[Table]:
         cells = fastest(configurations(kind.rows), [*SETTING, *_LAUNCH])
         least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
         cells = cells.assign(times_best=cells["search_ms"] / least)
-        cells = cells.assign(order=cells["grid"].map(_order)).sort_values([*SETTING, "order", "block"])
+        cells = cells.assign(order=cells["grid"].map(grid_order)).sort_values([*SETTING, "order", "block"])
         title = f"Grid x block{kind.heading}"
         tables.append(
             Table.of(
@@ -46,7 +46,7 @@ def heat_maps(rows: pd.DataFrame) -> list[Table]:
     return tables
 
 
-def _order(grid: str) -> float:
+def grid_order(grid: str) -> float:
     """Sorts ``auto`` before every number of blocks."""
     return 0 if grid == "auto" else float(grid) if grid.isdecimal() else math.inf
 
@@ -69,7 +69,7 @@ def _matrix(title: str, group: pd.DataFrame, failed: pd.DataFrame) -> Table:
         zip(failed["grid"], failed["block"], strict=True), "fail"
     )
     cells.update(zip(zip(group["grid"], group["block"], strict=True), group["search_ms"], strict=True))
-    grids = sorted({grid for grid, _ in cells}, key=_order)
+    grids = sorted({grid for grid, _ in cells}, key=grid_order)
     blocks = sorted({block for _, block in cells})
     columns = ("grid \\ block", *(f"{block:g}" for block in blocks))
     lines = [(grid, *(cells.get((grid, block)) for block in blocks)) for grid in grids]

@@ -94,20 +94,20 @@ def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(device=device, block=rows["block"].astype("Int64"))
 
 
-def configurations(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per SETTING and SHAPE: the times of one configuration put together over all its sources.
+def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: str = BASELINE) -> pd.DataFrame:
+    """One row per SETTING, SHAPE and columns ``also``: one configuration put together over all its sources.
 
     Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
     samples), ``median_ms`` (median over sources of the medians), ``spread`` (median over sources of slowest
     / fastest sample), ``mteps`` and ``mteps_graph500`` (harmonic means), ``mteps_q1``, ``mteps_median`` and
     ``mteps_q3`` (quartiles) and ``speedup`` (median over sources of the baseline's time / this time; NaN
-    unless both were taken on one machine).
+    unless both were taken on one machine). The baseline is a host program.
     A point that was measured more than once counts with its fastest row.
     """
     rows = succeeded(rows)
-    key = [*SETTING, *SHAPE]
+    key = [*SETTING, *SHAPE, *also]
     rows = rows.sort_values("search_ms", kind="stable").drop_duplicates([*key, "source"])
-    rows = rows.merge(_baseline(rows), how="left", on=_SEARCH)
+    rows = rows.merge(_baseline(rows, baseline), how="left", on=_SEARCH)
     rows = rows.assign(
         spread=rows["search_ms_max"] / rows["search_ms"],
         slowness=1 / rows["mteps"],
@@ -134,9 +134,9 @@ def configurations(rows: pd.DataFrame) -> pd.DataFrame:
     return frame.drop(columns=["slowness", "slowness_graph500"]).reset_index()
 
 
-def _baseline(rows: pd.DataFrame) -> pd.DataFrame:
-    """``baseline_ms`` by graph, machine and source: the best time of the sequential CPU program there."""
-    known = (rows["variant"] == BASELINE) & (rows["backend"] == "host") & (rows["host"] != "")
+def _baseline(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
+    """``baseline_ms`` by graph, machine and source: the best time of that CPU program there."""
+    known = (rows["variant"] == variant) & (rows["backend"] == "host") & (rows["host"] != "")
     return rows[known].groupby(_SEARCH, as_index=False).agg(baseline_ms=("search_ms", "min"))
 
 

@@ -1,0 +1,80 @@
+"""Result files as pictures, on the command line and in a notebook::
+
+    from bfsbench.bench.results import read_results
+    from bfsbench.report.plots import draw
+
+    for picture in draw("bars", read_results(["results/a.csv"])):
+        picture.figure
+
+Each kind is a function of a module of this package: it takes ``Measured`` and its own options by keyword,
+and yields pictures. Rows may have a column ``series`` that says which line or bar a row belongs to; by
+default that is its variant. Graphs and series keep the order in which they first appear, unless what is drawn
+is sorted by time. Times of emulated kernels get pictures of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.errors import UsageError
+from bfsbench.report.plots.bars import bars
+from bfsbench.report.plots.heatmap import heat_maps
+from bfsbench.report.plots.measured import Measured, NothingToDrawError
+from bfsbench.report.plots.picture import STYLE, Picture
+from bfsbench.report.plots.profile import profiles
+from bfsbench.report.rows import kinds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PLOTS", "NothingToDrawError", "Picture", "draw"]
+
+PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
+    "bars": bars,
+    "heatmap": heat_maps,
+    "profile": profiles,
+}
+"""All kinds of pictures by name, in the order they are shown."""
+
+
+def draw(kind: str, rows: pd.DataFrame, levels: pd.DataFrame | None = None, **options: Any) -> list[Picture]:
+    """The pictures of one kind made from rows of result files, and from level profiles where it needs them.
+
+    ``rows`` as ``read_results`` gives them, ``levels`` as ``read_levels``; ``options`` are those of the
+    kind's function. Raises NothingToDrawError when no picture would have anything in it, UsageError for an
+    unknown kind and when matplotlib is missing.
+    """
+    if kind not in PLOTS:
+        raise UsageError(f"unknown plot '{kind}': there are {', '.join(PLOTS)}")
+    with _matplotlib_style():
+        return _drawn(PLOTS[kind], rows, levels, options)
+
+
+def _drawn(
+    make: Callable[..., Iterator[Picture]],
+    rows: pd.DataFrame,
+    levels: pd.DataFrame | None,
+    options: dict[str, Any],
+) -> list[Picture]:
+    """Pictures of measured rows, then of emulated ones."""
+    made: list[Picture] = []
+    reasons: list[str] = []
+    for part in kinds(rows):
+        measured = Measured.of(part, levels)
+        try:
+            made += make(measured, **options)
+        except NothingToDrawError as error:
+            reasons.append(str(error))
+    if not made:
+        raise NothingToDrawError(reasons[0])
+    return made
+
+
+def _matplotlib_style() -> AbstractContextManager[None]:
+    try:
+        from matplotlib import style
+    except ImportError:
+        raise UsageError("pictures need matplotlib: pip install 'bfsbench[plots]'") from None
+    return style.context(STYLE)

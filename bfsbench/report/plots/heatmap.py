@@ -1,0 +1,106 @@
+"""Time over grid x block, a picture a graph and a panel a variant, as in Springer's Fig. 8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from bfsbench.report.heatmap import grid_order
+from bfsbench.report.plots.measured import Measured, NothingToDrawError
+from bfsbench.report.plots.picture import (
+    FAILED_HATCH,
+    Picture,
+    file_name,
+    number,
+    pages,
+    panels,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+_PANELS = 6
+_ACROSS = 3
+_DARKEST = 8.0
+"""Times the best at which the colour ends."""
+_WHITE_FROM = 2.5
+"""Times the best from which numbers are white on the colour."""
+
+
+def heat_maps(measured: Measured, *, title: str = "") -> Iterator[Picture]:
+    """Times (ms) in cells, with the best knobs of each, coloured by their ratio to the best of the map;
+    failed points hatched, points not tried left blank. Maps of a single cell are left out."""
+    kernels = measured.rows[measured.rows["backend"] != "host"]
+    cells = measured.best(("title", "label", "grid", "block"))
+    cells = cells[cells["backend"] != "host"]
+    sizes = cells.groupby(["title", "label"]).size()
+    if not (sizes > 1).any():
+        raise NothingToDrawError("heat maps need a kernel timed at several grids or blocks")
+    heading = (title or "Search time (ms), grid x block") + measured.heading
+    for graph in measured.graphs:
+        shown = [label for label in measured.labels if sizes.get((graph, label), 0) > 1]
+        for page, labels in pages(shown, _PANELS):
+            name = f"{heading}: {graph}, {measured.searched(graph)}"
+            chosen = cells[(cells["title"] == graph) & cells["label"].isin(labels)]
+            tried = kernels[(kernels["title"] == graph) & kernels["label"].isin(labels)]
+            drawn = _figure(wrapped(name, 80), labels, chosen, tried)
+            yield Picture(file_name(f"heatmap{measured.suffix}", graph, page), name, drawn)
+
+
+def _figure(title: str, labels: Sequence[str], cells: pd.DataFrame, tried: pd.DataFrame) -> Figure:
+    blocks = sorted(tried["block"].dropna().unique())
+    grids = sorted(tried["grid"].unique(), key=grid_order)
+    size = (max(3.4, 0.55 * len(blocks) + 1.2), max(2.4, 0.32 * len(grids) + 1.1))
+    figure, axes = panels(title, len(labels), across=_ACROSS, size=size)
+    for axis, label in zip(axes, labels, strict=True):
+        here = tried[tried["label"] == label]
+        failed = set(zip(here["grid"], here["block"], strict=True))
+        image = _map(axis, cells[cells["label"] == label], failed, grids, blocks)
+        axis.set_title(wrapped(label))
+    legend = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02, extend="max")
+    legend.set_ticks([1, 2, 4, _DARKEST], labels=["1 (best)", "2", "4", f"{_DARKEST:g}"], minor=False)
+    legend.ax.minorticks_off()
+    legend.set_label("times the best of the map")
+    return figure
+
+
+def _map(
+    axis: Axes,
+    cells: pd.DataFrame,
+    tried: set[tuple[str, float]],
+    grids: Sequence[str],
+    blocks: Sequence[float],
+) -> AxesImage:
+    """One map; the grids and blocks ``tried`` that have no time are marked as failed."""
+    import numpy as np
+    from matplotlib.colors import LogNorm
+    from matplotlib.patches import Rectangle
+
+    times = np.full((len(grids), len(blocks)), np.nan)
+    for grid, block, time in zip(cells["grid"], cells["block"], cells["search_ms"], strict=True):
+        times[grids.index(grid), blocks.index(block)] = time
+    ratios = times / np.nanmin(times)
+    image = axis.imshow(ratios, cmap="cividis_r", norm=LogNorm(1, _DARKEST), aspect="auto")
+    for line, column in zip(*np.nonzero(~np.isnan(times)), strict=True):
+        ratio = ratios[line, column]
+        text = number(times[line, column])
+        weight = "bold" if ratio == 1 else "normal"
+        colour = "white" if ratio > _WHITE_FROM else "black"
+        axis.text(column, line, text, ha="center", va="center", color=colour, weight=weight, fontsize=8)
+    for grid, block in tried:
+        line, column = grids.index(grid), blocks.index(block)
+        if np.isnan(times[line, column]):
+            corner = (column - 0.5, line - 0.5)
+            axis.add_patch(Rectangle(corner, 1, 1, fill=False, hatch=FAILED_HATCH, edgecolor="#999999", lw=0))
+            axis.text(column, line, "failed", ha="center", va="center", fontsize=7)
+    axis.set_xticks(range(len(blocks)), [f"{block:g}" for block in blocks])
+    axis.set_yticks(range(len(grids)), grids)
+    axis.set_xlabel("block (threads)")
+    axis.set_ylabel("grid (blocks)")
+    axis.grid(visible=False)
+    axis.spines[:].set_visible(False)
+    return image

@@ -1,0 +1,84 @@
+"""What pictures are made from: rows of one kind, told apart by graph and by what a line or bar stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bfsbench.bench.results import AXES
+from bfsbench.errors import UsageError
+from bfsbench.report.rows import BASELINE, Kind, configurations, fastest, in_words, sources_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHORT = 8
+"""Characters of a checksum that tell two graphs of one name apart."""
+
+
+class NothingToDrawError(UsageError):
+    """The rows have nothing that this kind of picture shows; the message says what it would need."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Rows as ``read_results`` gives them with two columns more: ``label``, the name of their series (with
+    the device where rows come from several), and ``title``, that of their graph. ``levels`` are those of
+    their level profiles, with the same columns."""
+
+    rows: pd.DataFrame
+    levels: pd.DataFrame | None
+    suffix: str
+    """Ends the names of pictures whose times are not measured ones."""
+    heading: str
+    """The same for their titles."""
+
+    @classmethod
+    def of(cls, kind: Kind, levels: pd.DataFrame | None) -> Measured:
+        """Rows of one kind, and those of the level profiles that belong to them."""
+        rows = kind.rows.assign(title=_titles(kind.rows), label=_labels(kind.rows))
+        if levels is not None:
+            keys = [*AXES, "gpu"]
+            named = rows[[*keys, "title", "label"]].drop_duplicates()
+            levels = levels.drop_duplicates([*keys, "level"], keep="last").merge(named, on=keys)
+        return cls(rows, levels, kind.suffix, kind.heading)
+
+    @cached_property
+    def graphs(self) -> list[str]:
+        """Titles of the graphs, in the order in which they appear."""
+        return list(dict.fromkeys(self.rows["title"]))
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Names of the series, in the order in which they appear."""
+        return list(dict.fromkeys(self.rows["label"]))
+
+    def configurations(self, baseline: str = BASELINE) -> pd.DataFrame:
+        """What was timed, put together over sources (see ``rows.configurations``)."""
+        return configurations(self.rows, also=("title", "label"), baseline=baseline)
+
+    def best(self, by: Sequence[str] = ("title", "label"), baseline: str = BASELINE) -> pd.DataFrame:
+        """The best configuration of every series on every graph, or of those alike in ``by``."""
+        return fastest(self.configurations(baseline), by)
+
+    def searched(self, title: str) -> str:
+        """From how many sources a graph was searched, in words."""
+        rows = self.rows[self.rows["title"] == title]
+        return in_words(sorted({vertex for found in sources_of(rows).values() for vertex in found}))
+
+
+def _titles(rows: pd.DataFrame) -> pd.Series[str]:
+    """Names of graphs, with a piece of the checksum where one name stands for two."""
+    checksums = rows.groupby("graph")["graph_checksum"].transform("nunique")
+    told_apart = rows["graph"] + " #" + rows["graph_checksum"].str[:_SHORT]
+    return rows["graph"].where(checksums < 2, told_apart)
+
+
+def _labels(rows: pd.DataFrame) -> pd.Series[str]:
+    """Names of series, with the device where rows of a backend come from several."""
+    series = rows["series"] if "series" in rows else rows["variant"]
+    device = rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"] + " " + rows["host"])
+    several = device.groupby(rows["backend"]).transform("nunique")
+    return series.where(several < 2, series + " [" + device + "]")

@@ -1,0 +1,125 @@
+"""Pictures: what is drawn is what the rows say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from result_rows import emulated_row, failed_row, frame, host_row, row, write
+
+from bfsbench.bench.profile import COLUMNS
+from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, read_results
+from bfsbench.errors import UsageError
+from bfsbench.report.levels import read_levels
+from bfsbench.report.plots import PLOTS, NothingToDrawError, draw
+
+
+def level(number: int, **changes: Any) -> Mapping[str, Any]:
+    """A row of the profile of ``row()``, whose frontier is twice the level before."""
+    shared = {name: row().get(name, "") for name in COLUMNS}
+    costs = {"kernel": "pull", "frontier_size": 2**number, "edges_inspected": 7, "time_us": 10.0 + number}
+    return {**shared, "level": number, **costs, **changes}
+
+
+def profiled(folder: Path, rows: list[dict[str, Any]], levels: list[Mapping[str, Any]]) -> pd.DataFrame:
+    """A result file with level profiles beside it; the profiles as a report gets them."""
+    path = write(folder / "profiled.csv", rows)
+    writer = ResultWriter(path.with_name("profiled" + LEVELS_SUFFIX), resume=False, columns=COLUMNS)
+    writer.append(*levels)
+    writer.close()
+    return read_levels([path])
+
+
+def widths(axes: Axes) -> dict[str, float]:
+    """Lengths of horizontal bars by the names beside them, or beside the first panel."""
+    assert axes.figure is not None
+    names = [text.get_text() for text in axes.figure.axes[0].get_yticklabels()]
+    return {names[round(bar.get_y() + bar.get_height() / 2)]: bar.get_width() for bar in axes.patches}
+
+
+def test_bars_are_as_long_as_the_best_times(tmp_path: Path) -> None:
+    rows = [row(3.0, block=64), row(2.0), row(5.0, variant="push"), host_row(9.0), row(1.0, graph="other")]
+    (picture,) = draw("bars", frame(tmp_path, rows))
+    first, second = picture.figure.axes
+    assert widths(first) == {"pull": 2.0, "push": 5.0, "cpu_queue": 9.0}
+    assert widths(second) == {"pull": 1.0}
+    assert first.get_xlabel() == "time of a search (ms)"
+    assert "grid:directed" in first.get_title()
+    assert "no time" in [text.get_text() for text in second.texts]
+
+
+def test_a_bar_far_longer_than_the_rest_is_cut_off_and_says_so(tmp_path: Path) -> None:
+    rows = [row(1.0 + i, variant=name) for i, name in enumerate(["pull", "push", "edge"])]
+    (picture,) = draw("bars", frame(tmp_path, [*rows, host_row(700.0)]))
+    (axes,) = picture.figure.axes
+    assert axes.get_xlim()[1] < 4
+    assert any(text.get_text().startswith("700 (cut off)") for text in axes.texts)
+
+
+def test_emulated_times_never_share_a_picture_with_measured_ones(tmp_path: Path) -> None:
+    measured, emulated = draw("bars", frame(tmp_path, [row(), host_row(), emulated_row(100.0)]))
+    assert "emulated" in emulated.title and "emulated" not in measured.title
+    assert widths(emulated.figure.axes[0]) == {"pull": 100.0}
+
+
+def test_a_series_of_the_rows_names_the_bars(tmp_path: Path) -> None:
+    rows = frame(tmp_path, [row(2.0), row(3.0, block=64)])
+    (picture,) = draw("bars", rows.assign(series=["wide", "narrow"]), title="Blocks")
+    assert widths(picture.figure.axes[0]) == {"wide": 2.0, "narrow": 3.0}
+    assert picture.title == "Blocks"
+
+
+def test_cells_of_heat_maps_hold_the_times(tmp_path: Path) -> None:
+    rows = [row(3.0, block=64), row(2.0), row(8.0, grid=16), failed_row(grid=16, block=64)]
+    (picture,) = draw("heatmap", frame(tmp_path, rows))
+    axes = picture.figure.axes[0]
+    ratios = np.asarray(axes.images[0].get_array())
+    assert np.allclose(ratios, [[1.5, 1.0], [np.nan, 4.0]], equal_nan=True)
+    assert {"3.00", "2.00", "8.00", "failed"} == {text.get_text() for text in axes.texts}
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("block (threads)", "grid (blocks)")
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["auto", "16"]
+
+
+def test_profiles_show_frontier_and_time_by_kernel(tmp_path: Path) -> None:
+    kernels = ["pull", "push", "push"]
+    levels = profiled(tmp_path, [row()], [level(i, kernel=name) for i, name in enumerate(kernels)])
+    (picture,) = draw("profile", frame(tmp_path, [row()]), levels)
+    frontier, time = picture.figure.axes
+    assert frontier.get_ylabel() == "frontier (vertices)" and time.get_ylabel() == "time (µs)"
+    drawn = {part.get_label(): np.asarray(part.get_offsets()).tolist() for part in time.collections}
+    assert drawn == {"pull": [[0, 10]], "push": [[1, 11], [2, 12]]}
+    assert frontier.lines[0].get_ydata().tolist() == [1, 2, 4]
+
+
+@pytest.mark.parametrize("kind", PLOTS)
+def test_failures_alone_draw_nothing(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(NothingToDrawError):
+        draw(kind, frame(tmp_path, [failed_row(), failed_row(block=64)]))
+
+
+def test_rows_without_a_profile_say_how_to_take_one(tmp_path: Path) -> None:
+    with pytest.raises(NothingToDrawError, match="--profile"):
+        draw("profile", frame(tmp_path, [row()]), read_levels([tmp_path / "rows.csv"]))
+
+
+def test_profiles_of_other_rows_are_left_out(tmp_path: Path) -> None:
+    levels = profiled(tmp_path, [row()], [level(0)])
+    with pytest.raises(NothingToDrawError):
+        draw("profile", frame(tmp_path, [row(variant="push")]), levels)
+
+
+def test_an_unknown_kind_names_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="bars, heatmap"):
+        draw("pie", frame(tmp_path, [row()]))
+
+
+@pytest.mark.parametrize("style", ["png", "svg"])
+def test_the_same_rows_give_the_same_file(style: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "same.csv", [row(2.0), row(3.0, block=64)])
+    first, second = (draw("bars", read_results([path]))[0].encoded(style) for _ in range(2))
+    assert first == second
