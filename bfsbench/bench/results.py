@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 1
+RESULT_FILE = f"result file of schema {SCHEMA_VERSION}"
 
 LEVELS_SUFFIX = ".levels.csv"
 """Of the level profiles that lie beside a result file."""
@@ -220,31 +221,42 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
     return [*names] == [name for name in columns if name in names or name not in ADDED]
 
 
-def read_rows(
-    path: Path, columns: Sequence[str] = COLUMNS, kind: str = f"result file of schema {SCHEMA_VERSION}"
-) -> list[dict[str, str]]:
+def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
     """All rows of a result file, or of one of another ``kind`` with these ``columns``, as text.
 
-    Columns that were ADDED may be absent. Raises InputError when the file cannot be read, has other columns,
-    or has a row of another length.
+    Raises InputError when the file cannot be read, and as ``parse_rows`` does.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.reader(file)
-            header = next(reader, [])
-            if header and not _is_header(header, columns):
-                raise InputError(f"{path} is not a {kind}")
-            rows = []
-            for values in reader:
-                if len(values) != len(header):
-                    where = f"{path}:{reader.line_num}"
-                    raise InputError(f"{where}: expected {len(header)} columns, found {len(values)}")
-                rows.append(dict.fromkeys(columns, "") | dict(zip(header, values, strict=True)))
-            return rows
+            return parse_rows(file, str(path), columns, kind)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def parse_rows(
+    lines: Iterable[str],
+    name: str,
+    columns: Sequence[str] = COLUMNS,
+    kind: str = RESULT_FILE,
+) -> list[dict[str, str]]:
+    """The rows in the lines of a file that is called ``name``; columns that were ADDED may be absent.
+
+    Raises InputError when there are other columns, or a row has another length.
+    """
+    try:
+        reader = csv.reader(lines)
+        header = next(reader, [])
+        if header and not _is_header(header, columns):
+            raise InputError(f"{name} is not a {kind}")
+        rows = []
+        for values in reader:
+            if len(values) != len(header):
+                where = f"{name}:{reader.line_num}"
+                raise InputError(f"{where}: expected {len(header)} columns, found {len(values)}")
+            rows.append(dict.fromkeys(columns, "") | dict(zip(header, values, strict=True)))
+        return rows
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
+        raise InputError(f"cannot read {name}: {error}") from error
 
 
 def result_files(path: Path) -> list[Path]:

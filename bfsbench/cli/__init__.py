@@ -22,6 +22,7 @@ COMMANDS = {
     "tune": "Find the fastest grid, block and knobs of a variant on a graph.",
     "path": "Print a shortest path between two vertices.",
     "report": "Make tables from result files.",
+    "compare": "Compare result files point by point: faster, slower, same, undecided.",
     "probe": "Measure what the device can do at most.",
     "list": "Show variants, datasets and knobs.",
     "doctor": "Check what is installed and what is missing.",

@@ -64,6 +64,15 @@ def tables(context: click.Context, parameter: click.Parameter, incomplete: str) 
     return _last_of_list(incomplete, TABLES)
 
 
+def tables_of_comparison(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Names of the tables of a comparison."""
+    from bfsbench.compare.tables import TABLES
+
+    return _last_of_list(incomplete, TABLES)
+
+
 def backends(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What the backend column of a result file may hold."""
     return _last_of_list(incomplete, ("cuda", "host", "cpu"))

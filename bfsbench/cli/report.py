@@ -14,60 +14,26 @@ import click
 
 from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli import completion
+from bfsbench.cli.options import names_option, output_options, row_filters
 from bfsbench.errors import InputError, UsageError
 from bfsbench.report import TABLES, select, tables, warnings
-from bfsbench.report.formats import FORMATS, render
+from bfsbench.report.formats import render
 from bfsbench.report.output import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def _split(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> list[str]:
-    """Options that may be repeated, or given once with commas."""
-    return [name for value in values for name in value.split(",") if name]
-
-
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
+@names_option(
     "--table",
     "names",
-    multiple=True,
-    callback=_split,
-    metavar="NAMES",
-    shell_complete=completion.tables,
-    help=f"Which tables: {', '.join(TABLES)}. Default: all, without heat maps of emulated kernels.",
+    completion.tables,
+    f"Which tables: {', '.join(TABLES)}. Default: all, without heat maps of emulated kernels.",
 )
-@click.option(
-    "--graph",
-    "graphs",
-    multiple=True,
-    callback=_split,
-    metavar="NAMES",
-    shell_complete=completion.datasets,
-    help="Only these graphs.",
-)
-@click.option(
-    "--variant",
-    "variants",
-    multiple=True,
-    callback=_split,
-    metavar="NAMES",
-    shell_complete=completion.variants,
-    help="Only these variants.",
-)
-@click.option(
-    "--backend",
-    "backends",
-    multiple=True,
-    callback=_split,
-    metavar="NAMES",
-    shell_complete=completion.backends,
-    help="Only cuda, host or cpu.",
-)
-@click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of the terminal.")
+@row_filters
+@output_options
 def command(
     files: tuple[Path, ...],
     names: list[str],

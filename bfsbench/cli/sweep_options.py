@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +14,7 @@ import click
 
 from bfsbench.backends import BACKENDS
 from bfsbench.bench import axes as axis_language
+from bfsbench.cli.options import Declaration, together
 from bfsbench.errors import UsageError
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import PRESETS
@@ -26,21 +27,7 @@ if TYPE_CHECKING:
 KNOB_PREFIX = "knob_"
 LONGEST_TIMEOUT_S = 1e6
 
-Declaration = Callable[[Callable[..., None]], Callable[..., None]]
-
-
-def _together(*options: Declaration) -> Declaration:
-    """Several options as one decorator, in the order in which ``--help`` is to show them."""
-
-    def declare(function: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return declare
-
-
-source_options = _together(
+source_options = together(
     click.option("--source", "source", metavar="LIST", help="Source vertices."),
     click.option(
         "--sources",
@@ -51,7 +38,7 @@ source_options = _together(
     ),
 )
 
-measuring_options = _together(
+measuring_options = together(
     click.option(
         "--repeats", default=5, show_default=True, type=click.IntRange(min=1), help="Timed searches a point."
     ),

@@ -1,0 +1,131 @@
+"""``bfsbench compare``: what got faster and what slower."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.cli import completion
+from bfsbench.cli.options import names_option, output_options, row_filters
+from bfsbench.errors import UsageError
+from bfsbench.report.formats import render
+from bfsbench.report.output import replacing
+
+if TYPE_CHECKING:
+    from bfsbench.compare.points import Comparison
+    from bfsbench.compare.sides import Side
+
+
+@click.command()
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="[B]", required=False)
+@click.option(
+    "--commits",
+    nargs=2,
+    metavar="OLD NEW",
+    help="Compare the rows of A that were taken at two commits, by their column 'commit'; leave out B.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Differences up to this are 'same'.",
+)
+@click.option(
+    "--allow-different",
+    is_flag=True,
+    help="Compare, with a warning, what differs in device, graph checksum, schema or number of repeats.",
+)
+@names_option(
+    "--table",
+    "names",
+    completion.tables_of_comparison,
+    "Which tables: summary, points, unmatched. Default: all.",
+)
+@row_filters
+@output_options
+def command(
+    a: str,
+    b: str | None,
+    commits: tuple[str, str] | None,
+    threshold: float,
+    allow_different: bool,
+    names: list[str],
+    graphs: list[str],
+    variants: list[str],
+    backends: list[str],
+    style: str,
+    out: Path | None,
+) -> None:
+    """Compare the times of B with those of A, point by point.
+
+    A and B are result files, folders of them, or FILE@REVISION: the file as git has it at that revision. A
+    point is slower or faster when the intervals that its repeats allow say so with 95 % confidence and by
+    more than --threshold; the same when they say that it is not; and undecided when they cannot tell.
+
+    \b
+    Exit code: 0  no point is slower
+               1  a point is slower, or had a time in A and has none in B
+               2  nothing was compared: bad usage, unreadable files, devices,
+                  graphs or methods that differ, no point in common
+    """
+    from bfsbench.compare.points import compare
+    from bfsbench.compare.tables import TABLES
+
+    for name in names:
+        if name not in TABLES:
+            raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
+    with replacing(out) if out else nullcontext(sys.stdout) as file:
+        sides = _selected(*_sides(a, b, commits), graphs, variants, backends)
+        found = compare(*sides, threshold / 100)
+        _check(found, allow_different)
+        file.write(render([TABLES[name](found) for name in names or TABLES], style, narrow="--table"))
+    if names and "summary" not in names:
+        for line in (*found.differences, *found.warnings):
+            click.echo(f"bfsbench: warning: {line}", err=True)
+    raise SystemExit(1 if found.is_worse else 0)
+
+
+def _sides(a: str, b: str | None, commits: tuple[str, str] | None) -> tuple[Side, Side]:
+    from bfsbench.compare.sides import of_commits, read_side
+
+    if commits is None and b is None:
+        raise UsageError("name two files to compare, or with --commits OLD NEW one that holds rows of both")
+    if commits is not None and b is not None:
+        raise UsageError("--commits compares rows of one file: leave out B")
+    return of_commits(read_side(a), *commits) if commits else (read_side(a), read_side(b or ""))
+
+
+def _selected(
+    a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
+) -> tuple[Side, Side]:
+    """The sides with those rows only; a name has to occur on either."""
+    import pandas as pd
+
+    from bfsbench.report import select
+
+    rows = [*a.rows, *b.rows]
+    if not rows:
+        raise UsageError(f"neither {a.name} nor {b.name} has any rows")
+    kept = set(select(pd.DataFrame(rows), graphs, variants, backends).index)
+    first = [row for place, row in enumerate(a.rows) if place in kept]
+    second = [row for place, row in enumerate(b.rows, start=len(a.rows)) if place in kept]
+    return replace(a, rows=first), replace(b, rows=second)
+
+
+def _check(found: Comparison, allow_different: bool) -> None:
+    """Raises UsageError when nothing can be said about the two sides."""
+    if not found.points:
+        emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""
+        raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}")
+    if found.differences and not allow_different:
+        told = "; ".join(found.differences)
+        raise UsageError(f"not comparable: {told}; --allow-different compares all the same")

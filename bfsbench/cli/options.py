@@ -1,0 +1,52 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from bfsbench.cli import completion
+from bfsbench.report.formats import FORMATS
+
+Declaration = Callable[[Callable[..., None]], Callable[..., None]]
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def together(*options: Declaration) -> Declaration:
+    """Several options as one decorator, in the order in which ``--help`` is to show them."""
+
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return declare
+
+
+def split(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> list[str]:
+    """Options that may be repeated, or given once with commas."""
+    return [name for value in values for name in value.split(",") if name]
+
+
+def names_option(option: str, variable: str, known: Completer, text: str) -> Declaration:
+    """An option that takes names."""
+    return click.option(
+        option, variable, multiple=True, callback=split, metavar="NAMES", shell_complete=known, help=text
+    )
+
+
+row_filters = together(
+    names_option("--graph", "graphs", completion.datasets, "Only these graphs."),
+    names_option("--variant", "variants", completion.variants, "Only these variants."),
+    names_option("--backend", "backends", completion.backends, "Only cuda, host or cpu."),
+)
+
+output_options = together(
+    click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True),
+    click.option(
+        "--out", type=click.Path(path_type=Path), help="Write to this file instead of the terminal."
+    ),
+)

@@ -1,0 +1,70 @@
+"""What stands on a side of a comparison: rows of a file, of a folder, of a revision in git, of a commit."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from bfsbench.bench.results import parse_rows, read_rows, result_files
+from bfsbench.errors import InputError, UsageError
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Result rows with the name they go by."""
+
+    name: str
+    rows: list[Row]
+
+
+def read_side(operand: str) -> Side:
+    """The rows of ``FILE``, of all result files in ``FOLDER``, or of ``FILE@REVISION`` as git has it.
+
+    Raises InputError, UsageError.
+    """
+    name, at, revision = operand.rpartition("@")
+    if at and name and revision and not Path(operand).exists():
+        return Side(operand, _rows_in_git(operand, Path(name), revision))
+    return Side(operand, [row for file in result_files(Path(operand)) for row in read_rows(file)])
+
+
+def of_commits(side: Side, first: str, second: str) -> tuple[Side, Side]:
+    """The rows of a side that were taken at either of two commits. Raises UsageError."""
+    found = (_commit_called(commit, side) for commit in (first, second))
+    a, b = (Side(name, [row for row in side.rows if row["commit"] == name]) for name in found)
+    return a, b
+
+
+def _commit_called(wanted: str, side: Side) -> str:
+    """The commit in a side's rows that is spelt so, or begins so."""
+    counts = Counter(row["commit"] for row in side.rows)
+    if wanted in counts:
+        return wanted
+    found = [commit for commit in counts if commit.startswith(wanted) and wanted]
+    if len(found) == 1:
+        return found[0]
+    among = found or list(counts)
+    told = ", ".join(f"{commit or 'none'} ({counts[commit]} rows)" for commit in among)
+    problem = "is ambiguous" if found else "has no rows"
+    raise UsageError(f"commit '{wanted}' {problem} in {side.name}: there are {told}")
+
+
+def _rows_in_git(operand: str, path: Path, revision: str) -> list[Row]:
+    """The rows of a file as they were at a revision of the repository that its folder belongs to."""
+    if not path.parent.is_dir():
+        raise InputError(f"cannot read {operand}: there is no folder {path.parent}")
+    command = ["git", "-C", str(path.parent), "show", "--end-of-options", f"{revision}:./{path.name}"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except OSError as error:
+        raise UsageError(f"cannot read {operand}: git cannot be run ({error.strerror})") from error
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["git failed"]
+        raise InputError(f"cannot read {operand}: {said[0].removeprefix('fatal: ')}")
+    text = io.StringIO(done.stdout.decode(errors="replace"), newline="")
+    return parse_rows(text, operand)

@@ -1,0 +1,137 @@
+"""A comparison as tables: in sum, point by point, and what could not be paired."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from bfsbench.bench.results import AXES
+from bfsbench.compare.interval import CONFIDENCE
+from bfsbench.compare.points import FASTER, GAINED, LOST, SLOWER, VERDICTS, Compared, Comparison
+from bfsbench.compare.sides import Side
+from bfsbench.report.table import Cell, Table
+
+_MOST_SHOWN = 20
+"""Points of a verdict that are shown to people; programs get all."""
+_DATE = len("2026-11-21")
+_GRAPH, _VARIANT = AXES.index("graph"), AXES.index("variant")
+
+
+def summary(found: Comparison) -> Table:
+    """A line per variant and graph: verdicts counted, and the geometric mean of the points' ratios."""
+    groups: dict[tuple[str, str], list[Compared]] = {}
+    for point in found.points:
+        groups.setdefault((point.axes[_GRAPH], point.axes[_VARIANT]), []).append(point)
+    rows: list[tuple[Cell, ...]] = []
+    for (graph, variant), points in sorted(groups.items()):
+        counts = [sum(point.verdict == verdict for point in points) for verdict in VERDICTS]
+        rows.append((graph, variant, len(points), *counts, geometric_mean(points)))
+    columns = ("graph", "variant", "points", *VERDICTS, "ratio")
+    table = Table("summary", "B against A", columns, rows, tuple(_notes(found)))
+    present = [verdict for verdict in VERDICTS if found.count(verdict)]
+    return replace(table, drawings=(table.columns_of("graph", "variant", "points", *present, "ratio"),))
+
+
+def geometric_mean(points: Sequence[Compared]) -> float | None:
+    """Of how many times as long B takes as A, over the points that have times on both sides."""
+    ratios = [point.ratio.middle for point in points if point.ratio]
+    return math.exp(sum(ratios) / len(ratios)) if ratios else None
+
+
+def _notes(found: Comparison) -> Iterator[str]:
+    told = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if found.count(verdict))
+    for name, side in (("A", found.a), ("B", found.b)):
+        yield f"{name}: {side.name}, {_origin(side)}."
+    yield f"{len(found.points)} points in both: {told}."
+    mean = geometric_mean(found.points)
+    if mean is not None:
+        yield f"Ratio: how many times as long B takes as A, as geometric mean; over all points {mean:.3f}."
+    percent, sure = f"{found.threshold * 100:.3g} %", f"{CONFIDENCE * 100:.0f} % confidence"
+    yield (
+        f"Slower, faster: by more than {percent}, with {sure} by the spread of the repeats; undecided: they "
+        "spread too far for that, or are too few."
+    )
+    few = sum(point.ratio is not None and math.isinf(point.ratio.high) for point in found.points)
+    if few:
+        yield f"Warning: {few} points have too few repeats for a verdict: take 4 or more on either side."
+    if found.count(LOST) or found.count(GAINED):
+        yield "Lost: had a time in A and has none in B; gained: the reverse."
+    for name, only in (("A", found.only_a), ("B", found.only_b)):
+        if only:
+            yield f"{len(only)} points are only in {name}: see the table 'unmatched'."
+    if found.num_emulated:
+        yield f"{found.num_emulated} rows of emulated kernels (backend cpu) have no times to compare."
+    yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
+
+
+def _origin(side: Side) -> str:
+    """At which commits and when the rows of a side were taken."""
+    commits = sorted({row["commit"] or "unknown" for row in side.rows})
+    days = sorted({row["taken_at"][:_DATE] for row in side.rows})
+    return f"commit {', '.join(commits)}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
+
+
+def points(found: Comparison) -> Table:
+    """A line per point that both sides have, the largest changes first."""
+    columns = ("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high")
+    ordered = sorted(found.points, key=lambda point: (VERDICTS.index(point.verdict), -_distance(point)))
+    rows = [(point.verdict, *point.axes, point.a_ms, point.b_ms, *_ratios(point)) for point in ordered]
+    changed = [verdict for verdict in (SLOWER, LOST, FASTER, GAINED) if found.count(verdict)]
+    notes = (
+        f"ms: the fastest repeat of either side; ratio: B's repeats to A's, in the middle and as an interval "
+        f"of {CONFIDENCE * 100:.0f} % confidence.",
+        *(() if changed else ("No point got slower or faster.",)),
+    )
+    table = Table("points", "Points that changed", columns, rows, notes)
+    return replace(table, drawings=tuple(_drawing(table, verdict) for verdict in changed))
+
+
+def _distance(point: Compared) -> float:
+    return abs(point.ratio.middle) if point.ratio else 0.0
+
+
+def _ratios(point: Compared) -> tuple[Cell, Cell, Cell]:
+    if point.ratio is None:
+        return None, None, None
+    low, high = point.ratio.low, point.ratio.high
+    bounded = math.isfinite(low)
+    return (
+        math.exp(point.ratio.middle),
+        math.exp(low) if bounded else None,
+        math.exp(high) if bounded else None,
+    )
+
+
+def _drawing(table: Table, verdict: str) -> Table:
+    """The points of one verdict, without columns that are empty or the same in all."""
+    rows = [row for row in table.rows if row[0] == verdict]
+    shown = replace(table, rows=rows[:_MOST_SHOWN])
+    filled = [
+        name
+        for name, cells in zip(table.columns, zip(*rows, strict=True), strict=True)
+        if name not in ("verdict", "backend") and any(cell not in (None, "") for cell in cells)
+    ]
+    more = f", {_MOST_SHOWN} of {len(rows)}" if len(rows) > _MOST_SHOWN else ""
+    return replace(shown.columns_of(*filled), title=f"{verdict}{more}")
+
+
+def unmatched(found: Comparison) -> Table:
+    """The points that only one side has; people see how many there are of each variant and graph."""
+    rows: list[tuple[Cell, ...]] = [
+        (side, *axes) for side, only in (("A", found.only_a), ("B", found.only_b)) for axes in only
+    ]
+    counts = Counter((str(side), *(str(axes[place]) for place in (_GRAPH, _VARIANT))) for side, *axes in rows)
+    counted: list[tuple[Cell, ...]] = [(*key, count) for key, count in sorted(counts.items())]
+    drawing = Table("", "", ("only_in", "graph", "variant", "points"), counted)
+    notes = () if rows else ("All points are on both sides.",)
+    return Table("unmatched", "Points on one side only", ("only_in", *AXES), rows, notes, (drawing,))
+
+
+TABLES: dict[str, Callable[[Comparison], Table]] = {
+    "summary": summary,
+    "points": points,
+    "unmatched": unmatched,
+}
+"""All tables of a comparison by name, in the order they are shown."""

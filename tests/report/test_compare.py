@@ -1,0 +1,312 @@
+"""``bfsbench compare`` as a user drives it, and the rules behind it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+from result_rows import emulated_row, failed_row, host_row, row, write
+
+from bfsbench.bench.results import COLUMNS
+from bfsbench.cli import main
+from bfsbench.compare.points import FASTER, SLOWER, Compared, compare
+from bfsbench.compare.sides import Side
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["compare", *map(str, arguments)])
+
+
+def refused(result: Result) -> str:
+    """The one line of a request that cannot be carried out."""
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line.removeprefix("bfsbench: ")
+
+
+def timed(*samples: float, **changes: Any) -> dict[str, Any]:
+    """A row with these repeats."""
+    return row(min(samples), search_ms_samples=";".join(map(str, samples)), **changes)
+
+
+def steady(milliseconds: float, **changes: Any) -> dict[str, Any]:
+    """A row of five repeats that hardly differ."""
+    return timed(*(milliseconds * (1 + i / 1000) for i in range(5)), **changes)
+
+
+def verdicts(result: Result) -> dict[str, str]:
+    """Of each variant, as JSON tells."""
+    return {point["variant"]: point["verdict"] for point in json.loads(result.stdout)["points"]["rows"]}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    before = [
+        *(steady(1.0, variant=name) for name in ("faster", "slower", "same", "lost", "undecided")),
+        *(failed_row(variant=name) for name in ("gained", "failed")),
+        steady(1.0, variant="gone"),
+        emulated_row(variant="emulated"),
+    ]
+    after = [
+        *(steady(0.8, variant="faster"), steady(1.2, variant="slower"), steady(1.02, variant="same")),
+        timed(0.9, 1.0, 1.1, 1.2, 1.3, variant="undecided"),
+        *(failed_row(variant=name) for name in ("lost", "failed")),
+        steady(1.0, variant="gained"),
+        steady(1.0, variant="new"),
+        emulated_row(9.0, variant="emulated"),
+    ]
+    return write(tmp_path / "a.csv", before), write(tmp_path / "b.csv", after)
+
+
+def test_every_verdict(files: tuple[Path, Path]) -> None:
+    result = run(*files, "--format", "json")
+    assert result.exit_code == 1
+    names = ("faster", "slower", "same", "lost", "undecided", "gained", "failed")
+    assert verdicts(result) == {name: name for name in names}
+    made = json.loads(result.stdout)
+    assert [(line["only_in"], line["variant"]) for line in made["unmatched"]["rows"]] == [
+        ("A", "gone"),
+        ("B", "new"),
+    ]
+
+
+def test_text_names_what_changed(files: tuple[Path, Path]) -> None:
+    text = run(*files).stdout
+    assert "7 points in both: 1 slower, 1 lost, 1 faster, 1 gained, 1 same, 1 undecided, 1 failed." in text
+    assert "2 rows of emulated kernels (backend cpu) have no times to compare." in text
+    changes = text[text.index("Points that changed") :]
+    assert [word for word in ("slower", "lost", "faster", "gained") if f"\n{word}\n" in changes] == [
+        *("slower", "lost", "faster", "gained")
+    ]
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_swapped_sides_mirror(files: tuple[Path, Path]) -> None:
+    mirror = {"faster": "slower", "slower": "faster", "lost": "gained", "gained": "lost"}
+    there = verdicts(run(*files, "--format", "json"))
+    back = verdicts(run(*reversed(files), "--format", "json"))
+    assert back == {name: mirror.get(verdict, verdict) for name, verdict in there.items()}
+
+
+def test_a_file_against_itself(files: tuple[Path, Path]) -> None:
+    result = run(files[0], files[0])
+    assert result.exit_code == 0
+    assert "No point got slower or faster." in result.stdout
+    assert "All points are on both sides." in result.stdout
+
+
+def test_the_threshold_decides(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a.csv", [steady(1.0)]), write(tmp_path / "b.csv", [steady(1.08)])
+    assert run(a, b).exit_code == 1
+    assert run(a, b, "--threshold", "10").exit_code == 0
+    assert run(b, a).exit_code == 0
+    assert "between 0 and" not in refused(run(a, b, "--threshold", "-1"))
+
+
+def test_too_few_repeats_are_told(tmp_path: Path) -> None:
+    a = write(tmp_path / "a.csv", [timed(1.0, 1.0, 1.0)])
+    b = write(tmp_path / "b.csv", [timed(9.0, 9.0, 9.0)])
+    result = run(a, b)
+    assert result.exit_code == 0
+    assert "1 points in both: 1 undecided." in result.stdout
+    assert "1 points have too few repeats for a verdict: take 4 or more" in " ".join(result.stdout.split())
+    (point,) = json.loads(run(a, b, "--format", "json").stdout)["points"]["rows"]
+    assert (point["ratio_low"], point["ratio"], point["ratio_high"]) == (None, pytest.approx(9), None)
+
+
+def test_the_geometric_mean_per_variant_and_graph(tmp_path: Path) -> None:
+    a = write(tmp_path / "a.csv", [steady(1.0, source=source) for source in (0, 1)])
+    b = write(tmp_path / "b.csv", [steady(2.0, source=0), steady(8.0, source=1)])
+    text = run(a, b, "--table", "summary", "--format", "csv").stdout
+    (line,) = csv.DictReader(io.StringIO(text))
+    assert (line["graph"], line["variant"], line["points"], line["slower"]) == (
+        "grid:directed",
+        "pull",
+        "2",
+        "2",
+    )
+    assert float(line["ratio"]) == pytest.approx(4.0)
+
+
+def test_rows_of_one_point_are_put_together(tmp_path: Path) -> None:
+    """The first run of B was unlucky, the second was not: their spread says that nobody knows."""
+    a = write(tmp_path / "a.csv", [steady(1.0)])
+    unlucky = write(tmp_path / "b" / "1.csv", [steady(1.2)])
+    write(tmp_path / "b" / "2.csv", [steady(1.0)])
+    assert run(a, unlucky).exit_code == 1
+    result = run(a, tmp_path / "b")
+    assert result.exit_code == 0
+    assert "1 undecided" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"gpu": "NVIDIA A100"}, "gpu differs at 1 of 2 points (NVIDIA A100, NVIDIA H200)"),
+        ({"graph_checksum": "d" * 64}, f"graph_checksum differs at 1 of 2 points ({'c' * 12}, {'d' * 12})"),
+        ({"schema": 2}, "schema differs at 1 of 2 points (1, 2)"),
+        ({"search_ms_samples": "1;1;1;1"}, "repeats differs at 1 of 2 points (4, 5)"),
+    ],
+)
+def test_sides_that_cannot_be_compared(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
+    same = steady(1.0, source=1)
+    a = write(tmp_path / "a.csv", [steady(1.0), same])
+    b = write(tmp_path / "b.csv", [steady(1.0) | changes, same])
+    line = refused(run(a, b))
+    assert line == f"not comparable: {complaint}; --allow-different compares all the same"
+    allowed = run(a, b, "--allow-different")
+    assert allowed.exit_code == 0
+    assert f"Warning: {complaint}." in " ".join(allowed.stdout.split())
+    assert f"warning: {complaint}" in run(a, b, "--allow-different", "--table", "points").stderr
+
+
+def test_host_programs_need_the_same_processor_and_kernels_do_not(tmp_path: Path) -> None:
+    other = {"host_cpu": "EPYC"}
+    a, b = write(tmp_path / "a.csv", [steady(1.0)]), write(tmp_path / "b.csv", [steady(1.0, **other)])
+    result = run(a, b)
+    assert result.exit_code == 0
+    assert "Warning: host_cpu differs at 1 of 1 points (EPYC, Xeon)." in result.stdout
+    samples = {"search_ms_samples": "1;1;1;1;1"}
+    a = write(tmp_path / "c.csv", [host_row(**samples)])
+    b = write(tmp_path / "d.csv", [host_row(**samples, **other)])
+    assert "host_cpu differs" in refused(run(a, b))
+
+
+def test_emulated_times_are_never_compared(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [emulated_row()])
+    line = refused(run(path, path, "--allow-different"))
+    assert line == f"no point is both in {path} and in {path} (rows of emulated kernels are never compared)"
+
+
+def test_filters(files: tuple[Path, Path]) -> None:
+    assert run(*files, "--variant", "same,faster").exit_code == 0
+    assert list(verdicts(run(*files, "--variant", "slower", "--format", "json"))) == ["slower"]
+    assert "no rows of graph 'road'" in refused(run(*files, "--graph", "road"))
+
+
+def test_commits_of_one_file(tmp_path: Path) -> None:
+    rows = [steady(1.0, commit="abc111"), steady(2.0, commit="abd222"), steady(4.0, commit="abd222+dirty")]
+    path = write(tmp_path / "rows.csv", rows)
+    assert run(path, "--commits", "abc", "abd222").exit_code == 1
+    assert run(path, "--commits", "abd222", "abc").exit_code == 0
+    assert "A: " + str(path) not in run(path, "--commits", "abd222", "abc").stdout
+    line = refused(run(path, "--commits", "abc", "abd"))
+    assert line.startswith("commit 'abd' is ambiguous in ")
+    line = refused(run(path, "--commits", "abc", "fff"))
+    assert line.endswith("there are abc111 (1 rows), abd222 (1 rows), abd222+dirty (1 rows)")
+    assert "leave out B" in refused(run(path, path, "--commits", "abc", "abd222"))
+    assert refused(run(path)).startswith("name two files to compare, or with --commits")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
+
+
+def test_revisions_in_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(tmp_path, "init")
+    path = write(tmp_path / "results" / "rows.csv", [steady(1.0)])
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "First rows")
+    path.unlink()
+    write(path, [steady(2.0)])
+    assert run(f"{path}@HEAD", path).exit_code == 1
+    assert run(path, f"{path}@HEAD").exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    assert run("results/rows.csv@HEAD", "results/rows.csv").exit_code == 1
+    assert "cannot read results/rows.csv@nowhere: " in refused(run("results/rows.csv@nowhere", path))
+    assert "cannot read results/other.csv@HEAD: " in refused(run("results/other.csv@HEAD", path))
+    assert refused(run("lost/rows.csv@HEAD", path)).endswith("there is no folder lost")
+    assert refused(run("results@HEAD", path)) == "results@HEAD is not a result file of schema 1"
+    monkeypatch.setenv("PATH", os.devnull)
+    assert "git cannot be run" in refused(run("results/rows.csv@HEAD", path))
+
+
+def test_an_at_sign_in_a_name_is_no_revision(tmp_path: Path) -> None:
+    path = write(tmp_path / "h200@home.csv", [steady(1.0)])
+    assert run(path, path).exit_code == 0
+
+
+@pytest.mark.parametrize("samples", ["1;fast;1", "1;-2", "1;nan", "1;inf", "1;0", ""])
+def test_samples_that_are_no_times(tmp_path: Path, samples: str) -> None:
+    a, b = (
+        write(tmp_path / "a.csv", [steady(1.0)]),
+        write(tmp_path / "b.csv", [row(search_ms_samples=samples)]),
+    )
+    line = refused(run(a, b))
+    assert "is no time in ms, in the samples of grid:directed 0 pull cuda auto 256" in line
+
+
+def test_files_that_are_no_results(tmp_path: Path) -> None:
+    good = write(tmp_path / "a.csv", [steady(1.0)])
+    (tmp_path / "b.csv").write_text("a,b\n1,2\n")
+    assert "is not a result file" in refused(run(good, tmp_path / "b.csv"))
+    assert "cannot read" in refused(run(good, tmp_path / "none.csv"))
+    (tmp_path / "empty.csv").write_text(",".join(COLUMNS) + "\n")
+    empty = tmp_path / "empty.csv"
+    assert refused(run(empty, empty)) == f"neither {empty} nor {empty} has any rows"
+    assert refused(run(good, empty)) == f"no point is both in {good} and in {empty}"
+
+
+def test_an_output_file_is_whole_or_not_there(files: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out.md"
+    assert run(*files, "--format", "markdown", "--out", out).exit_code == 1
+    assert out.read_text().startswith("## B against A\n")
+    out.unlink()
+    assert refused(run(*files, "--variant", "nobody", "--out", out))
+    assert not out.exists()
+
+
+def test_unknown_table(files: tuple[Path, Path]) -> None:
+    assert (
+        refused(run(*files, "--table", "point"))
+        == "unknown table 'point': there are summary, points, unmatched"
+    )
+
+
+def test_help_tells_the_exit_codes() -> None:
+    text = run("--help").stdout
+    assert "Exit code: 0  no point is slower\n" in text
+
+
+milliseconds = st.lists(st.floats(0.01, 100), min_size=1, max_size=6)
+
+
+def compared(first: list[float], second: list[float], threshold: float) -> Compared:
+    sides = [Side(name, [_as_text(timed(*samples))]) for name, samples in (("a", first), ("b", second))]
+    (point,) = compare(*sides, threshold).points
+    return point
+
+
+def _as_text(values: dict[str, Any]) -> dict[str, str]:
+    return dict.fromkeys(COLUMNS, "") | {name: str(value) for name, value in values.items()}
+
+
+@given(milliseconds, milliseconds, st.floats(0, 1))
+def test_verdicts_mirror(first: list[float], second: list[float], threshold: float) -> None:
+    mirror = {FASTER: SLOWER, SLOWER: FASTER}
+    there, back = compared(first, second, threshold), compared(second, first, threshold)
+    assert back.verdict == mirror.get(there.verdict, there.verdict)
+
+
+@given(milliseconds, st.floats(0, 1))
+def test_nothing_is_slower_or_faster_than_itself(samples: list[float], threshold: float) -> None:
+    assert compared(samples, samples, threshold).verdict not in (FASTER, SLOWER)
+
+
+@given(milliseconds, milliseconds, st.floats(0, 0.5), st.floats(0, 0.5))
+def test_a_larger_threshold_never_finds_more(
+    first: list[float], second: list[float], threshold: float, more: float
+) -> None:
+    if compared(first, second, threshold + more).verdict in (FASTER, SLOWER):
+        assert compared(first, second, threshold).verdict in (FASTER, SLOWER)
