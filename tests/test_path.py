@@ -79,6 +79,12 @@ def test_ids_of_files_and_vertices_go_both_ways(folder: Path) -> None:
         plain.vertex(3)
 
 
+def test_a_part_of_a_graph_keeps_the_ids_of_the_whole(folder: Path) -> None:
+    words = ("--dataset", "./g.txt:shrink=0.5", "--source", "50", "--target", "7")
+    done = bfsbench("path", *words, cwd=folder)
+    assert done.stdout.splitlines() == ["50", "10", "7"]
+
+
 def test_a_sweep_times_and_checks_the_tree_on_request(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push,cpu_queue,reorder")
     run(*words, cwd=tmp_path)

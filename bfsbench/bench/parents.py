@@ -118,12 +118,15 @@ def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -
         raise _broken(5, f"no arc leads to vertex {v} from its parent {parents[v]}")
 
 
-def path(parents: Parents, target: int) -> Ids:
+def path(parents: Parents | None, target: int) -> Ids:
     """The vertices of a shortest path from the source of a search to ``target``, both included, int32.
 
-    ``parents`` is int32[V], as :func:`bfsbench.search` returns it when asked to. Raises UsageError for a
-    target that is no vertex and for parents that lead nowhere, NoPathError for a target not reached.
+    ``parents`` is int32[V], as :func:`bfsbench.search` returns it when asked to. Raises UsageError when it
+    was not asked, for a target that is no vertex and for parents that lead nowhere, NoPathError for a target
+    that was not reached.
     """
+    if parents is None:
+        raise UsageError("there are no parents to follow: search with parents=True")
     if not 0 <= target < len(parents):
         raise UsageError(f"target {target} is out of range: there are vertices 0 .. {len(parents) - 1}")
     if parents[target] == NO_PARENT:

@@ -46,7 +46,6 @@ def command(dataset: str, source: int, target: int, variant: str, backend: str) 
     graph = load_with_progress(dataset)
     start, end = graph.vertex(source), graph.vertex(target)
     result = api.search(graph, variant, start, backend=backend, parents=True)
-    assert result.parents is not None
     if result.levels[end] < 0:
         raise NoPathError(f"there is no path from {source} to {target} in {graph.full_name}")
     for vertex in graph.published_ids(api.path(result.parents, end)):

@@ -53,6 +53,9 @@ def command(
             raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
     if style == "csv" and len(names) != 1:
         raise UsageError(f"--format csv writes one table: choose it with --table ({', '.join(TABLES)})")
+    for path in files:
+        if str(path) in TABLES and not path.exists():
+            raise UsageError(f"there is no file {path}: choose a table with --table {path}")
     with replacing(out) if out else nullcontext(sys.stdout) as file:
         rows = select(_read(files or (_newest(),)), graphs, variants, backends)
         made = tables(rows, names or None)

@@ -17,7 +17,7 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.cli.options import Declaration, together
 from bfsbench.errors import UsageError
 from bfsbench.variants import all_variants
-from bfsbench.variants.base import PRESETS
+from bfsbench.variants.base import PRESETS, Knob
 
 if TYPE_CHECKING:
     from bfsbench.bench.sweep import Axes
@@ -28,7 +28,7 @@ KNOB_PREFIX = "knob_"
 LONGEST_TIMEOUT_S = 1e6
 
 source_options = together(
-    click.option("--source", "source", metavar="LIST", help="Source vertices."),
+    click.option("--source", "source", metavar="LIST", help="Source vertices, counted from 0."),
     click.option(
         "--sources",
         "num_sources",
@@ -98,16 +98,20 @@ def default_path(command: str) -> Path:
 
 def knob_options(command: click.Command) -> click.Command:
     """One option for every knob name that any variant declares."""
-    owners: dict[str, list[str]] = {}
-    knobs = {}
+    owners: dict[str, dict[Knob, list[str]]] = {}
     for variant in all_variants().values():
         for knob in variant.knobs:
-            owners.setdefault(knob.name, []).append(variant.name)
-            knobs[knob.name] = knob
-    for name, knob in sorted(knobs.items()):
-        text = f"{knob.meaning} ({', '.join(owners[name])}; {knob.legal}; default {knob.default})"
+            owners.setdefault(knob.name, {}).setdefault(knob, []).append(variant.name)
+    for name, declared in sorted(owners.items()):
+        texts = [
+            f"{knob.meaning} ({', '.join(variants)}; {knob.legal}; default {knob.default})"
+            for knob, variants in declared.items()
+        ]
+        option = next(iter(declared)).option
         command.params.append(
-            click.Option([knob.option, KNOB_PREFIX + name], metavar="LIST", help=f"Knob {name}: {text}.")
+            click.Option(
+                [option, KNOB_PREFIX + name], metavar="LIST", help=f"Knob {name}: {'; '.join(texts)}."
+            )
         )
     return command
 

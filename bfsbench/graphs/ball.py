@@ -22,7 +22,8 @@ def ball(graph: Graph, share: float) -> EdgeList:
     sources, targets = renumbered[graph.edge_sources], renumbered[graph.column_indices]
     kept = (sources >= 0) & (targets >= 0)
     orientation: Orientation = "directed" if graph.direction == "directed" else "both_ways"
-    return EdgeList(sources[kept], targets[kept], len(inside), orientation)
+    ids = graph.published_ids(inside)
+    return EdgeList(sources[kept], targets[kept], len(inside), orientation, original_ids=ids)
 
 
 def _nearest(graph: Graph, wanted: int) -> Ids:

@@ -97,6 +97,8 @@ def resolve(text: str) -> Request:
         spec = _canonical(*_parse(name))
         request = Request(spec, "directed", options, spec=spec)
         directed = _draws_arcs(spec)
+    elif match := re.search(r":(\w+)$", name):
+        raise UsageError(f"'{match[1]}' in '{text}' is no direction: choose from {', '.join(_DIRECTIONS)}")
     else:
         raise catalogue.unknown(name)
     suffix = "".join(f":{key}={options[key]}" for key in _OPTIONS if key in options)

@@ -256,6 +256,12 @@ def test_a_path_is_as_long_as_the_level_says(
     assert arcs.issuperset(zip(found[:-1].tolist(), found[1:].tolist(), strict=True))
 
 
+def test_a_path_needs_parents() -> None:
+    result = bfsbench.search(bfsbench.generate("path", n=4), "cpu_queue")
+    with pytest.raises(UsageError, match="search with parents=True"):
+        path(result.parents, 2)
+
+
 @pytest.mark.parametrize(
     ("parents", "target", "says"),
     [

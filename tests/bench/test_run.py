@@ -200,6 +200,8 @@ def test_help_names_every_knob_with_its_range(tmp_path: Path) -> None:
     text = " ".join(bfsbench("run", "--help", cwd=tmp_path).stdout.split())
     assert "Knob W_SZ" in text
     assert "1, 2, 4, 8, 16, 32; default 16" in text
+    assert "(direction_optimized; 1 .. 1e+09; default 14)" in text
+    assert "(cpu_parallel; 0 .. 1e+12; default 14.0)" in text
 
 
 def test_failed_points_are_run_again_on_request_only(tmp_path: Path) -> None:

@@ -60,7 +60,10 @@ def test_options_are_part_of_the_name() -> None:
     [
         ("pmpp:colour=red", "unknown option 'colour'"),
         ("pmpp:ids=some", "option ids: 'some' is not one of compact, keep"),
-        ("pmpp:ids=keep:sideways", "unknown dataset"),
+        (
+            "pmpp:ids=keep:sideways",
+            "'sideways' in 'pmpp:ids=keep:sideways' is no direction: choose from directed",
+        ),
     ],
 )
 def test_unknown_options_are_refused(text: str, says: str) -> None:

@@ -166,6 +166,7 @@ def test_malformed_files_are_refused_in_one_line(results: Path, tmp_path: Path) 
     assert "not numeric" in refused(report(broken))
     broken.write_bytes(b"\xff\xfe\x00")
     assert refused(report(broken)).startswith(f"cannot read {broken}")
+    assert refused(report(Path("best"))) == "there is no file best: choose a table with --table best"
     assert refused(report(tmp_path / "absent.csv")).startswith(f"cannot read {tmp_path / 'absent.csv'}")
 
 
