@@ -9,7 +9,7 @@ import pytest
 from bfsbench.bench.results import read_rows
 from bfsbench.errors import UsageError
 from bfsbench.graphs.load import load
-from tests.bench.test_run import LATTICE, bfsbench, run
+from tests.bench.test_run import LATTICE, Completed, bfsbench, run
 
 SPARSE = "# a graph\n10 200\n200 3000\n10 7\n7 3000\n3000 41\n50 10\n"
 
@@ -19,6 +19,11 @@ def folder(tmp_path: Path) -> Path:
     """A folder with a graph whose ids have gaps."""
     (tmp_path / "g.txt").write_text(SPARSE)
     return tmp_path
+
+
+def complaints(done: Completed) -> list[str]:
+    """What is on stderr, without the notice that a slow machine takes a moment to convert the graph."""
+    return [line for line in done.stderr.splitlines() if line != "converting ./g.txt"]
 
 
 @pytest.mark.parametrize("variant", ["cpu_queue", "push", "merrill"])
@@ -41,10 +46,8 @@ def test_a_generated_graph_counts_from_0(tmp_path: Path) -> None:
 def test_without_a_path_there_is_one_line_and_exit_code_1(folder: Path) -> None:
     words = ("path", "--dataset", "./g.txt", "--source", "41", "--target", "10")
     done = bfsbench(*words, cwd=folder, check=1)
-    assert (done.stdout, done.stderr) == (
-        "",
-        "bfsbench: there is no path from 41 to 10 in ./g.txt:directed\n",
-    )
+    assert done.stdout == ""
+    assert complaints(done) == ["bfsbench: there is no path from 41 to 10 in ./g.txt:directed"]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +67,8 @@ def test_without_a_path_there_is_one_line_and_exit_code_1(folder: Path) -> None:
 )
 def test_mistakes_are_one_line_and_exit_code_2(folder: Path, words: tuple[str, ...], says: str) -> None:
     done = bfsbench("path", "--dataset", "./g.txt", *words, cwd=folder, check=2)
-    assert says in done.stderr and done.stdout == ""
-    assert len(done.stderr.strip().splitlines()) == 1
+    (line,) = complaints(done)
+    assert says in line and done.stdout == ""
 
 
 def test_ids_of_files_and_vertices_go_both_ways(folder: Path) -> None:
