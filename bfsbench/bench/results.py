@@ -61,6 +61,7 @@ GRAPH = (
 
 PROVENANCE = (
     "gpu",
+    "gpu_bus_id",  # its PCI address on the host; empty for emulated ones
     "compute_capability",
     "driver",
     "cuda",
@@ -78,7 +79,7 @@ PROVENANCE = (
 
 COLUMNS = (*AXES, *OUTCOME, *GRAPH, *PROVENANCE)
 
-ADDED = ("parents_ms", "counts")
+ADDED = ("parents_ms", "counts", "gpu_bus_id")
 """Columns that older result files do not have; there they read as empty."""
 
 NUMERIC = (
