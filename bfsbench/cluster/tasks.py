@@ -141,18 +141,19 @@ def release() -> None:
     _station().release()
 
 
-def inspect(probe: Path) -> dict[str, str]:
-    """Facts for 'bfsbench doctor'. ``probe`` is a file in the cache folder of who asks."""
+def inspect(probe: str) -> dict[str, str]:
+    """Facts for 'bfsbench doctor'; ``probe`` is the path of a file in the cache folder of who asks."""
     introduction = introduce(Equipment("auto", 0))
     cache = doctor.cache_folder()
     facts = {"worker": str(distributed.get_worker().name), **provenance.host_columns()}
-    if isinstance(introduction, Unable):
-        facts["trouble"] = introduction.reason
-    elif introduction.device:
-        facts |= introduction.device.description | {"backend": introduction.device.backend}
-    if cache.state != "ok":
-        facts["trouble"] = "; ".join(filter(None, (facts.get("trouble"), cache.detail)))
-    facts["cache"] = f"{cache_dir()} ({'shared' if probe.exists() else 'its own'})"
+    troubles = [introduction.reason] if isinstance(introduction, Unable) else []
+    troubles += [cache.detail] if cache.state != "ok" else []
+    if isinstance(introduction, Introduction):
+        facts |= introduction.origin()
+    if troubles:
+        facts["trouble"] = "; ".join(troubles)
+    release()
+    facts["cache"] = f"{cache_dir()}, {'shared' if Path(probe).exists() else 'its own'}"
     return facts
 
 
