@@ -261,8 +261,13 @@ def parse_rows(
 
 
 def result_files(path: Path) -> list[Path]:
-    """The path itself, or all result files if it is a folder. Raises InputError when there are none."""
+    """The path itself, or all result files if it is a folder.
+
+    Raises InputError when there are none, and for a level profile: its rows are no results.
+    """
     if not path.is_dir():
+        if path.name.endswith(LEVELS_SUFFIX):
+            raise InputError(f"{path} holds level profiles: name its result file, or the folder of both")
         return [path]
     others = (LEVELS_SUFFIX, CEILINGS_SUFFIX)
     found = sorted(file for file in path.glob("*.csv") if not file.name.endswith(others))

@@ -111,6 +111,14 @@ def test_reading_checks_columns_and_numbers(tmp_path: Path) -> None:
         read_rows(tmp_path / "none.csv")
 
 
+def test_level_profiles_are_told_from_results(tmp_path: Path) -> None:
+    write(tmp_path / "r.csv", make_row())
+    (tmp_path / "r.levels.csv").write_text("graph,level\n")
+    assert len(read_results([tmp_path])) == 1
+    with pytest.raises(InputError, match=r"r\.levels\.csv holds level profiles"):
+        read_results([tmp_path / "r.csv", tmp_path / "r.levels.csv"])
+
+
 def test_numbers_are_numbers_and_gaps_are_nan(tmp_path: Path) -> None:
     write(tmp_path / "r.csv", make_row(), make_row(status="timeout", search_ms=""))
     frame = read_results([tmp_path / "r.csv"])
