@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -11,11 +12,10 @@ from bfsbench.experiments.declaration import Claim
 from bfsbench.experiments.series import Series, rivals, series_called
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bfsbench.experiments.outcome import Outcome
 
-Verdict = Literal["reproduced", "not reproduced", "undecided"]
+Verdict = Literal["not reproduced", "undecided", "reproduced"]
+WORST_FIRST: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced")
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,22 @@ class Finding:
     """The numbers, or what is missing."""
 
 
+@dataclass(frozen=True)
+class Amount:
+    """A quantity of one series on one graph: time in ms, or a count."""
+
+    title: str
+    least: float
+    typical: float
+    """Of the median sample; as ``least`` for counts."""
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.title} {self.least:,.4g}{self.unit}" if self.unit else f"{self.title} {self.least:,.0f}"
+
+
 def findings(outcome: Outcome) -> list[Finding]:
-    """All claims of the experiment on all graphs they speak of; times of emulated kernels do not count."""
+    """All claims of the experiment on all graphs they speak of; emulated kernels do not count."""
     measured = replace(outcome, rows=outcome.rows[outcome.rows["backend"] != "cpu"])
     return [
         found for claim in outcome.experiment.claims for found in _of_claim(outcome.graphs, measured, claim)
@@ -40,19 +54,15 @@ def findings(outcome: Outcome) -> list[Finding]:
 
 def verdict_of(found: list[Finding]) -> Verdict:
     """On a claim as a whole: reproduced where it is so on every graph."""
-    verdicts = {finding.verdict for finding in found}
-    if "not reproduced" in verdicts:
-        return "not reproduced"
-    return "reproduced" if verdicts == {"reproduced"} else "undecided"
+    return next(verdict for verdict in WORST_FIRST if verdict in {finding.verdict for finding in found})
 
 
 def _of_claim(graphs: list[str], outcome: Outcome, claim: Claim) -> Iterator[Finding]:
-    labels = claim.graphs or [use.title for use in outcome.experiment.graphs]
     series = series_called(outcome.experiment, claim.series)
     against = rivals(outcome.experiment, series, claim.versus)
-    for label in labels:
+    for label in claim.graphs or [use.title for use in outcome.experiment.graphs]:
         use = outcome.experiment.graph(label)
-        names = [name for name in graphs if use_of(outcome.experiment, name) is use]
+        names = [name for name in graphs if use_of(outcome.experiment, name) == use]
         if not names:
             yield Finding(claim, use.title, "undecided", "no rows")
         for name in names:
@@ -64,44 +74,51 @@ def _judged(
     outcome: Outcome, claim: Claim, graph: str, series: Series, against: list[Series]
 ) -> tuple[Verdict, str]:
     """The verdict on one graph is that on the rival for whom it is worst."""
-    ours = _best(outcome, series, graph)
+    ours = _amount(outcome, claim.quantity, series, graph)
     if ours is None:
-        return "undecided", f"no measured time of {series.title}"
+        return "undecided", f"{claim.quantity} of {series.title} was not measured"
     judged = []
     for rival in against:
-        theirs = _best(outcome, rival, graph)
+        theirs = _amount(outcome, claim.quantity, rival, graph)
         if theirs is None:
-            judged.append((1, 0.0, f"no measured time of {rival.title}"))
+            judged.append((1, 0.0, f"{claim.quantity} of {rival.title} was not measured"))
         else:
-            judged.append(_compared(claim, ours, theirs, series.title, rival.title))
+            judged.append(_compared(claim, ours, theirs))
     worst, _, evidence = min(judged)
-    verdicts: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced")
-    return verdicts[worst], evidence
+    return WORST_FIRST[worst], evidence
 
 
-def _best(outcome: Outcome, series: Series, graph: str) -> pd.Series[float] | None:
-    best = outcome.best(series)
-    return best.loc[[graph]].iloc[0] if graph in best.index else None
+def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amount | None:
+    """The best time of a series, or its count summed over the levels of one search."""
+    if quantity == "time":
+        best = outcome.best(series)
+        if graph not in best.index:
+            return None
+        row = best.loc[[graph]].iloc[0]
+        return Amount(series.title, float(row["search_ms"]), float(row["median_ms"]), " ms")
+    counted = outcome.counted(series, graph)
+    return None if counted is None else Amount(series.title, counted[quantity], counted[quantity], "")
 
 
-def _compared(
-    claim: Claim, ours: pd.Series[float], theirs: pd.Series[float], title: str, rival: str
-) -> tuple[int, float, str]:
-    """Verdict (0 not reproduced, 1 undecided, 2 reproduced), factor and evidence.
+def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, str]:
+    """Place of the verdict in WORST_FIRST, factor, and evidence.
 
     The factor is of fastest samples. It is undecided when it would fall on the other side of a bound with the
     median sample of one of the two.
     """
-    fast, slow = (ours, theirs) if claim.relation == "faster" else (theirs, ours)
-    factor = slow["search_ms"] / fast["search_ms"]
-    least, most = slow["search_ms"] / fast["median_ms"], slow["median_ms"] / fast["search_ms"]
-    at_most = claim.at_most or float("inf")
-    evidence = (
-        f"{title} {ours['search_ms']:.4g} ms, {rival} {theirs['search_ms']:.4g} ms: "
-        f"{factor:.3g} times {claim.relation}"
-    )
-    if claim.by <= least and most <= at_most:
+    small, large = (ours, theirs) if claim.relation in ("faster", "fewer") else (theirs, ours)
+    factor = _ratio(large.least, small.least)
+    least, most = _ratio(large.least, small.typical), _ratio(large.typical, small.least)
+    evidence = f"{ours}, {theirs}: {factor:.3g} times {claim.relation}"
+    if claim.by <= least and most <= (claim.at_most or math.inf):
         return 2, factor, evidence
-    if most < claim.by or at_most < least:
+    if most < claim.by or least > (claim.at_most or math.inf):
         return 0, factor, evidence
     return 1, factor, f"{evidence}, within the spread of samples"
+
+
+def _ratio(large: float, small: float) -> float:
+    """Nothing is as much as nothing, and anything is infinitely more."""
+    if small == 0:
+        return 1.0 if large == 0 else math.inf
+    return large / small

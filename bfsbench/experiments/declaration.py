@@ -89,9 +89,7 @@ class Ablation(Chart, frozen=True, kw_only=True, tag="ablation"):
 
 
 class KnobSweep(Chart, frozen=True, kw_only=True, tag="knobs"):
-    """Best time against each value of each knob."""
-
-    knobs: list[str]
+    """Best time of each series against each value of the knobs that it sweeps."""
 
 
 class SpeedUp(Chart, frozen=True, kw_only=True, tag="speedup"):
@@ -156,8 +154,9 @@ Drawing = (
 
 
 class Claim(Part, frozen=True, kw_only=True):
-    """A statement of the paper about times: on every graph named, ``series`` is faster (or slower) than each
-    of ``versus``, by a factor of at least ``by`` and, where given, at most ``at_most``."""
+    """A statement of the paper: on every graph named, ``series`` is faster (or slower) than each of
+    ``versus``, by a factor of at least ``by`` and, where given, at most ``at_most``. Counters of level
+    profiles are ``fewer`` or ``more``."""
 
     text: str
     """The claim in words."""
@@ -165,7 +164,9 @@ class Claim(Part, frozen=True, kw_only=True):
     versus: list[str]
     """Series; ``others`` stands for every other kernel of the experiment, or where ``series`` has knobs for
     the same variant with other values of these."""
-    relation: Literal["faster", "slower"] = "faster"
+    relation: Literal["faster", "slower", "fewer", "more"] = "faster"
+    quantity: str = "time"
+    """``time``, or a counter (``bfsbench list counters``), summed over the levels."""
     graphs: list[str] = []
     by: Factor = 1.0
     at_most: Factor | None = None
@@ -244,6 +245,9 @@ def _check(path: Path, experiment: Experiment) -> None:
     for part, used in parts:
         if strange := next((label for label in used if label not in known), None):
             raise InputError(f"{path}: `{part}` names graph '{strange}', which is not in `graphs`")
+    for claim in experiment.claims:
+        if (claim.relation in ("faster", "slower")) != (claim.quantity == "time"):
+            raise InputError(f"{path}: `claims`: {claim.quantity} cannot be '{claim.relation}'")
     for sweep in experiment.sweeps:
         if sweep.label and len(sweep.variants) != 1:
             raise InputError(f"{path}: sweep '{sweep.label}' has a label and not one variant")

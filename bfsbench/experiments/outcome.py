@@ -6,22 +6,27 @@ an experiment can be drawn again from its rows on any machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bfsbench.bench.profile import COLUMNS as LEVEL_COLUMNS
+from bfsbench.bench.profile import parse_counts
 from bfsbench.bench.results import LEVELS_SUFFIX, read_results, read_rows
 from bfsbench.experiments.choice import title_of, use_of
-from bfsbench.experiments.declaration import Experiment, GraphUse
+from bfsbench.experiments.declaration import Chart, Experiment, GraphUse
 from bfsbench.experiments.series import Series, every_series, series_called
 from bfsbench.report.rows import configurations, fastest, kinds
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bfsbench.experiments.declaration import Chart
+    from bfsbench.graphs.graph import Graph
+
+_LEVEL_NUMBERS = ("source", "block", "level", "frontier_size", "edges_inspected", "time_us")
 
 
 @dataclass(frozen=True)
@@ -29,26 +34,28 @@ class Outcome:
     """Rows of one experiment.
 
     ``rows``: as :func:`bfsbench.bench.results.read_results` gives them; ``levels``: of the level profiles,
-    columns as :data:`bfsbench.bench.profile.COLUMNS`.
+    columns as :data:`bfsbench.bench.profile.COLUMNS`; ``loaded``: graphs by their full names, for drawings
+    that show the graphs themselves.
     """
 
     experiment: Experiment
     rows: pd.DataFrame
     levels: pd.DataFrame
+    loaded: Mapping[str, Graph] = field(default_factory=dict)
     heading: str = ""
     """What to add to every title: that the rows are of emulated kernels."""
 
     @cached_property
     def graphs(self) -> list[str]:
-        """Full names of the graphs in the rows, in the experiment's order."""
-        found = [(self.uses[name], name) for name in dict.fromkeys(self.rows["graph"])]
+        """Full names of the graphs, in the experiment's order."""
         order = [use.title for use in self.experiment.graphs]
-        return [name for use, name in sorted(found, key=lambda pair: order.index(pair[0].title))]
+        return sorted(self.uses, key=lambda name: order.index(self.uses[name].title))
 
     @cached_property
     def uses(self) -> dict[str, GraphUse]:
-        """The experiment's graph that each row's graph is or stands for, by full names."""
-        found = {name: use_of(self.experiment, name) for name in dict.fromkeys(self.rows["graph"])}
+        """The experiment's graph that each graph is or stands for, by full names."""
+        names = dict.fromkeys([*self.rows["graph"], *self.loaded])
+        found = {name: use_of(self.experiment, name) for name in names}
         return {name: use for name, use in found.items() if use is not None}
 
     def title(self, graph: str) -> str:
@@ -74,6 +81,33 @@ class Outcome:
         :func:`bfsbench.report.rows.configurations`, times in ms."""
         return fastest(configurations(series.select(self.rows)), ["graph"]).set_index("graph")
 
+    def levels_of(self, series: Series, graph: str) -> pd.DataFrame:
+        """The level profiles of a series on a graph, of the kind of the rows."""
+        levels = self.levels[self.levels["backend"].isin({*self.rows["backend"]})]
+        return series.select(levels[levels["graph"] == graph])
+
+    def counted(self, series: Series, graph: str) -> Counter[str] | None:
+        """What the searches of a series counted on a graph, summed over levels; None without a profile."""
+        levels = self.levels_of(series, graph)
+        if levels.empty:
+            return None
+        return sum((Counter(parse_counts(text)) for text in levels["counts"]), Counter())
+
+    def drawn(self, chart: Chart) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Rows and level profiles of what a drawing shows, in its order, with graphs called by their titles
+        and a column ``series``; rows that belong to several series are there once for each."""
+        import pandas as pd
+
+        tables = []
+        for rows in (self.rows, self.levels):
+            parts = [rows.assign(series="").iloc[:0]]
+            for graph in self.graphs_of(chart):
+                of_graph = rows[rows["graph"] == graph].assign(graph=self.title(graph))
+                chosen = (series.select(of_graph).assign(series=series.title) for series in self.series_of(chart))
+                parts += [part for part in chosen if len(part)]
+            tables.append(pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0])
+        return tables[0], tables[1]
+
     def by_kind(self) -> list[Outcome]:
         """Itself with measured rows only and with emulated ones only, as far as there are any: their times
         stand in no table or plot together."""
@@ -89,7 +123,7 @@ class Outcome:
         return bool(len(self.rows)) and bool((self.rows["backend"] == "cpu").all())
 
 
-def read_outcome(experiment: Experiment, files: list[Path]) -> Outcome:
+def read_outcome(experiment: Experiment, files: Sequence[Path], loaded: Mapping[str, Graph]) -> Outcome:
     """The rows of these result files, and of level profiles beside them, that belong to the experiment.
 
     Rows of other graphs and of variants that the experiment does not have are left out. Raises InputError.
@@ -104,6 +138,6 @@ def read_outcome(experiment: Experiment, files: list[Path]) -> Outcome:
     profiles = [row for path in beside if path.exists() for row in read_rows(path, LEVEL_COLUMNS)]
     levels = pd.DataFrame(profiles, columns=list(LEVEL_COLUMNS))
     levels = levels[levels["graph"].isin(ours) & levels["variant"].isin(variants)]
-    for name in ("level", "frontier_size", "edges_inspected", "time_us"):
+    for name in _LEVEL_NUMBERS:
         levels[name] = pd.to_numeric(levels[name].where(levels[name] != "", None)).astype("float64")
-    return Outcome(experiment, rows, levels.reset_index(drop=True))
+    return Outcome(experiment, rows, levels.reset_index(drop=True), loaded)

@@ -26,6 +26,11 @@ class Series:
     knobs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Values that a knob may have, as rows write them; other knobs may have any."""
 
+    @property
+    def swept(self) -> list[str]:
+        """The knobs that have more than one value."""
+        return [name for name, values in self.knobs.items() if len(values) > 1]
+
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Those of the rows that belong to the series."""
         rows = rows[rows["variant"] == self.variant]
@@ -63,7 +68,7 @@ def series_called(experiment: Experiment, text: str) -> Series:
     for sweep in experiment.sweeps:
         if sweep.label == text:
             (variant,) = variants_of(sweep)
-            return Series(text, variant.name, _allowed(variant, sweep.knobs))
+            return Series(text, variant.name, _of_preset(variant, sweep) | _allowed(variant, sweep.knobs))
     name, *settings = text.split()
     variant = find(name)
     if not all("=" in setting for setting in settings):
@@ -71,6 +76,14 @@ def series_called(experiment: Experiment, text: str) -> Series:
     given = dict(setting.split("=", 1) for setting in settings)
     title = text if settings or name == variant.name else name
     return Series(title, variant.name, _allowed(variant, given))
+
+
+def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:
+    """What a sweep gives the knobs that it does not name, as far as that does not depend on the graph."""
+    if sweep.preset == "auto":
+        return {}
+    values = variant.knob_values(variant.preset(sweep.preset, {}))
+    return {name: frozenset([str(value)]) for name, value in values.items()}
 
 
 def _allowed(variant: type[Variant], given: Mapping[str, str | int | float]) -> dict[str, frozenset[str]]:

@@ -120,6 +120,10 @@ class Variant(ABC):
     """What one thread, or group of threads, is given."""
     work: ClassVar[str]
     """Work complexity, with V, E and the depth D."""
+    space: ClassVar[str] = ""
+    """Memory that a search needs, the graph included, in words of 4 bytes; with 32-bit offsets."""
+    synchronisation: ClassVar[str] = "a launch a level"
+    """What separates one level from the next."""
     knobs: ClassVar[tuple[Knob, ...]] = ()
     counters: ClassVar[Mapping[str, str]] = {}
     """What is counted in every level of a profiled search, and what it means. Kernels count if compiled with

@@ -47,6 +47,8 @@ class CpuParallel(HostVariant):
     frontier = "queue when pushing, bitmap when pulling"
     parallel_unit = "frontier vertices or words of a bitmap per thread"
     work = "O(V + E), usually less than E"
+    space = "4V + 2E and bitmaps of V bits"
+    synchronisation = "threads joined in every level"
     knobs = (
         Knob("THREADS", 0, "threads; 0: all cores the process may use", minimum=0, maximum=1024),
         Knob(

@@ -22,6 +22,8 @@ class CpuQueue(HostVariant):
     frontier = "queue"
     parallel_unit = "none"
     work = "O(V + E)"
+    space = "3V + E"
+    synchronisation = "none: one thread"
 
     def prepare(self) -> None:
         offsets, columns = self.graph.row_offsets, self.graph.column_indices

@@ -27,6 +27,7 @@ class DirectionOptimized(KernelVariant):
     frontier = "level array"
     parallel_unit = "a thread per vertex"
     work = "O(D(V + E))"
+    space = "3V + 2E"
     knobs = (
         Knob("ALPHA", 14, "pull if frontier edges exceed unexplored edges / ALPHA", minimum=1, maximum=1e9),
         Knob("BETA", 24, "push again if frontier vertices are below V / BETA", minimum=1, maximum=1e9),

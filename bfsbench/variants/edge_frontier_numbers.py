@@ -27,6 +27,7 @@ class EdgeFrontierNumbers(LevelKernelVariant):
     frontier = "level array"
     parallel_unit = "a thread per edge"
     work = "O(DE)"
+    space = "V + 2E"
     edge_reads: ClassVar = {"edge_frontier_numbers": "all"}
 
     def arguments(self) -> tuple[Argument, ...]:

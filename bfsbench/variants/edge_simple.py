@@ -23,6 +23,7 @@ class EdgeSimple(LevelKernelVariant):
     frontier = "none"
     parallel_unit = "a thread per edge"
     work = "O(DE)"
+    space = "V + 2E"
     edge_reads: ClassVar = {"edge_simple": "all"}
 
     def arguments(self) -> tuple[Argument, ...]:

@@ -20,6 +20,8 @@ class Frontier(KernelVariant):
     frontier = "boolean array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
+    space = "2.75V + E"
+    synchronisation = "two launches a level"
 
     def prepare(self) -> None:
         self.flags = [self.device.empty(self.num_vertices, "uint8") for _ in range(3)]

@@ -17,6 +17,7 @@ class FrontierNumbers(LevelKernelVariant):
     frontier = "level array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
+    space = "2V + E"
 
     def arguments(self) -> tuple[Argument, ...]:
         return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)

@@ -22,6 +22,7 @@ class FrontierNumbersDefer(LevelKernelVariant):
     frontier = "level array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
+    space = "2V + E"
     knobs = (
         Knob("DEFER_MAX", 16, "lowest out-degree that is deferred", minimum=0, maximum=1e9),
         Knob(

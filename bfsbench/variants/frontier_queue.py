@@ -23,6 +23,7 @@ class FrontierQueue(LevelQueueVariant):
     frontier = "queue in shared and global memory, duplicates possible"
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E), more with duplicates"
+    space = "4V + E"
     knobs = (
         Knob(
             "BLOCK_QUEUE_SIZE",

@@ -23,6 +23,8 @@ class FrontierScan(KernelVariant):
     frontier = "boolean array, and from it a queue in global memory, every vertex once"
     parallel_unit = "a thread per frontier vertex; a thread per vertex to make the queue"
     work = "O(VD + E)"
+    space = "4.75V + E"
+    synchronisation = "several launches a level"
     knobs = (
         Knob(
             "TILE_SIZE",

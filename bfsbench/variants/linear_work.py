@@ -34,6 +34,8 @@ class LinearWork(KernelVariant):
     frontier = "queue in global memory, every vertex once; all its neighbours gathered in an array"
     parallel_unit = "a thread per frontier vertex or per neighbour to gather, per vertex to compact"
     work = "O(VD + E); its authors claim O(V + E)"
+    space = "5.25V + 2E"
+    synchronisation = "several launches a level"
     knobs = (
         Knob(
             "GATHERING",

@@ -38,6 +38,8 @@ class Luo(KernelVariant):
     frontier = "queues in shared and global memory"
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E)"
+    space = "4V + E"
+    synchronisation = "block barriers, barriers between resident blocks, or a launch a level, by frontier size"
     knobs = (
         Knob(
             "W_FRONTIERS",

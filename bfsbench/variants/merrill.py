@@ -49,6 +49,8 @@ class Merrill(KernelVariant):
     frontier = "queues of vertices and of candidates in global memory, duplicates possible"
     parallel_unit = "a thread per neighbour: blocks, warps or threads share adjacency lists by their lengths"
     work = "O(V + E), more with duplicates"
+    space = "3V + 3E"
+    synchronisation = "barriers between resident blocks while queues are short, else launches"
     knobs = (
         Knob(
             "ORGANISATION",

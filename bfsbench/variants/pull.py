@@ -19,6 +19,7 @@ class Pull(LevelKernelVariant):
     frontier = "level array"
     parallel_unit = "a thread per vertex"
     work = "O(D(V + E))"
+    space = "2V + E"
     edge_reads: ClassVar = {"pull": "pull"}
 
     def arguments(self) -> tuple[Argument, ...]:

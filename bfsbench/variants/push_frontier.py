@@ -20,6 +20,7 @@ class PushFrontier(LevelQueueVariant):
     frontier = "queue in global memory, every vertex once"
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E)"
+    space = "4V + E"
 
     def arguments(self) -> tuple[Argument, ...]:
         return (self.graph.row_offsets, self.graph.column_indices, self.level_array, self.num_vertices)

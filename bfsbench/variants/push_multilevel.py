@@ -18,6 +18,7 @@ class PushMultilevel(PushPrivate):
     name = "push_multilevel"
     summary = "runs of small levels stay inside one block and one launch; larger levels launch per level"
     origin = ("PMPP ch. 15, Fig. 15.16 (B)",)
+    synchronisation = "block barriers while frontiers are small, else a launch a level"
     knobs = (
         *PushPrivate.knobs,
         Knob(

@@ -28,6 +28,7 @@ class PushPrivate(LevelQueueVariant):
     frontier = "queue in shared and global memory, every vertex once"
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E)"
+    space = "4V + E"
     knobs: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "LOCAL_FRONTIER_CAPACITY",

@@ -19,6 +19,7 @@ class Redirect(LevelKernelVariant):
     frontier = "level array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
+    space = "3V + E"
 
     def prepare(self) -> None:
         started = time.perf_counter()

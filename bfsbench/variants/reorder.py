@@ -27,6 +27,7 @@ class Reorder(LevelKernelVariant):
     frontier = "level array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
+    space = "2V + E"
 
     def prepare(self) -> None:
         started = time.perf_counter()

@@ -23,6 +23,7 @@ class Simple(LevelKernelVariant):
     frontier = "none"
     parallel_unit = "a thread per vertex"
     work = "O(D(V + E))"
+    space = "2V + E"
     edge_reads: ClassVar = {"simple": "unknown"}
 
     def arguments(self) -> tuple[Argument, ...]:

@@ -23,6 +23,7 @@ class Spmv(KernelVariant):
     frontier = "boolean vector"
     parallel_unit = "a thread per row"
     work = "O(V + DE)"
+    space = "2.5V + E"
     edge_reads: ClassVar = {"spmv": "all"}
 
     def prepare(self) -> None:

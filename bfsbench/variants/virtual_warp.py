@@ -22,6 +22,7 @@ class VirtualWarp(LevelKernelVariant):
     frontier = "level array"
     parallel_unit = "a virtual warp per vertex"
     work = "O(DV + E)"
+    space = "2V + E"
     knobs = (
         Knob("W_SZ", 16, "threads that share a vertex", choices=(1, 2, 4, 8, 16, 32), compile_time=True),
     )
