@@ -17,9 +17,11 @@ from bfsbench.cli.sweeping import execute, print_plan
 from bfsbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from bfsbench.bench.runner import Method
     from bfsbench.bench.worker import Worker
     from bfsbench.experiments.choice import Choice
     from bfsbench.experiments.declaration import Experiment
+    from bfsbench.graphs.graph import Graph
 
 RESULTS = Path("results")
 
@@ -83,6 +85,7 @@ def command(
     Points that fail become rows that say why, and make the exit code 1.
     """
     from bfsbench.experiments import find
+    from bfsbench.experiments.tables import needs_graphs
 
     if show:
         return _print_list()
@@ -91,12 +94,13 @@ def command(
     if retry_failed and not resume:
         raise UsageError("--retry-failed goes with --resume")
     experiments = [find(name) for name in names]
-    if rows:
-        for experiment in experiments:
-            _show(experiment, list(rows), out)
-        return
     labels = [label for value in graphs for label in split_list(value)]
-    chosen = [_chosen(experiment, labels, scale, stand_ins, dry_run) for experiment in experiments]
+    can_do_without = dry_run or bool(rows)
+    chosen = [_chosen(experiment, labels, scale, stand_ins, can_do_without) for experiment in experiments]
+    if rows:
+        for experiment, choices in zip(experiments, chosen, strict=True):
+            _show(experiment, list(rows), out, _loaded(choices) if needs_graphs(experiment) else {})
+        return
     run = _Run(repeats, timeout, backend, schedule_seed, out, resume, retry_failed)
     if dry_run:
         for experiment, choices in zip(experiments, chosen, strict=True):
@@ -118,10 +122,11 @@ def _print_list() -> None:
 
 
 def _chosen(
-    experiment: Experiment, labels: list[str], scale: float, stand_ins: bool, dry_run: bool
+    experiment: Experiment, labels: list[str], scale: float, stand_ins: bool, can_do_without: bool
 ) -> list[Choice]:
-    """What is searched for the graphs of these labels, or for all. Raises UsageError for one that is missing;
-    a dry run says so and goes on."""
+    """What is searched for the graphs of these labels, or for all.
+
+    Raises UsageError for one that is missing, or only says so where the command ``can_do_without``."""
     from bfsbench.experiments.choice import choose, require_all
 
     known = {use.title: use for use in experiment.graphs}
@@ -133,7 +138,7 @@ def _chosen(
     try:
         require_all(missing, stand_ins)
     except UsageError as error:
-        if not dry_run:
+        if not can_do_without:
             raise UsageError(f"{experiment.name}: {error}") from None
         click.echo(f"bfsbench: {experiment.name}: {error}", err=True)
     return choices
@@ -153,34 +158,35 @@ class _Run:
 
     def carry_out(self, experiment: Experiment, choices: list[Choice]) -> int:
         """Measure, then write and show the tables; returns how many points have no time."""
+        click.echo(f"{experiment.name}: {experiment.title}", err=True)
         path = self.out / f"{experiment.name}.csv"
         failed = 0
         if experiment.sweeps:
-            click.echo(f"{experiment.name}: {experiment.title}", err=True)
             worker = self._worker(experiment)
             with closing(worker, path):
                 failed = self._measure(experiment, choices, worker, path)
-        _show(experiment, [path] if path.exists() else [], self.out)
+        _show(experiment, [path] if path.exists() else [], self.out, _loaded(choices))
         return failed
 
     def _measure(self, experiment: Experiment, choices: list[Choice], worker: Worker, path: Path) -> int:
-        from bfsbench.bench.runner import Method
         from bfsbench.bench.sweep import Output
-        from bfsbench.cli.loading import load_with_progress
         from bfsbench.experiments.sweeps import points_of, sources_of
 
         where = self._start(experiment, worker)
         output = Output(path, resume=self.resume, retry=self.retry_failed, with_profiles=experiment.profile)
         try:
-            graphs = {choice: load_with_progress(choice.full_name) for choice in choices}
-            sources = {choice: sources_of(experiment, choice, graph) for choice, graph in graphs.items()}
-            statistics = {choice.full_name: graph.statistics for choice, graph in graphs.items()}
+            graphs = _loaded(choices)
+            sources = {choice: sources_of(experiment, choice, graphs[choice.full_name]) for choice in choices}
+            statistics = {name: graph.statistics for name, graph in graphs.items()}
             points = points_of(experiment, sources, statistics, where)
-            by_name = {choice.full_name: graph for choice, graph in graphs.items()}
-            method = Method(self.repeats, self.timeout, experiment.profile)
-            return execute(points, by_name, worker, output, method)
+            return execute(points, graphs, worker, output, self._method(experiment))
         finally:
             output.close()
+
+    def _method(self, experiment: Experiment) -> Method:
+        from bfsbench.bench.runner import Method
+
+        return Method(self.repeats, self.timeout, experiment.profile)
 
     def _worker(self, experiment: Experiment) -> Worker:
         from bfsbench.bench.worker import Worker
@@ -214,16 +220,24 @@ class _Run:
         click.echo(f"about {seconds:.0f} s, reading and generating graphs not counted ({basis})\n")
 
 
-def _show(experiment: Experiment, files: list[Path], folder: Path) -> None:
+def _loaded(choices: list[Choice]) -> dict[str, Graph]:
+    """The graphs by their full names."""
+    from bfsbench.cli.loading import load_with_progress
+
+    return {choice.full_name: load_with_progress(choice.full_name) for choice in choices}
+
+
+def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[str, Graph]) -> None:
     """Print the tables, and write them as NAME.md."""
     from bfsbench.experiments.outcome import read_outcome
-    from bfsbench.experiments.tables import tables
+    from bfsbench.experiments.tables import drawings_in_text, tables
     from bfsbench.report.formats import render
     from bfsbench.report.output import replacing
 
-    made = tables(read_outcome(experiment, files))
+    outcome = read_outcome(experiment, files, loaded)
+    made, drawn = tables(outcome), drawings_in_text(outcome)
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / f"{experiment.name}.md") as file:
-        file.write(render(made, "markdown"))
+        file.write("\n".join([render(made, "markdown"), *(f"```\n{text}\n```\n" for text in drawn.values())]))
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    click.echo(render(made, "text", colour=colour))
+    click.echo("\n".join([render(made, "text", colour=colour), *drawn.values()]))

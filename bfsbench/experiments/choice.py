@@ -72,10 +72,12 @@ def _stand_in(use: GraphUse, missing: Request) -> Request:
 
 
 def _marked(request: Request, scale: float) -> Request:
+    """The shrunk graph; the same where its generator has nothing to shrink."""
     if scale >= 1:
         return request
     plain, marks = split_marks(request.name)
-    return _named(plain, Marks(marks.shrink * scale, marks.stands_for), request)
+    shrunk = _named(plain, Marks(marks.shrink * scale, marks.stands_for), request)
+    return request if request.spec is not None and shrunk.spec == request.spec else shrunk
 
 
 def _named(plain: str, marks: Marks, request: Request) -> Request:

@@ -41,7 +41,9 @@ class Amount:
     unit: str
 
     def __str__(self) -> str:
-        return f"{self.title} {self.least:,.4g}{self.unit}" if self.unit else f"{self.title} {self.least:,.0f}"
+        return (
+            f"{self.title} {self.least:,.4g}{self.unit}" if self.unit else f"{self.title} {self.least:,.0f}"
+        )
 
 
 def findings(outcome: Outcome) -> list[Finding]:

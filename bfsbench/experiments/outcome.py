@@ -79,7 +79,15 @@ class Outcome:
     def best(self, series: Series) -> pd.DataFrame:
         """The fastest configuration of a series on each graph, indexed by graph: columns of
         :func:`bfsbench.report.rows.configurations`, times in ms."""
-        return fastest(configurations(series.select(self.rows)), ["graph"]).set_index("graph")
+        if series.title not in self._best:
+            found = fastest(configurations(series.select(self.rows)), ["graph"])
+            self._best[series.title] = found.set_index("graph")
+        return self._best[series.title]
+
+    @cached_property
+    def _best(self) -> dict[str, pd.DataFrame]:
+        """By the titles of series."""
+        return {}
 
     def levels_of(self, series: Series, graph: str) -> pd.DataFrame:
         """The level profiles of a series on a graph, of the kind of the rows."""
@@ -103,7 +111,9 @@ class Outcome:
             parts = [rows.assign(series="").iloc[:0]]
             for graph in self.graphs_of(chart):
                 of_graph = rows[rows["graph"] == graph].assign(graph=self.title(graph))
-                chosen = (series.select(of_graph).assign(series=series.title) for series in self.series_of(chart))
+                chosen = (
+                    series.select(of_graph).assign(series=series.title) for series in self.series_of(chart)
+                )
                 parts += [part for part in chosen if len(part)]
             tables.append(pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0])
         return tables[0], tables[1]

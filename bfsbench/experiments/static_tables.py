@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.printed import Printed, Value, number
+from bfsbench.graphs.marks import UNMARKED, split_marks
 from bfsbench.report.table import Cell, Table
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import Variant
@@ -45,7 +45,8 @@ def _statistics_beside(outcome: Outcome, printed: Printed) -> Table:
             line.append(f"{'' if theirs is None else theirs} | {_as_printed(ours, theirs)}")
             if number(theirs) is not None and _as_printed(ours, theirs) != str(theirs):
                 differing.append(heading)
-        lines.append((*line, ", ".join(differing) or "nothing"))
+        another = split_marks(name.rpartition(":")[0])[1] != UNMARKED
+        lines.append((*line, "another graph" if another else ", ".join(differing) or "nothing"))
     drawing = Table("", "", ("graph", *headings, "differs"), lines)
     notes = [f"Paper | here, rounded as printed; the paper's numbers are of {printed.source}."]
     notes += [printed.note] if printed.note else []
@@ -80,5 +81,3 @@ def _with_printed(variant: type[Variant], column: str, printed: list[Printed]) -
 def _printed_text(variant: str, column: str, printed: list[Printed]) -> str:
     found = (table.value(variant, column) for table in printed if column in table.columns)
     return "".join(f"[{text}]" for text in found if text is not None)
-
-

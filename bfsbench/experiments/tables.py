@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from decimal import Decimal
 
 from bfsbench.experiments import printed_file
 from bfsbench.experiments.claims import Finding, findings, verdict_of
-from bfsbench.experiments.declaration import Bars, Curve, Experiment, HeatMap, KnobSweep, Profile
+from bfsbench.experiments.declaration import (
+    Ablation,
+    Bars,
+    Complexity,
+    Curve,
+    Datasets,
+    Drawing,
+    Duplicates,
+    Experiment,
+    Growth,
+    HeatMap,
+    KnobSweep,
+    Maze,
+    Profile,
+    SpeedUp,
+    Trace,
+)
+from bfsbench.experiments.level_tables import counts_beside, duplicate_table, level_table
+from bfsbench.experiments.maze import routed
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.printed import Printed, Value, read_printed
-from bfsbench.experiments.series import Series, every_series, knob_values, series_called
+from bfsbench.experiments.series import every_series, knob_values, series_called
+from bfsbench.experiments.static_tables import complexity_table, dataset_tables
+from bfsbench.experiments.trace_tables import trace_tables
 from bfsbench.report import TABLES
 from bfsbench.report.rows import configurations
 from bfsbench.report.table import Cell, Table
@@ -22,16 +43,47 @@ MS = {"ms": 1.0, "us": 1e3, "": 1.0}
 def tables(outcome: Outcome) -> list[Table]:
     """Everything an experiment says in text: what it is, times, drawings that have a table, claims, failures
     and where the rows come from."""
+    experiment = outcome.experiment
     made = [heading(outcome)]
+    for drawing in experiment.drawings:
+        made += _of_graphs(outcome, drawing)
     for kind in outcome.by_kind():
         printed = [] if kind.emulated else times_beside(kind)
         made += printed or best_times(kind)
-        made += _drawn(kind)
-    if outcome.experiment.claims:
+        for drawing in experiment.drawings:
+            made += _of_rows(kind, drawing)
+        made += counts_beside(kind, printed_tables(experiment, "counts"))
+    if experiment.claims:
         made.append(claims(outcome))
-    for name in ("failures", "provenance"):
-        made += TABLES[name](outcome.rows)
+    if experiment.sweeps:
+        made += [table for name in ("failures", "provenance") for table in TABLES[name](outcome.rows)]
     return made
+
+
+def _of_graphs(outcome: Outcome, drawing: Drawing) -> Iterator[Table]:
+    """Tables of drawings that show graphs or declarations rather than times."""
+    if isinstance(drawing, Datasets):
+        yield from dataset_tables(outcome, printed_tables(outcome.experiment, "statistics"))
+    elif isinstance(drawing, Complexity):
+        yield complexity_table(printed_tables(outcome.experiment, "text"))
+    elif isinstance(drawing, Trace):
+        yield from trace_tables(outcome, drawing)
+    elif isinstance(drawing, Maze):
+        yield maze_table(outcome, drawing)
+
+
+def _of_rows(outcome: Outcome, drawing: Drawing) -> Iterator[Table]:
+    """Tables of drawings that show rows of one kind, beside those of best times."""
+    if isinstance(drawing, HeatMap) and not outcome.emulated:
+        yield from TABLES["heatmap"](outcome.rows)
+    elif isinstance(drawing, KnobSweep):
+        yield knob_table(outcome, drawing)
+    elif isinstance(drawing, Profile):
+        yield level_table(outcome, drawing)
+    elif isinstance(drawing, Duplicates):
+        yield duplicate_table(outcome, drawing)
+    elif isinstance(drawing, Growth):
+        yield growth_table(outcome, drawing)
 
 
 def heading(outcome: Outcome) -> Table:
@@ -41,9 +93,13 @@ def heading(outcome: Outcome) -> Table:
     notes += [experiment.note] if experiment.note else []
     rows = outcome.rows.drop_duplicates("graph").set_index("graph")
     lines: list[tuple[Cell, ...]] = []
-    for name in outcome.graphs:
+    for name in [] if outcome.rows.empty else outcome.graphs:
         vertices, arcs = (int(rows[count][name]) for count in ("num_vertices", "num_edges"))
         lines.append((outcome.title(name), name, vertices, arcs, arcs / vertices))
+    for name in outcome.graphs if outcome.rows.empty else []:
+        graph = outcome.loaded[name]
+        mean = graph.num_edges / graph.num_vertices
+        lines.append((outcome.title(name), name, graph.num_vertices, graph.num_edges, mean))
     columns = ("graph", "searched", "num_vertices", "arcs", "average_degree")
     return Table("experiment", f"{experiment.name}: {experiment.title}", columns, lines, tuple(notes))
 
@@ -117,8 +173,9 @@ def significant(value: float) -> str:
 
 def best_times(outcome: Outcome) -> list[Table]:
     """Best time of every series on every graph, where a drawing asks for times."""
-    asked = [drawing for drawing in outcome.experiment.drawings if isinstance(drawing, Bars | Curve)]
-    if not asked and outcome.experiment.drawings:
+    shows_times = Bars | Curve | SpeedUp | Ablation
+    drawings = outcome.experiment.drawings
+    if drawings and not any(isinstance(drawing, shows_times) for drawing in drawings):
         return []
     columns = ("graph", "series", "search_ms", "median_ms", "spread", "grid", "block", "knobs", "sources")
     facts: list[tuple[Cell, ...]] = []
@@ -145,32 +202,21 @@ def _matrix(graphs: list[str], times: dict[tuple[str, str], float]) -> Table:
     return Table("", "", ("series", *graphs), lines)
 
 
-def _drawn(outcome: Outcome) -> Iterator[Table]:
-    """The drawings that have a table of their own."""
-    for drawing in outcome.experiment.drawings:
-        if isinstance(drawing, HeatMap) and not outcome.emulated:
-            yield from TABLES["heatmap"](outcome.rows)
-        elif isinstance(drawing, KnobSweep):
-            for series in outcome.series_of(drawing):
-                yield knob_table(outcome, series, drawing.knobs)
-        elif isinstance(drawing, Profile):
-            yield level_table(outcome, drawing)
-
-
-def knob_table(outcome: Outcome, series: Series, knobs: list[str]) -> Table:
-    """Best time at each value of each knob, the other knobs free; ``best`` marks the least of a graph."""
-    found = configurations(series.select(outcome.rows))
+def knob_table(outcome: Outcome, drawing: KnobSweep) -> Table:
+    """Best time of each series at each value of the knobs that it sweeps; the least of a graph is marked."""
     lines: list[tuple[Cell, ...]] = []
-    for name in outcome.graphs:
-        of_graph = found[found["graph"] == name]
-        for knob in knobs:
-            values = of_graph["knobs"].map(lambda text, knob=knob: knob_values(text).get(knob))
-            least = of_graph.groupby(values)["search_ms"].min()
-            for value in sorted(least.index, key=_order):
-                mark = "best" if least[value] == least.min() else ""
-                lines.append((outcome.title(name), knob, value, float(least[value]), mark))
-    title = f"{series.title}: best search time in ms at each value of a knob{outcome.heading}"
-    return Table("knobs", title, ("graph", "knob", "value", "search_ms", "mark"), lines)
+    for series in outcome.series_of(drawing):
+        found = configurations(series.select(outcome.rows))
+        for name in outcome.graphs_of(drawing):
+            of_graph = found[found["graph"] == name]
+            for knob in series.swept:
+                values = of_graph["knobs"].map(lambda text, knob=knob: knob_values(text).get(knob))
+                least = of_graph.groupby(values)["search_ms"].min()
+                for value in sorted(least.index, key=_order):
+                    mark = "best" if least[value] == least.min() else ""
+                    lines.append((outcome.title(name), series.title, knob, value, float(least[value]), mark))
+    title = f"Best search time in ms at each value of a knob{outcome.heading}"
+    return Table("knobs", title, ("graph", "series", "knob", "value", "search_ms", "mark"), lines)
 
 
 def _order(value: str) -> tuple[int, float, str]:
@@ -181,21 +227,56 @@ def _order(value: str) -> tuple[int, float, str]:
         return 1, 0.0, value
 
 
-def level_table(outcome: Outcome, drawing: Profile) -> Table:
-    """How many levels each kernel or layer ran, and what they cost."""
-    backends = {*outcome.rows["backend"]}
-    levels = outcome.levels[outcome.levels["backend"].isin(backends)]
+def growth_table(outcome: Outcome, drawing: Growth) -> Table:
+    """The two model curves at the sizes of the graphs, and our times."""
+    series = outcome.series_of(drawing)
+    best = [outcome.best(one)["search_ms"] for one in series]
     lines: list[tuple[Cell, ...]] = []
     for name in outcome.graphs_of(drawing):
-        for series in outcome.series_of(drawing):
-            chosen = series.select(levels[levels["graph"] == name])
-            for kernel, group in chosen.groupby("kernel", sort=False):
-                largest, total = group["frontier_size"].max(), group["time_us"].sum()
-                lines.append(
-                    (outcome.title(name), series.title, str(kernel), len(group), int(largest), float(total))
-                )
-    columns = ("graph", "series", "kernel", "levels", "largest_frontier", "time_us")
-    return Table("levels", f"Levels by kernel{outcome.heading}", columns, lines)
+        n = int(outcome.rows.loc[outcome.rows["graph"] == name, "num_vertices"].iloc[0])
+        times = (float(found[name]) if name in found.index else None for found in best)
+        lines.append((outcome.title(name), n, n * n / drawing.acceleration, n * math.log2(n), *times))
+    notes = [
+        f"Steps of a quadratic algorithm made {drawing.acceleration:g} times faster, and of n log n, which "
+        f"overtakes it at n = {crossing(drawing.acceleration):,}; measured times in ms."
+    ]
+    columns = ("graph", "n", "accelerated_n2_steps", "n_log_n_steps", *(f"{one.title}_ms" for one in series))
+    return Table("growth", f"Growth{outcome.heading}", columns, lines, tuple(notes))
+
+
+def crossing(acceleration: float) -> int:
+    """The smallest n > 1 at which n^2 / acceleration exceeds n log2 n."""
+    n = 2
+    while n <= acceleration * math.log2(n):
+        n += max(1, n // 1000)
+    return n
+
+
+def maze_table(outcome: Outcome, drawing: Maze) -> Table:
+    """The routes found; :func:`drawings_in_text` draws them."""
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs_of(drawing):
+        route = routed(outcome.loaded[name])
+        steps = len(route.path) - 1 if route.path else None
+        blocked = int((~route.open).sum())
+        lines.append((outcome.title(name), *map(int, route.open.shape), blocked, steps))
+    columns = ("maze", "rows", "columns", "blocked_cells", "steps_of_the_route")
+    return Table("mazes", "Routes from the first cell to the last", columns, lines)
+
+
+def drawings_in_text(outcome: Outcome) -> dict[str, str]:
+    """Drawings made of characters, by titles."""
+    return {
+        outcome.title(name): routed(outcome.loaded[name]).text
+        for drawing in outcome.experiment.drawings
+        if isinstance(drawing, Maze)
+        for name in outcome.graphs_of(drawing)
+    }
+
+
+def needs_graphs(experiment: Experiment) -> bool:
+    """Whether a drawing shows the graphs themselves."""
+    return any(isinstance(drawing, Datasets | Trace | Maze) for drawing in experiment.drawings)
 
 
 def claims(outcome: Outcome) -> Table:

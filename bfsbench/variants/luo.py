@@ -39,7 +39,9 @@ class Luo(KernelVariant):
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E)"
     space = "4V + E"
-    synchronisation = "block barriers, barriers between resident blocks, or a launch a level, by frontier size"
+    synchronisation = (
+        "block barriers, barriers between resident blocks, or a launch a level, by frontier size"
+    )
     knobs = (
         Knob(
             "W_FRONTIERS",
