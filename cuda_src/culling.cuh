@@ -43,7 +43,7 @@ struct visited_vertices {
                 vertices[k] = NONE;
                 continue;  // whoever has it sets the bit
             }
-            if (look_at_bits) bits[v / 8] = byte[k] | 1 << v % 8;
+            if (look_at_bits) bits[v / 8] = static_cast<unsigned char>(byte[k] | 1 << v % 8);
         }
     }
 };

@@ -101,7 +101,7 @@ __device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t
     const bool mine = end - begin >= WARP;
     unsigned waiting = __ballot_sync(lane.mask, mine);
     if (waiting == 0) return;
-    const int length = mine ? end - begin : 0;  // less than a block's number of threads
+    const int length = mine ? static_cast<int>(end - begin) : 0;  // less than a block's number of threads
     const int sum = lane.inclusive_sum(length);
     unsigned long long place = lane.index == lane.width - 1 ? sink.reserve(sum) : 0;
     place = __shfl_sync(lane.mask, place, lane.width - 1) + (sum - length);
@@ -122,7 +122,7 @@ __device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t
     __shared__ unsigned long long place;
     const unsigned capacity = BATCH * blockDim.x;
     int count;
-    unsigned position = exclusive_sum(end - begin, &count);
+    unsigned position = exclusive_sum(static_cast<int>(end - begin), &count);  // less than a warp's number each
     const unsigned total = count;
     if (total == 0) return;
     if (threadIdx.x == 0) place = sink.reserve(total);

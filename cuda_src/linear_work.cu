@@ -126,7 +126,7 @@ extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_
     extern __shared__ bool is_new[];
     unsigned vertices = 0;
     unsigned long long edges = 0;
-    const unsigned total = offsets[frontier_size];
+    const unsigned total = static_cast<unsigned>(offsets[frontier_size]);  // no more than is_new[] has
     for (unsigned i = threadIdx.x; i < total; i += blockDim.x) {
         const int v = gathered[i];
         is_new[i] = levels[v] == UNREACHED && atomicCAS(&levels[v], UNREACHED, level + 1) == UNREACHED;

@@ -284,7 +284,7 @@ __device__ __forceinline__ void run_levels(const search &search, edge_t *memory,
     do {
         if (global_thread() == 0) {
             begin_level(search, level);
-            note_level(records, level, size, layer);
+            note_level(records, level, static_cast<int>(size), layer);
         }
         if (layer == LAYER_EXPAND_CONTRACT)
             expand_contract_level<false>(search, workspace, duplicates, level, size);

@@ -1,0 +1,100 @@
+"""Offsets of more than 32 bits: that kernels never keep one in fewer, and arcs that lie past the 2^32nd."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bfsbench.backends.cpu.device import CpuDevice
+from bfsbench.backends.cpu.memory import CpuBuffer
+from bfsbench.backends.cpu.translate import translate
+from bfsbench.bench.point import KnobValue
+from bfsbench.bench.session import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import Graph
+from bfsbench.paths import PACKAGE
+from bfsbench.toolchain import compiler
+from bfsbench.variants import all_variants
+from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.reorder import Reorder
+from tests.shapes import SHAPES, SOURCES
+
+KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
+EMULATION = PACKAGE / "backends" / "cpu" / "include"
+
+BY_OFFSETS = [v for v in KERNEL_VARIANTS if "COO" not in v.layout and v is not Reorder]
+"""Those that find arcs by a graph's own offsets."""
+WAYS: dict[str, list[dict[str, KnobValue]]] = {
+    "bfs4k": [{"K5": 0}, {"K5": 0, "K4": 0}, {"K5": 0, "K4": 0, "K1": 32}, {"K2": 0}],
+    "linear_work": [
+        {"SEQUENTIAL_THRESHOLD": 0, "GATHERING": "fine-grained"},
+        {"SEQUENTIAL_THRESHOLD": 0, "GATHERING": "fine-grained", "START_INDEX": "search"},
+    ],
+    "luo": [{"BLOCK_LIMIT": -1}, {"BLOCK_LIMIT": -1, "RESIDENT_LIMIT": -1}],
+    "merrill": [{"ORGANISATION": name} for name in ("expand-contract", "contract-expand", "two-phase")],
+    "push_multilevel": [{"SMALL_FRONTIER": 1}],
+}
+"""Knobs that lead through other kernels, or other parts of them, than the defaults."""
+
+
+@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
+def test_kernels_keep_no_offset_in_fewer_bits(variant: type[KernelVariant], tmp_path: Path) -> None:
+    knobs = {knob.name: knob.default for knob in variant.knobs if knob.compile_time}
+    defines = {**knobs, "WIDE_OFFSETS": 1, "CHILD_KERNELS": 1, "COUNTERS": 1}
+    source = variant.source_file()
+    text = tmp_path / "kernels.cpp"
+    text.write_text(translate(source).text)
+    command = [*compiler(), "-std=c++17", "-fsyntax-only", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
+    command += ["-isystem", str(EMULATION), "-isystem", str(EMULATION / "cuda"), f"-I{source.parent}"]
+    command += ["-include", str(EMULATION / "cuda_on_cpu.h"), "-mpopcnt"]
+    command += [f"-D{name}={value}" for name, value in defines.items()]
+    done = subprocess.run([*command, str(text)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[CpuDevice]:
+    device = CpuDevice()
+    yield device
+    device.close()
+
+
+@pytest.fixture(scope="module")
+def far_arcs(tmp_path_factory: pytest.TempPathFactory) -> np.memmap[int, np.dtype[np.int32]]:
+    """Room for 2^32 + 2^20 arcs: a file of holes, all zeros, that takes no space where nobody writes."""
+    path = tmp_path_factory.mktemp("far") / "arcs"
+    return np.memmap(path, np.int32, "w+", shape=(2**32 + 2**20,))
+
+
+@pytest.mark.parametrize("variant", BY_OFFSETS, ids=lambda variant: variant.name)
+def test_arcs_past_the_2_to_the_32nd_are_found(
+    device: CpuDevice, far_arcs: np.memmap[int, np.dtype[np.int32]], variant: type[KernelVariant]
+) -> None:
+    """An offset cut down to 32 bits would lead among the zeros at the file's beginning."""
+    near = build_graph(SHAPES["kronecker"], "kronecker")
+    arcs, begin = near.num_edges, 2**32
+    far_arcs[begin : begin + arcs] = near.column_indices
+    far_arcs[begin + arcs : begin + 2 * arcs] = near.row_indices
+    far = Graph(
+        near.name,
+        near.direction,
+        near.row_offsets.astype(np.int64) + begin,
+        near.column_indices,
+        near.column_offsets.astype(np.int64) + begin + arcs,
+        near.row_indices,
+        near.edge_sources,
+        near.checksum,
+    )
+    on_device = DeviceGraph(device, far)
+    on_device.column_indices = on_device.row_indices = CpuBuffer(device, far_arcs)
+    for knobs in ({}, *WAYS.get(variant.name, [])):
+        search = variant(device, on_device, far, None, 64, variant.knob_values(knobs))
+        search.prepare()
+        for source in SOURCES["kronecker"]:
+            search.reset(source)
+            search.traverse(source)
+            assert search.levels().tolist() == reference_levels(near, source).tolist(), knobs
