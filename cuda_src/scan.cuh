@@ -6,7 +6,8 @@
 // and that plus the left subtree's sum to the right one: each leaf ends with the sum of everything before it.
 //
 // Bank conflicts. Near the root the elements in use are 32, 64, ... apart and would all lie in one of the 32 banks
-// of shared memory. A word of padding after every 32 elements moves them to different ones.
+// of shared memory. A word of padding after every 32 elements moves them to different ones; another after every 1024
+// does so in tiles longer than that.
 //
 // Arrays. scan_tiles scans every tile of the array by itself and writes down the tiles' sums; these are scanned in
 // turn, as an array TILE_SIZE times shorter, until one tile is left; add_tile_offsets then adds to every tile what
@@ -22,7 +23,7 @@
 #define SCAN_TYPE int
 #endif
 
-#define PADDED(i) ((i) + (i) / 32)
+#define PADDED(i) ((i) + (i) / 32 + (i) / 1024)
 
 // Scan PADDED(TILE_SIZE) words of shared memory, element i at PADDED(i), and return the sum of all elements. For all
 // threads of the block; begins and ends with a barrier.

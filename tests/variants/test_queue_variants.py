@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +91,21 @@ def test_prefix_sums_of_any_length_equal_numpys(device: Device, tile_size: int, 
             PrefixSum(variant, array, length, tile_size)()
             expected = np.cumsum(values) - values
             assert array.download().tolist() == expected.tolist(), (length, grid)
+
+
+@pytest.mark.parametrize("tile_size", [64, 128, 256, 512, 1024, 2048, 4096])
+def test_scanning_a_tile_is_free_of_bank_conflicts(device: Device, tile_size: int) -> None:
+    """Of the pairs of nodes that a warp takes at a depth of the tree, no two share one of 32 banks."""
+    elements = device.empty(4096, "int32")
+    probe = device.module(Path(__file__).with_name("padding.cu"), {}).kernel("places")
+    probe.bind(elements, block=64)(1)
+    places = elements.download()
+    assert len(np.unique(places)) == 4096
+    for stride in (2**depth for depth in range(tile_size.bit_length() - 1)):
+        left = np.arange(stride - 1, tile_size, 2 * stride)
+        for nodes in (left, left + stride):
+            for warp in np.split(places[nodes] % 32, range(32, len(nodes), 32)):
+                assert len(np.unique(warp)) == len(warp), stride
 
 
 def test_a_scanned_queue_is_in_order(device: Device) -> None:

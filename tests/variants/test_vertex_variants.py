@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
-from bfsbench.backends.base import Device
+from bfsbench.backends.base import Device, Launch
 from bfsbench.bench.session import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
@@ -36,11 +36,21 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 
 
 def directions_of(search: DirectionOptimized, source: int) -> list[str]:
-    """The kernel that ran each level."""
+    """The kernel that was launched for each level; it must be the one that level profiles tell of."""
     marks: list[tuple[int, str]] = []
+    launches: list[tuple[int, str]] = []
+
+    def noting(kernel: str, launch: Launch) -> Launch:
+        def noted(blocks: int, *scalars: int) -> None:
+            launches.append((scalars[0], kernel))
+            launch(blocks, *scalars)
+
+        return noted
+
     search.mark = lambda level, kernel: marks.append((level, kernel))
+    search.push, search.pull = noting("push", search.push), noting("pull", search.pull)
     levels_of(search, source)
-    assert [level for level, _ in marks] == list(range(len(marks)))
+    assert marks == launches and [level for level, _ in marks] == list(range(len(marks)))
     return [kernel for _, kernel in marks]
 
 
