@@ -34,6 +34,10 @@ _HEADERS = {
     "mteps_median": "MTEPS median",
     "mteps_q3": "MTEPS Q3",
     "speedup": "x cpu_queue",
+    "medges": "M edges",
+    "gedges_s": "G edges/s",
+    "gb_s": "GB/s",
+    "share_percent": "share %",
 }
 """Headers that are not the column's name with spaces."""
 
@@ -169,9 +173,11 @@ def _column(column: Sequence[Cell], digits: int) -> list[str]:
 
 
 def _digits(cells: Iterable[Cell]) -> int:
-    """Digits after the point that show three significant ones of the smallest number."""
-    least = min((abs(cell) for cell in cells if isinstance(cell, float) and cell), default=1.0)
-    return min(max(2 - math.floor(math.log10(least)), 1), 6)
+    """Digits after the point that show three significant ones of the smallest number; but two if the largest
+    would get more than five."""
+    sizes = [abs(cell) for cell in cells if isinstance(cell, float) and cell] or [1.0]
+    least, most = (2 - math.floor(math.log10(size)) for size in (min(sizes), max(sizes)))
+    return min(max(min(least, max(least - 1, most + 2)), 1), 6)
 
 
 def _cell(cell: Cell, digits: int) -> str:

@@ -73,6 +73,25 @@ class Knob:
         return typed
 
 
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes that an algorithm has to move through global memory, for holding its searches against what a
+    device can move. Ids, levels and offsets have 4; what races add, such as duplicates, is left out."""
+
+    per_edge: int = 8
+    """Of an edge that is read: its entry in the adjacency array, and what tells if its other end is new."""
+    per_frontier_edge: int = 0
+    """Of an edge out of the frontier beyond that, where all edges are read to find these."""
+    per_vertex: int = 20
+    """Of a vertex reached, once: its level, two offsets, and its place in a queue, written and read."""
+    per_scan: int = 0
+    """Of every vertex in every level, reached or not: what is read of all to find the frontier."""
+
+
+LEVEL_SCAN = Traffic(per_vertex=12, per_scan=4)
+"""Of searches whose frontier is the vertices at the current level: no queue, but all levels are read."""
+
+
 class DeviceGraph:
     """A graph's arrays on a device, each uploaded when first asked for and then kept."""
 
@@ -181,6 +200,9 @@ class KernelVariant(Variant):
     child_kernels: ClassVar[bool] = False
     layers: ClassVar[tuple[str, ...]] = ()
     """Names of the ``layer`` numbers that kernels of several levels note (see profile.cuh)."""
+    block_layers: ClassVar[tuple[str, ...]] = ()
+    """Those of the layers that run in one block or cluster, whose levels need no barrier between blocks."""
+    traffic: ClassVar[Traffic] = Traffic()
     edge_reads: ClassVar[Mapping[str, str]] = {}
     """For level profiles: which edges a kernel reads in a level, ``frontier`` unless said otherwise here:
     ``all``, ``pull`` (of unreached vertices up to their first parent), or ``unknown``."""

@@ -94,6 +94,7 @@ class Bfs4k(KernelVariant):
     )
     child_kernels = True
     layers = ("bfs4k_single_block",)
+    block_layers = layers
     counters: ClassVar[Mapping[str, str]] = {
         "entries": "vertices put into the next frontier, duplicates included",
         "detected": "duplicates dropped",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.base import LEVEL_SCAN, KernelVariant, Knob
 
 COUNT_WORDS = 4
 """int32 words of the kernels' ``search_counts``: edges, low and high half; vertices; padding."""
@@ -28,6 +28,7 @@ class DirectionOptimized(KernelVariant):
     parallel_unit = "a thread per vertex"
     work = "O(D(V + E))"
     space = "3V + 2E"
+    traffic = LEVEL_SCAN
     knobs = (
         Knob("ALPHA", 14, "pull if frontier edges exceed unexplored edges / ALPHA", minimum=1, maximum=1e9),
         Knob("BETA", 24, "push again if frontier vertices are below V / BETA", minimum=1, maximum=1e9),

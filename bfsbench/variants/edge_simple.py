@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bfsbench.backends.base import Argument
-from bfsbench.variants.base import LevelKernelVariant
+from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class EdgeSimple(LevelKernelVariant):
@@ -24,6 +24,7 @@ class EdgeSimple(LevelKernelVariant):
     parallel_unit = "a thread per edge"
     work = "O(DE)"
     space = "V + 2E"
+    traffic = Traffic(per_frontier_edge=8, per_vertex=4)
     edge_reads: ClassVar = {"edge_simple": "all"}
 
     def arguments(self) -> tuple[Argument, ...]:

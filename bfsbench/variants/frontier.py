@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bfsbench.variants.base import KernelVariant
+from bfsbench.variants.base import KernelVariant, Traffic
 
 
 class Frontier(KernelVariant):
@@ -22,6 +22,8 @@ class Frontier(KernelVariant):
     work = "O(DV + E)"
     space = "2.75V + E"
     synchronisation = "two launches a level"
+    # A flag is a byte, and every level reads two of each vertex.
+    traffic = Traffic(per_edge=5, per_vertex=17, per_scan=2)
 
     def prepare(self) -> None:
         self.flags = [self.device.empty(self.num_vertices, "uint8") for _ in range(3)]

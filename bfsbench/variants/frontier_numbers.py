@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bfsbench.backends.base import Argument
-from bfsbench.variants.base import LevelKernelVariant
+from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class FrontierNumbers(LevelKernelVariant):
@@ -18,6 +18,7 @@ class FrontierNumbers(LevelKernelVariant):
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
     space = "2V + E"
+    traffic = LEVEL_SCAN
 
     def arguments(self) -> tuple[Argument, ...]:
         return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bfsbench.backends.base import Argument
-from bfsbench.variants.base import Knob, LevelKernelVariant
+from bfsbench.variants.base import LEVEL_SCAN, Knob, LevelKernelVariant
 
 
 class FrontierNumbersDefer(LevelKernelVariant):
@@ -23,6 +23,7 @@ class FrontierNumbersDefer(LevelKernelVariant):
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
     space = "2V + E"
+    traffic = LEVEL_SCAN
     knobs = (
         Knob("DEFER_MAX", 16, "lowest out-degree that is deferred", minimum=0, maximum=1e9),
         Knob(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.base import KernelVariant, Knob, Traffic
 from bfsbench.variants.scan import PrefixSum
 
 
@@ -25,6 +25,8 @@ class FrontierScan(KernelVariant):
     work = "O(VD + E)"
     space = "4.75V + E"
     synchronisation = "several launches a level"
+    # A flag is a byte. Every level goes over three arrays of them, and makes and sums a copy.
+    traffic = Traffic(per_edge=5, per_scan=16)
     knobs = (
         Knob(
             "TILE_SIZE",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bfsbench.backends.base import Launch
-from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.base import KernelVariant, Knob, Traffic
 from bfsbench.variants.scan import PrefixSum
 
 _COUNT_WORDS = 4
@@ -36,6 +36,8 @@ class LinearWork(KernelVariant):
     work = "O(VD + E); its authors claim O(V + E)"
     space = "5.25V + 2E"
     synchronisation = "several launches a level"
+    # Gathered neighbours are written and read again. Every level reads the mask, copies, sums and reads it.
+    traffic = Traffic(per_edge=16, per_scan=14)
     knobs = (
         Knob(
             "GATHERING",

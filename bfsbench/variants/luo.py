@@ -88,6 +88,7 @@ class Luo(KernelVariant):
         ),
     )
     layers = ("luo_block", "luo_resident")
+    block_layers = ("luo_block",)
     max_polls = 1 << 26
     """How often a block looks for the others at the barrier before it gives up: for many seconds."""
 

@@ -27,6 +27,7 @@ class PushMultilevel(PushPrivate):
     )
     state_words = 4
     layers = ("push_multilevel",)
+    block_layers = layers
 
     def prepare(self) -> None:
         super().prepare()

@@ -6,7 +6,7 @@ import time
 
 from bfsbench.backends.base import Argument
 from bfsbench.graphs.degree_order import by_out_degree
-from bfsbench.variants.base import LevelKernelVariant
+from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class Redirect(LevelKernelVariant):
@@ -20,6 +20,7 @@ class Redirect(LevelKernelVariant):
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
     space = "3V + E"
+    traffic = LEVEL_SCAN
 
     def prepare(self) -> None:
         started = time.perf_counter()

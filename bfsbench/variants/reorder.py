@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bfsbench.backends.base import Argument
 from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
-from bfsbench.variants.base import LevelKernelVariant
+from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class Reorder(LevelKernelVariant):
@@ -28,6 +28,7 @@ class Reorder(LevelKernelVariant):
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
     space = "2V + E"
+    traffic = LEVEL_SCAN
 
     def prepare(self) -> None:
         started = time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bfsbench.backends.base import Argument
-from bfsbench.variants.base import LevelKernelVariant
+from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class Simple(LevelKernelVariant):
@@ -24,6 +24,7 @@ class Simple(LevelKernelVariant):
     parallel_unit = "a thread per vertex"
     work = "O(D(V + E))"
     space = "2V + E"
+    traffic = LEVEL_SCAN
     edge_reads: ClassVar = {"simple": "unknown"}
 
     def arguments(self) -> tuple[Argument, ...]:

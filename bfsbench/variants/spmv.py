@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bfsbench.variants.base import KernelVariant
+from bfsbench.variants.base import KernelVariant, Traffic
 
 
 class Spmv(KernelVariant):
@@ -24,6 +24,8 @@ class Spmv(KernelVariant):
     parallel_unit = "a thread per row"
     work = "O(V + DE)"
     space = "2.5V + E"
+    # An element of a vector is a byte. Every level reads each row's offset and writes its element.
+    traffic = Traffic(per_edge=5, per_vertex=4, per_scan=5)
     edge_reads: ClassVar = {"spmv": "all"}
 
     def prepare(self) -> None:

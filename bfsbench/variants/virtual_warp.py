@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bfsbench.backends.base import Argument
-from bfsbench.variants.base import Knob, LevelKernelVariant
+from bfsbench.variants.base import LEVEL_SCAN, Knob, LevelKernelVariant
 
 
 class VirtualWarp(LevelKernelVariant):
@@ -23,6 +23,7 @@ class VirtualWarp(LevelKernelVariant):
     parallel_unit = "a virtual warp per vertex"
     work = "O(DV + E)"
     space = "2V + E"
+    traffic = LEVEL_SCAN
     knobs = (
         Knob("W_SZ", 16, "threads that share a vertex", choices=(1, 2, 4, 8, 16, 32), compile_time=True),
     )

@@ -57,8 +57,8 @@ def test_text_has_units_and_aligned_numbers() -> None:
     assert text.splitlines()[3:] == [
         "variant       search ms     MTEPS",
         "------------  ---------  --------",
-        "pull             0.0512  12,345.0",
-        "virtual_warp    12.3000",
+        "pull              0.051  12,345.0",
+        "virtual_warp     12.300",
     ]
 
 

@@ -1,0 +1,199 @@
+"""``bfsbench roofline``: work, ceilings and what they say about a search."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from result_rows import emulated_row, failed_row, host_row, row, write
+
+from bfsbench.bench.profile import COLUMNS as LEVEL_COLUMNS
+from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter
+from bfsbench.cli import main
+from bfsbench.probe.ceilings import COLUMNS, Ceilings
+from bfsbench.report.roofline import floors, modelled_work
+from bfsbench.variants import all_variants
+from bfsbench.variants.base import KernelVariant
+
+FIGURES = {  # probe: {working set: value}
+    "copy": {1 << 20: 4000},
+    "random_reads": {1 << 10: 100, 1 << 20: 50},
+    "dependent_loads": {1 << 14: 33, 1 << 23: 100},
+    "barrier": {0: 2},
+    "launch_and_read": {0: 10},
+}
+UNITS = {
+    "copy": "GB/s",
+    "random_reads": "G/s",
+    "dependent_loads": "ns",
+    "barrier": "us",
+    "launch_and_read": "us",
+}
+
+BIG = {"num_vertices": 1_000_000, "num_edges": 50_000_000, "reached": 900_000, "depth": 9}
+"""A graph whose search has 10 levels."""
+
+
+def ceilings(folder: Path, gpu: str = "NVIDIA H200", backend: str = "cuda") -> Path:
+    path = folder / "ceilings.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, restval="")
+        writer.writeheader()
+        for probe, values in FIGURES.items():
+            for size, value in values.items():
+                figure = {"probe": probe, "working_set": size or "", "value": value, "unit": UNITS[probe]}
+                writer.writerow(figure | {"backend": backend, "gpu": gpu})
+    return path
+
+
+def level(number: int, kernel: str, edges: int | str, **changes: Any) -> Mapping[str, Any]:
+    shared = {name: row(**changes).get(name, "") for name in LEVEL_COLUMNS}
+    return shared | {
+        "level": number,
+        "kernel": kernel,
+        "frontier_size": 1,
+        "edges_inspected": edges,
+        "time_us": 5,
+    }
+
+
+def profiles(path: Path, *levels: Mapping[str, Any]) -> None:
+    beside = path.with_name(path.name.removesuffix(".csv") + LEVELS_SUFFIX)
+    writer = ResultWriter(beside, resume=False, columns=LEVEL_COLUMNS)
+    writer.append(*levels)
+    writer.close()
+
+
+def roofline(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["roofline", *map(str, arguments)])
+
+
+def lines(result: Result) -> dict[str, dict[str, Any]]:
+    """By variant, from JSON."""
+    assert result.exit_code == 0, result.stderr
+    return {line["variant"]: line for line in json.loads(result.stdout)["roofline"]["rows"]}
+
+
+def refused(result: Result) -> str:
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line.removeprefix("bfsbench: ")
+
+
+def big(search_ms: float, variant: str, **changes: Any) -> dict[str, Any]:
+    return row(search_ms, **{**BIG, "variant": variant, "edges_traversed": 40_000_000, **changes})
+
+
+def test_work_is_modelled_from_the_declarations(tmp_path: Path) -> None:
+    ceilings(tmp_path)
+    names = ("push_frontier", "edge_frontier_numbers", "pull")
+    path = write(tmp_path / "rows.csv", [big(4.0, name) for name in names])
+    found = lines(roofline(path, "--format", "json"))
+    queue = found["push_frontier"]  # a queue: every edge and every vertex once
+    assert (queue["edges"], queue["edges_from"], queue["levels"]) == (40e6, "modelled", 10)
+    assert queue["bytes"] == 4 * 1e6 + 20 * 900e3 + 8 * 40e6
+    assert queue["gedges_s"] == pytest.approx(10)
+    assert queue["gb_s"] == pytest.approx(342 / 4)
+    assert queue["latency_ms"] == pytest.approx(10 * (10 + 0.3) / 1e3)
+    assert queue["random_ms"] == pytest.approx(40e6 / 50e9 * 1e3)
+    assert queue["bandwidth_ms"] == pytest.approx(342e6 / 4000e9 * 1e3)
+    assert (queue["bound"], queue["share"]) == ("random", pytest.approx(0.8 / 4))
+    edges = found["edge_frontier_numbers"]  # all edges in each level, the heads of a few
+    assert edges["edges"] == 500e6
+    assert edges["bytes"] == 4 * 1e6 + 4 * 900e3 + 8 * 500e6 + 8 * 40e6
+    assert edges["random_ms"] == pytest.approx(0.8)
+    assert edges["bound"] == "bandwidth"
+    pull = found["pull"]  # nobody can tell from a row
+    assert (pull["edges"], pull["edges_from"], pull["bound"], pull["share"]) == (None, "", "", None)
+    assert pull["latency_ms"] == queue["latency_ms"]
+
+
+def test_edges_are_counted_where_there_is_a_profile(tmp_path: Path) -> None:
+    ceilings(tmp_path)
+    path = write(tmp_path / "rows.csv", [big(4.0, "pull", block=64), big(2.0, "pull", block=128)])
+    profiles(path, *(level(number, "pull", 1000 * number, variant="pull", block=64) for number in range(4)))
+    found = lines(roofline(path, "--format", "json"))["pull"]
+    assert (found["search_ms"], found["levels"]) == (2.0, 4)
+    assert (found["edges"], found["edges_from"]) == (6000, "counted")
+
+
+def test_levels_inside_launches_cost_a_barrier_or_nothing(tmp_path: Path) -> None:
+    ceilings(tmp_path)
+    path = write(tmp_path / "rows.csv", [big(4.0, "luo")])
+    kernels = ["luo_block"] * 5 + ["luo_resident"] * 3 + ["luo_level"] * 2
+    profiles(path, *(level(number, kernel, 1, variant="luo") for number, kernel in enumerate(kernels)))
+    found = lines(roofline(path, "--format", "json"))["luo"]
+    assert found["latency_ms"] == pytest.approx((10 * 0.3 + 3 * 2 + 2 * 10) / 1e3)
+
+
+def test_a_profile_that_does_not_know_its_edges(tmp_path: Path) -> None:
+    ceilings(tmp_path)
+    path = write(tmp_path / "rows.csv", [big(4.0, "simple")])
+    profiles(path, level(0, "simple", "", variant="simple"), level(1, "simple", 5, variant="simple"))
+    result = roofline(path)
+    assert (
+        "Only a level profile ('run --profile') can tell the edges, if anything can, of simple."
+        in result.stdout
+    )
+    assert lines(roofline(path, "--format", "json"))["simple"]["edges"] is None
+
+
+def test_the_fastest_search_of_each_source_is_taken(tmp_path: Path) -> None:
+    ceilings(tmp_path)
+    rows = [big(4.0, "luo"), big(3.0, "luo", block=64), big(5.0, "luo", source=7), failed_row(variant="luo")]
+    text = roofline(write(tmp_path / "rows.csv", rows), "--format", "csv").stdout
+    found = list(csv.DictReader(io.StringIO(text)))
+    assert [(line["source"], line["search_ms"]) for line in found] == [("0", "3.0"), ("7", "5.0")]
+
+
+def test_programs_on_the_cpu_and_emulated_kernels_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [big(4.0, "luo"), host_row(), emulated_row(variant="push_frontier")])
+    result = roofline(path, "--ceilings", ceilings(tmp_path))
+    assert "2 rows of programs on the CPU are not held against" in " ".join(result.stdout.split())
+    assert "cpu_queue" not in result.stdout and "push_frontier" not in result.stdout
+    only = write(tmp_path / "host.csv", [host_row()])
+    assert "No kernel has a time that was measured on a GPU." in roofline(only).stdout
+
+
+def test_ceilings_of_another_device(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [big(4.0, "luo")])
+    line = refused(roofline(path, "--ceilings", ceilings(tmp_path, gpu="NVIDIA A100")))
+    assert line == "the ceilings are those of NVIDIA A100, but rows were taken on NVIDIA H200"
+    line = refused(roofline(path, "--ceilings", ceilings(tmp_path, backend="cpu")))
+    assert line.endswith("holds figures of emulated kernels, which are no ceilings of a device")
+
+
+def test_which_ceilings(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [big(4.0, "luo")])
+    assert refused(roofline(path)) == "--ceilings FILE is needed: make it with 'bfsbench probe'"
+    made = ceilings(tmp_path)
+    assert roofline(tmp_path).exit_code == 0
+    made.with_name("old-ceilings.csv").write_bytes(made.read_bytes())
+    assert refused(roofline(path)).startswith("--ceilings FILE is needed: choose one of ")
+    assert "cannot read" in refused(roofline(path, "--ceilings", tmp_path / "none-ceilings.csv"))
+
+
+def test_a_variant_that_is_no_longer_known(tmp_path: Path) -> None:
+    ceilings(tmp_path)
+    path = write(tmp_path / "rows.csv", [big(4.0, "luo"), big(4.0, "forgotten")])
+    assert list(lines(roofline(path, "--format", "json"))) == ["luo"]
+
+
+@pytest.mark.parametrize(
+    "variant", [v for v in all_variants().values() if issubclass(v, KernelVariant)], ids=lambda v: v.name
+)
+def test_every_variant_has_a_floor(variant: type[KernelVariant]) -> None:
+    values = {**BIG, "edges_traversed": 40_000_000}
+    work = modelled_work(variant, values)
+    assert work.levels == 10
+    assert set(variant.block_layers) <= set(variant.layers)
+    least = floors(variant, work, values, Ceilings("gpu", FIGURES))
+    assert (least["latency"] or 0) > 0
+    assert (least["random"] is None) == (work.edges is None)
