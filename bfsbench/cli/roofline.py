@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
-from bfsbench.bench.results import CEILINGS_SUFFIX, read_results, result_files
+from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli.options import output_options, row_filters
-from bfsbench.errors import UsageError
 from bfsbench.report import select
 from bfsbench.report.formats import render
 from bfsbench.report.output import replacing
@@ -43,21 +41,12 @@ def command(
     the time measured. Edges are counted where level profiles lie beside the files ('bfsbench run
     --profile'), and modelled from the rows where not; each line says which.
     """
-    from bfsbench.probe.ceilings import read_ceilings
+    from bfsbench.probe.ceilings import ceilings_beside, read_ceilings
     from bfsbench.report.levels import read_levels
     from bfsbench.report.roofline import roofline
 
     with replacing(out) if out else nullcontext(sys.stdout) as file:
-        measured = read_ceilings(ceilings or _beside(files))
+        beside = (file for path in files for file in result_files(path))
+        measured = read_ceilings(ceilings or ceilings_beside(beside))
         rows = select(read_results(files), graphs, variants, backends)
         file.write(render([roofline(rows, read_levels(files), measured)], style))
-
-
-def _beside(files: Sequence[Path]) -> Path:
-    """The file of ceilings in the folder of the result files."""
-    folders = dict.fromkeys(file.parent for path in files for file in result_files(path))
-    found = sorted(path for folder in folders for path in folder.glob(f"*{CEILINGS_SUFFIX}"))
-    if len(found) == 1:
-        return found[0]
-    among = f"choose one of {', '.join(map(str, found))}" if found else "make it with 'bfsbench probe'"
-    raise UsageError(f"--ceilings FILE is needed: {among}")

@@ -87,6 +87,16 @@ class Ceilings:
         return first + share * (second - first)
 
 
+def ceilings_beside(files: Iterable[Path]) -> Path:
+    """The one file of ceilings in the folders of result files. Raises InputError when there is not one."""
+    folders = dict.fromkeys(file.parent for file in files)
+    found = sorted(path for folder in folders for path in folder.glob(f"*{CEILINGS_SUFFIX}"))
+    if len(found) == 1:
+        return found[0]
+    among = f"several: {', '.join(map(str, found))}" if found else "none: make one with 'bfsbench probe'"
+    raise InputError(f"beside the result files should be one file of ceilings, but there are {among}")
+
+
 def read_ceilings(path: Path) -> Ceilings:
     """The ceilings in a file. Raises InputError when it holds none, or not those of one real device."""
     rows = read_rows(path, COLUMNS, "file of ceilings")

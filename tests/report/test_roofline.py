@@ -14,9 +14,10 @@ from click.testing import CliRunner, Result
 from result_rows import emulated_row, failed_row, host_row, row, write
 
 from bfsbench.bench.profile import COLUMNS as LEVEL_COLUMNS
-from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter
+from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, read_results
 from bfsbench.cli import main
 from bfsbench.probe.ceilings import COLUMNS, Ceilings
+from bfsbench.report.plots import NothingToDrawError, draw
 from bfsbench.report.roofline import floors, modelled_work
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import KernelVariant
@@ -172,12 +173,36 @@ def test_ceilings_of_another_device(tmp_path: Path) -> None:
 
 def test_which_ceilings(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.csv", [big(4.0, "luo")])
-    assert refused(roofline(path)) == "--ceilings FILE is needed: make it with 'bfsbench probe'"
+    assert refused(roofline(path)).endswith("but there are none: make one with 'bfsbench probe'")
     made = ceilings(tmp_path)
     assert roofline(tmp_path).exit_code == 0
     made.with_name("old-ceilings.csv").write_bytes(made.read_bytes())
-    assert refused(roofline(path)).startswith("--ceilings FILE is needed: choose one of ")
+    line = refused(roofline(path))
+    assert line.endswith(f"there are several: {made}, {tmp_path / 'old-ceilings.csv'}")
+    assert roofline(path, "--ceilings", made).exit_code == 0
     assert "cannot read" in refused(roofline(path, "--ceilings", tmp_path / "none-ceilings.csv"))
+
+
+def test_bars_are_as_long_as_the_shares(tmp_path: Path) -> None:
+    ceilings(tmp_path)
+    rows = [big(4.0, "push_frontier", source=source) for source in (0, 1)] + [big(8.0, "push_private")]
+    path = write(tmp_path / "rows.csv", [*rows, big(4.0, "pull"), host_row()])
+    (picture,) = draw("roofline", read_results([path]))
+    (axes,) = picture.figure.axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["push_frontier", "push_private"]
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([20, 10])
+    assert axes.get_xlabel() == "share of the ceiling (%)"
+    legend = [text.get_text() for text in picture.figure.legends[0].get_texts()]
+    assert legend == ["random access", "work modelled"]
+
+
+def test_nothing_to_draw(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [big(4.0, "pull")])
+    with pytest.raises(NothingToDrawError, match="make one with 'bfsbench probe'"):
+        draw("roofline", read_results([path]))
+    ceilings(tmp_path)
+    with pytest.raises(NothingToDrawError, match="edges that are known"):
+        draw("roofline", read_results([path]))
 
 
 def test_a_variant_that_is_no_longer_known(tmp_path: Path) -> None:

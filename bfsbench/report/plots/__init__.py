@@ -24,6 +24,7 @@ from bfsbench.report.plots.heatmap import heat_maps
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
 from bfsbench.report.plots.picture import STYLE, Picture
 from bfsbench.report.plots.profile import profiles
+from bfsbench.report.plots.roofline import rooflines
 from bfsbench.report.rows import kinds
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "bars": bars,
     "heatmap": heat_maps,
     "profile": profiles,
+    "roofline": rooflines,
 }
 """All kinds of pictures by name, in the order they are shown."""
 

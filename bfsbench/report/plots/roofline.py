@@ -1,0 +1,92 @@
+"""How much of what its device can do at most each search uses, a panel a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.errors import InputError
+from bfsbench.probe.ceilings import Ceilings, ceilings_beside, read_ceilings
+from bfsbench.report.plots.measured import Measured, NothingToDrawError
+from bfsbench.report.plots.picture import COLOURS, Picture, file_name, pages, panels, wrapped
+from bfsbench.report.roofline import BOUNDS, COUNTED, held_against
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
+
+_PANELS = 3
+_MEANINGS = {
+    "latency": "launches, barriers, dependent loads",
+    "random": "random access",
+    "bandwidth": "bandwidth",
+}
+_HATCH = "////"
+"""Of shares that rest on modelled work."""
+
+
+def rooflines(measured: Measured, *, title: str = "", ceilings: Ceilings | None = None) -> Iterator[Picture]:
+    """Horizontal bars of the share of the ceiling (see ``report.roofline``), in per cent, in the colour of
+    what bounds the search, hatched where the work is modelled; over several sources the median. The ceilings
+    are by default those beside the result files."""
+    frame = held_against(measured.rows, _levels(measured), ceilings or _found(measured))
+    frame = frame.dropna(subset=["share"])
+    if frame.empty:
+        raise NothingToDrawError("a roofline needs kernels that were timed on a GPU and edges that are known")
+    heading = (title or "Share of the device's ceiling") + measured.heading
+    order = frame.groupby("variant")["share"].mean().sort_values(ascending=False)
+    for page, graphs in pages(list(dict.fromkeys(frame["graph"])), _PANELS):
+        chosen = frame[frame["graph"].isin(graphs)]
+        shown = [str(variant) for variant in order.index if variant in set(chosen["variant"])]
+        size = (4.2, 0.2 * len(shown) + 1.3)
+        figure, axes = panels(heading, len(graphs), across=_PANELS, size=size, sharey=True, sharex=True)
+        for axis, graph in zip(axes, graphs, strict=True):
+            _panel(axis, chosen[chosen["graph"] == graph], shown)
+            axis.set_title(f"{wrapped(graph)}\n{measured.searched(graph)}")
+        figure.legend(handles=_legend(chosen), loc="outside lower center", ncols=4)
+        yield Picture(file_name("roofline", page), heading, figure)
+
+
+def _levels(measured: Measured) -> pd.DataFrame:
+    from bfsbench.report.levels import read_levels
+
+    return read_levels([]) if measured.levels is None else measured.levels
+
+
+def _found(measured: Measured) -> Ceilings:
+    try:
+        return read_ceilings(ceilings_beside(Path(file) for file in dict.fromkeys(measured.rows["file"])))
+    except InputError as error:
+        raise NothingToDrawError(str(error)) from error
+
+
+def _panel(axis: Axes, frame: pd.DataFrame, shown: list[str]) -> None:
+    """The search of the median share stands for those from several sources."""
+    for variant, group in frame.groupby("variant"):
+        search = group.sort_values("share").iloc[(len(group) - 1) // 2]
+        colour = COLOURS[BOUNDS.index(search["bound"])]
+        hatch = None if search["edges_from"] == COUNTED else _HATCH
+        place, percent = shown.index(str(variant)), float(search["share"]) * 100
+        bar = axis.barh(
+            place, percent, color=colour, hatch=hatch, edgecolor="white", linewidth=0, height=0.75
+        )
+        axis.bar_label(bar, [f"{percent:.2g}"], padding=3, fontsize=8)
+    axis.set_yticks(range(len(shown)), shown)
+    axis.set_ylim(len(shown) - 0.5, -0.5)
+    axis.set_xlim(0, max(110.0, axis.get_xlim()[1]))
+    axis.axvline(100, color="#555555", linewidth=1)
+    axis.grid(visible=False, axis="y")
+    axis.set_xlabel("share of the ceiling (%)")
+
+
+def _legend(frame: pd.DataFrame) -> list[Patch]:
+    """What colours and hatching mean, as far as they are used."""
+    from matplotlib.patches import Patch
+
+    used = [bound for bound in BOUNDS if bound in set(frame["bound"])]
+    patches = [Patch(color=COLOURS[BOUNDS.index(bound)], label=_MEANINGS[bound]) for bound in used]
+    if any(frame["edges_from"] != COUNTED):
+        patches.append(Patch(facecolor="#999999", hatch=_HATCH, edgecolor="white", label="work modelled"))
+    return patches
