@@ -73,7 +73,7 @@ def _drawings(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
     """One table a graph, variants by their times; columns that would say nothing are left out."""
     searched = sources_of(rows)
     for (graph, checksum), group in frame.groupby(["graph", "graph_checksum"], sort=False):
-        where = [name for name in ("backend", "host") if group[name].nunique() > 1]
+        where = [name for name in ("backend", "host_cpu") if group[name].nunique() > 1]
         if group.groupby("backend")["device"].nunique().max() > 1:
             where.append("device")
         sources = searched[graph, checksum]

@@ -55,10 +55,10 @@ def _drawings(cells: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
     searched = sources_of(rows)
     without_time = rows[(rows["status"] != "ok") & rows["block"].notna()]
     failed = dict(iter(without_time.groupby(["graph", "variant", "backend"])))
-    for (graph, checksum, variant, backend, device, host), group in cells.groupby(list(SETTING), sort=False):
+    for (graph, checksum, variant, backend, *machine), group in cells.groupby(list(SETTING), sort=False):
         if len(group) == 1:
             continue
-        where = ", ".join(str(name) for name in (device, host) if name)
+        where = ", ".join(str(name) for name in machine if name)
         title = f"{variant} on {graph}, {in_words(searched[graph, checksum])}; {where}"
         yield _matrix(title, group, failed.get((graph, variant, backend), without_time[:0]))
 

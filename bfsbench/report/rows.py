@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 BASELINE = "cpu_queue"
 """The variant speed-ups refer to."""
 
-SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host")
-"""What must agree before two times are compared to choose a configuration."""
+SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host_cpu")
+"""What must agree before two times are compared to choose a configuration; hosts may be different ones."""
 
 SHAPE = ("grid", "block", "knobs")
 """What is chosen."""

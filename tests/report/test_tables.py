@@ -297,9 +297,27 @@ def test_what_speaks_against_a_comparison_is_said(
 
 
 def test_cpu_and_gpu_of_two_machines_are_told_apart(tmp_path: Path) -> None:
-    rows = frame(tmp_path, [row(), host_row(host="node2")])
-    assert warnings(rows) == ["rows come from different machines: Xeon on node1, Xeon on node2"]
-    assert "host" in drawings(only(tables(rows, ["best"])))[0].columns
+    rows = frame(tmp_path, [row(), host_row(host="node2", host_cpu="EPYC")])
+    assert warnings(rows) == ["rows come from different machines: EPYC on node2, Xeon on node1"]
+    assert "host_cpu" in drawings(only(tables(rows, ["best"])))[0].columns
+
+
+def test_nodes_that_are_alike_share_a_sweep(tmp_path: Path) -> None:
+    one, two = {"host": "node1", "gpu_bus_id": "0000:1"}, {"host": "node2", "gpu_bus_id": "0000:2"}
+    rows = [
+        row(ms, source=i, block=b, **(one if i else two)) for b, ms in ((64, 3.0), (128, 2.0)) for i in (0, 1)
+    ]
+    (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
+    assert (best["block"], best["sources"], best["search_ms"]) == (128, 2, 2.0)
+
+
+def test_different_gpus_of_a_sweep_are_in_no_table_together(tmp_path: Path) -> None:
+    gpus = ("NVIDIA H200", "NVIDIA H100")
+    rows = frame(tmp_path, [row(1.0, block=b, gpu=gpu) for gpu in gpus for b in (64, 128)])
+    best, heat = (only(tables(rows, [name])) for name in ("best", "heatmap"))
+    assert sorted(line["device"] for line in records(best)) == sorted(gpus)
+    assert len(drawings(heat)) == 2
+    assert all(sum(gpu in drawing.title for gpu in gpus) == 1 for drawing in drawings(heat))
 
 
 def test_rows_of_an_unknown_device_raise_no_warnings(tmp_path: Path) -> None:
