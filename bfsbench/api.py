@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.bench import results
-from bfsbench.bench.measure import edges_traversed
 from bfsbench.bench.parents import path
 from bfsbench.bench.point import KnobValue
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import check_source
 from bfsbench.errors import UsageError
+from bfsbench.families.bfs import Search
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec
 from bfsbench.graphs.generators import generate as generate_edges
@@ -25,7 +25,7 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.graphs.recipe import Recipe
 from bfsbench.variants import all_variants, find
-from bfsbench.variants.base import Variant
+from bfsbench.variants.base import SearchVariant, Variant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,9 +90,11 @@ def search(
     try:
         session.use(graph)
         prepared = session.build(declared.name, grid, block, settings)
-        timing = session.time(prepared, source, repeats)
+        if not isinstance(prepared, SearchVariant):
+            raise UsageError(f"variant {declared.name} is no breadth-first search")
+        problem = Search(graph, source)
+        timing = session.time(prepared, problem, repeats)
         where = "host" if session.device is None else session.device.backend
-        traversed = edges_traversed(graph, session.reference(source))
         tree = session.parents(prepared, source) if parents else None
         return SearchResult(
             prepared.levels(),
@@ -100,7 +102,7 @@ def search(
             timing.search_ms,
             timing.wall_ms,
             timing.reset_ms,
-            traversed,
+            problem.edges_traversed,
             tree.parents if tree else None,
             tree.milliseconds if tree else None,
         )

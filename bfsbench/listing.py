@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 
 def variants() -> Table:
-    """Every search with all of its declaration that says what it is."""
+    """Every variant with all of its declaration that says what it is."""
     columns = (
-        *("name", "aliases", "summary", "origin"),
+        *("name", "aliases", "family", "summary", "origin"),
         *("layout", "frontier", "parallel_unit", "work", "knobs"),
     )
     rows: list[tuple[Cell, ...]] = [
         (
             variant.name,
             ", ".join(variant.aliases),
+            variant.family,
             variant.summary,
             "; ".join(variant.origin),
             ", ".join(variant.layout),
@@ -34,7 +35,7 @@ def variants() -> Table:
         for variant in all_variants().values()
     ]
     table = Table("variants", "Variants", columns, rows)
-    origins = table.columns_of("name", "aliases", "origin")
+    origins = table.columns_of("name", "family", "aliases", "origin")
     designs = table.columns_of("name", "layout", "frontier", "parallel_unit", "work", "knobs")
     return replace(table, drawings=(origins, designs))
 
@@ -42,7 +43,7 @@ def variants() -> Table:
 def variants_in_brief() -> Table:
     """Every search in one line."""
     table = variants()
-    return replace(table, drawings=(table.columns_of("name", "aliases", "summary"),))
+    return replace(table, drawings=(table.columns_of("name", "family", "aliases", "summary"),))
 
 
 def knobs() -> Table:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device, Launch
-from bfsbench.bench.session import reference_levels
 from bfsbench.errors import LaunchError, UsageError
+from bfsbench.families import FAMILIES
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants import all_variants, find
@@ -222,7 +223,8 @@ def test_a_queue_is_rebuilt_when_it_has_overflowed_and_only_then(
 @pytest.mark.parametrize("variant", all_variants().values(), ids=lambda variant: variant.name)
 def test_declarations_say_what_a_reader_needs(variant: type[KernelVariant | HostVariant]) -> None:
     assert variant.__doc__ and variant.summary and variant.frontier and variant.parallel_unit and variant.work
-    assert variant.origin and set(variant.layout) <= {"CSR", "CSC", "COO"} and variant.layout
+    assert variant.family in FAMILIES
+    assert variant.origin and set(variant.layout) <= {"CSR", "CSC", "COO", "matrix"} and variant.layout
     for knob in variant.knobs:
         assert knob.check(knob.default) == knob.default
         assert knob.choices or (knob.minimum is not None and knob.maximum is not None)

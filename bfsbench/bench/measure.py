@@ -1,8 +1,8 @@
-"""Measuring one prepared search: checked once, then timed.
+"""Measuring one prepared run: checked once, then timed.
 
-``search_ms`` spans everything from the first operation of the search to the last, per-search initialisation
-included, with the graph on the device and the levels left there, by the device's own events (the host's clock
-for host programs). ``wall_ms`` is the host's clock around the same.
+``search_ms`` spans everything from the first operation of the run to the last, its initialisation included,
+with the graph on the device and the answer left there, by the device's own events (the host's clock for host
+programs). ``wall_ms`` is the host's clock around the same.
 """
 
 from __future__ import annotations
@@ -12,19 +12,9 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from bfsbench.backends.base import Device
-from bfsbench.errors import BfsbenchError
-from bfsbench.graphs.graph import Graph
+from bfsbench.families.base import Run
 from bfsbench.variants.base import Variant
-
-Levels = npt.NDArray[np.int32]
-
-
-class WrongLevelsError(BfsbenchError):
-    """A search returned levels that differ from the reference."""
 
 
 @dataclass(frozen=True)
@@ -70,36 +60,22 @@ class DeviceClock:
         return self._last.milliseconds_since(self._first)
 
 
-def check_levels(levels: Levels, reference: Levels) -> None:
-    """Raises WrongLevelsError, naming the first vertex that differs and how many do."""
-    wrong = np.flatnonzero(levels != reference)
-    if len(wrong):
-        v = wrong[0]
-        first = f"vertex {v} has {levels[v]} instead of {reference[v]}"
-        raise WrongLevelsError(f"{len(wrong)} of {len(levels)} levels differ; {first}")
+def measure(variant: Variant, run: Run, clock: Clock, repeats: int) -> Timing:
+    """Prepare, run once untimed and check, then time ``repeats`` initialisations and as many whole runs.
 
-
-def edges_traversed(graph: Graph, levels: Levels) -> int:
-    """Sum of the out-degrees of the reached vertices."""
-    return int(np.diff(graph.row_offsets)[levels >= 0].sum(dtype=np.int64))
-
-
-def measure(variant: Variant, clock: Clock, source: int, reference: Levels, repeats: int) -> Timing:
-    """Prepare, run once untimed and check, then time ``repeats`` initialisations and as many searches.
-
-    The levels of the last search, which stay in ``variant``, are checked as well. Raises WrongLevelsError.
+    The answer of the last run, which stays in ``variant``, is checked as well. Raises WrongResultError.
     """
     started = time.perf_counter()
     variant.prepare()
     prepare_ms = (time.perf_counter() - started) * 1e3
-    variant.reset(source)
-    variant.traverse(source)
-    check_levels(variant.levels(), reference)
+    run.reset()
+    run.solve()
+    run.check()
 
     resets = []
     for _ in range(repeats):
         clock.start()
-        variant.reset(source)
+        run.reset()
         resets.append(clock.stop())
 
     search, wall = [], []
@@ -107,21 +83,19 @@ def measure(variant: Variant, clock: Clock, source: int, reference: Levels, repe
     for _ in range(repeats):
         host.start()
         clock.start()
-        variant.reset(source)
-        variant.traverse(source)
+        run.reset()
+        run.solve()
         search.append(clock.stop())
         wall.append(host.stop())
-    check_levels(variant.levels(), reference)
+    run.check()
 
     return Timing(search, wall, min(resets), prepare_ms, variant.preprocess_ms)
 
 
-def timing_columns(timing: Timing, traversed: int, symmetrised: bool) -> dict[str, str]:
-    """The result columns that follow from a timing."""
-    best = min(timing.search_ms)
-    mteps = traversed / best / 1e3 if best > 0 else 0.0
+def timing_columns(timing: Timing) -> dict[str, str]:
+    """The result columns that a timing fills, whatever was timed."""
     return {
-        "search_ms": _ms(best),
+        "search_ms": _ms(min(timing.search_ms)),
         "search_ms_median": _ms(statistics.median(timing.search_ms)),
         "search_ms_max": _ms(max(timing.search_ms)),
         "search_ms_samples": ";".join(map(_ms, timing.search_ms)),
@@ -130,9 +104,6 @@ def timing_columns(timing: Timing, traversed: int, symmetrised: bool) -> dict[st
         "reset_ms": _ms(timing.reset_ms),
         "prepare_ms": _ms(timing.prepare_ms),
         "preprocess_ms": _ms(timing.preprocess_ms),
-        "edges_traversed": str(traversed),
-        "mteps": f"{mteps:.3f}",
-        "mteps_graph500": f"{mteps / 2:.3f}" if symmetrised else "",
     }
 
 

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Device
-from bfsbench.bench.measure import Clock, DeviceClock, HostClock, Levels
-from bfsbench.errors import BfsbenchError, UsageError
+from bfsbench.bench.measure import Clock, DeviceClock, HostClock
+from bfsbench.errors import BfsbenchError, UsageError, WrongResultError
+from bfsbench.families.bfs import Levels
 from bfsbench.graphs.graph import Graph, Ids
 from bfsbench.native import library
 from bfsbench.paths import CUDA_SRC
@@ -30,7 +31,7 @@ ARCS_AT_A_TIME = 1 << 22
 Parents = npt.NDArray[np.int32]
 
 
-class WrongParentsError(BfsbenchError):
+class WrongParentsError(WrongResultError):
     """Parents break one of Graph500's rules; the message has its number and a vertex."""
 
 

@@ -12,12 +12,12 @@ class Point:
     """One (graph, source, variant, grid, block, knobs, backend).
 
     ``grid`` caps the blocks of a launch; None is ``auto``: as many as the work needs. Host programs have
-    neither grid nor block (both None).
+    neither grid nor block (both None). ``source`` is None for families that ask about all vertices.
     """
 
     graph: str
     """Full name, direction included: ``soc-Epinions1:directed``."""
-    source: int
+    source: int | None
     variant: str
     backend: str
     grid: int | None
@@ -29,7 +29,7 @@ class Point:
         host = self.backend == "host"
         return {
             "graph": self.graph,
-            "source": str(self.source),
+            "source": "" if self.source is None else str(self.source),
             "variant": self.variant,
             "backend": self.backend,
             "grid": "" if host else "auto" if self.grid is None else str(self.grid),

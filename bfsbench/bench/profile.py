@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Device, Event
-from bfsbench.bench.measure import check_levels
 from bfsbench.bench.results import AXES
+from bfsbench.families.bfs import check_levels
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.base import KernelVariant
 

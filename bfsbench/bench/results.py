@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 1
+"""Columns that were ADDED since do not make another: older files are read as before."""
 RESULT_FILE = f"result file of schema {SCHEMA_VERSION}"
 
 LEVELS_SUFFIX = ".levels.csv"
@@ -33,6 +34,7 @@ AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
 """Columns that identify a point (see Point.axes)."""
 
 OUTCOME = (
+    "family",  # of the variant: bfs, apsp
     "status",  # "ok", or why there is no time: wrong, cannot launch, out of memory, timeout, crash, error
     "reason",  # one line, empty when ok
     "search_ms",  # minimum of the samples
@@ -50,6 +52,7 @@ OUTCOME = (
     "edges_traversed",  # sum of out-degrees of reached vertices
     "mteps",  # millions of edges traversed a second, from search_ms
     "mteps_graph500",  # half of it where an undirected edge is stored both ways, as Graph500 counts
+    "gops",  # apsp: 10^9 additions and minima a second that V^3 of each in search_ms make, whatever was done
 )
 
 GRAPH = (
@@ -61,7 +64,6 @@ GRAPH = (
 
 PROVENANCE = (
     "gpu",
-    "gpu_bus_id",  # its PCI address on the host; empty for emulated ones
     "compute_capability",
     "driver",
     "cuda",
@@ -79,8 +81,8 @@ PROVENANCE = (
 
 COLUMNS = (*AXES, *OUTCOME, *GRAPH, *PROVENANCE)
 
-ADDED = ("parents_ms", "counts", "gpu_bus_id")
-"""Columns that older result files do not have; there they read as empty."""
+ADDED = {"family": "bfs", "parents_ms": "", "gops": "", "counts": ""}
+"""Columns that older result files do not have, and what their rows read as."""
 
 NUMERIC = (
     "source",
@@ -97,6 +99,7 @@ NUMERIC = (
     "edges_traversed",
     "mteps",
     "mteps_graph500",
+    "gops",
     "num_vertices",
     "num_edges",
     "block",
@@ -172,6 +175,7 @@ class ResultWriter:
             self._replace(kept)
 
     def _replace(self, rows: list[dict[str, str]]) -> None:
+        """Write the whole file anew, with these rows."""
         replacement = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
             replacement.write_bytes(b"".join([_line(self.columns), *self._lines(rows)]))
@@ -225,7 +229,8 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
     """All rows of a result file, or of one of another ``kind`` with these ``columns``, as text.
 
-    Raises InputError when the file cannot be read, and as ``parse_rows`` does.
+    Columns ADDED since the file was written are filled in. Raises InputError when the file cannot be read,
+    and as ``parse_rows`` does.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -254,7 +259,8 @@ def parse_rows(
             if len(values) != len(header):
                 where = f"{name}:{reader.line_num}"
                 raise InputError(f"{where}: expected {len(header)} columns, found {len(values)}")
-            rows.append(dict.fromkeys(columns, "") | dict(zip(header, values, strict=True)))
+            row = dict(zip(header, values, strict=True))
+            rows.append({column: row.get(column, ADDED.get(column, "")) for column in columns})
         return rows
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot read {name}: {error}") from error

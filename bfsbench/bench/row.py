@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bfsbench.bench import provenance
 from bfsbench.bench.point import Point
 from bfsbench.graphs.graph import Graph
+from bfsbench.variants import find
 
 
 def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str, str]:
@@ -16,6 +17,7 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
     """
     return {
         **point.axes(),
+        "family": find(point.variant).family,
         **({} if point.backend == "host" else device),
         **provenance.host_columns(),
         "taken_at": provenance.now(),

@@ -67,9 +67,19 @@ def knob_settings(
     return list(itertools.product(*lists))
 
 
+def launches(
+    variant: type[Variant], knobs: Mapping[str, KnobValue], axes: Axes
+) -> list[tuple[int | None, int | None]]:
+    """Grids and blocks to run a variant with: those of the axes, unless it has none or chooses its own."""
+    if variant.host:
+        return [(None, None)]
+    own = variant.own_block(knobs)
+    return [(None, own)] if own else list(itertools.product(axes.grids, axes.blocks))
+
+
 def plan(
     axes: Axes,
-    sources: Mapping[str, Sequence[int]],
+    sources: Mapping[str, Sequence[int | None]],
     statistics: Mapping[str, Mapping[str, float]],
     backend: str,
 ) -> list[Point]:
@@ -81,13 +91,13 @@ def plan(
     """
     points = []
     for graph, variant in itertools.product(sources, axes.variants):
-        grids = [None] if variant.host else axes.grids
-        blocks = [None] if variant.host else axes.blocks
         where = "host" if variant.host else backend
         preset = variant.preset(axes.preset, statistics.get(graph, {}))
         settings = knob_settings(variant, axes.knobs, preset)
-        for knobs, grid, block, source in itertools.product(settings, grids, blocks, sources[graph]):
-            points.append(Point(graph, source, variant.name, where, grid, block, knobs))
+        for knobs in settings:
+            shapes = launches(variant, dict(knobs), axes)
+            for (grid, block), source in itertools.product(shapes, sources[graph]):
+                points.append(Point(graph, source, variant.name, where, grid, block, knobs))
     return list(dict.fromkeys(points))
 
 
@@ -147,31 +157,24 @@ class Output:
         wanted = {tuple(point.axes().values()) for point in points}
         return sum(row["status"] != "ok" and axes_of(row) in wanted for row in self.results.rows)
 
-    def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
-        """Raises UsageError unless the rows are of these graphs and of one of these machines.
+    def check_continuity(self, graphs: Mapping[str, Graph], now: Mapping[str, str]) -> None:
+        """Raises UsageError unless the rows are of these graphs and of this machine.
 
-        ``origins`` are the provenance columns of the rows to come, one entry a device.
+        ``now`` has the provenance columns of the rows to come.
         """
         for row in self.results.rows:
             graph = graphs.get(row["graph"])
             if graph is not None and row["graph_checksum"] != graph.checksum:
                 raise UsageError(f"cannot resume: {row['graph']} has changed since {self.path} was begun")
-            differences = [_difference(row, origin) for origin in origins]
-            if differences and all(differences):
-                raise UsageError(f"cannot resume: {differences[0]}")
+            for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
+                if name in now and row[name] != now[name]:
+                    was = f"rows were taken with {name} '{row[name]}', this is '{now[name]}'"
+                    raise UsageError(f"cannot resume: {was}")
 
     def close(self) -> None:
         self.results.close()
         if self.profiles is not None:
             self.profiles.close()
-
-
-def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
-    """In what a row's device is not the one of ``origin``; empty if it is."""
-    for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
-        if name in origin and row[name] != origin[name]:
-            return f"rows were taken with {name} '{row[name]}', this is '{origin[name]}'"
-    return ""
 
 
 def run_sweep(

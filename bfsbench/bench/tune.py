@@ -23,6 +23,7 @@ from bfsbench.bench.point import KnobValue, Point
 from bfsbench.bench.results import axes_of
 from bfsbench.bench.sweep import Axes
 from bfsbench.errors import ToolchainError
+from bfsbench.variants import find
 from bfsbench.variants.base import Knob
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ class Space:
             knobs.append(Axis.of(knob.name, map(knob.check, values), first))
         if variant.host:
             return cls(graph, variant.name, "host", tuple(knobs))
+        if variant.own_block(variant.knob_values({})):
+            return cls(graph, variant.name, backend, tuple(knobs))
         return cls(graph, variant.name, backend, (*launch, *knobs))
 
     @property
@@ -112,11 +115,13 @@ class Space:
         """What a configuration chooses, by the axes' names."""
         return {axis.name: axis.values[index] for axis, index in zip(self.axes, configuration, strict=True)}
 
-    def point(self, configuration: Configuration, source: int) -> Point:
+    def point(self, configuration: Configuration, source: int | None) -> Point:
         """The point to measure."""
         values = self.values(configuration)
         grid, block = (_whole(values.pop(name, None)) for name in ("grid", "block"))
         knobs = tuple((name, value) for name, value in values.items() if value is not None)
+        if self.backend != "host":
+            block = find(self.variant).own_block(dict(knobs)) or block
         return Point(self.graph, source, self.variant, self.backend, grid, block, knobs)
 
     def nearest(self, start: Configuration, known: set[Configuration]) -> Configuration:
@@ -224,7 +229,7 @@ class Objective:
     def __init__(
         self,
         space: Space,
-        sources: Sequence[int],
+        sources: Sequence[int | None],
         rows: Iterable[Mapping[str, str]],
         measure: Callable[[Point], Mapping[str, str]],
         note: Callable[[Mapping[str, str]], None],

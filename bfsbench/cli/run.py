@@ -24,10 +24,11 @@ from bfsbench.cli.sweep_options import (
     source_options,
     start,
 )
-from bfsbench.cli.sweeping import cluster_options, execute, print_plan, runner_for
+from bfsbench.cli.sweeping import execute, print_plan
 from bfsbench.errors import UsageError
+from bfsbench.families import DEFAULT, FAMILIES, family_of
 from bfsbench.variants import all_variants, find
-from bfsbench.variants.base import PRESETS
+from bfsbench.variants.base import PRESETS, Variant
 
 if TYPE_CHECKING:
     from bfsbench.bench.sweep import Axes
@@ -46,13 +47,18 @@ if TYPE_CHECKING:
     ":symmetrised.",
 )
 @click.option(
+    "--family",
+    type=click.Choice(list(FAMILIES)),
+    help="Breadth-first searches or all-pairs shortest paths; by default what the variants are, or bfs.",
+)
+@click.option(
     "--variant",
     "variants",
     shell_complete=completion.variants_or_all,
     multiple=True,
     default=("all",),
     metavar="LIST",
-    help="Names or aliases, or 'all' (see 'bfsbench list variants').",
+    help="Names or aliases, or 'all' of the family (see 'bfsbench list variants').",
 )
 @click.option(
     "--grid",
@@ -66,7 +72,6 @@ if TYPE_CHECKING:
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")
 @measuring_options
-@cluster_options
 @out_option("run")
 @click.option(
     "--profile",
@@ -84,6 +89,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
 def run(
     datasets: tuple[str, ...],
+    family: str | None,
     variants: tuple[str, ...],
     grid: str,
     block: str,
@@ -95,8 +101,6 @@ def run(
     timeout: float,
     backend: str,
     schedule_seed: int,
-    cluster: str | None,
-    mixed_devices: bool,
     out: Path | None,
     profile: bool,
     parents: bool,
@@ -107,25 +111,29 @@ def run(
 ) -> None:
     """Measure every combination of graph, source, variant, grid, block and knob values.
 
-    A point is run once and checked against the sequential search, then timed --repeats times. Each becomes a
-    row of the result file as soon as it is measured; points that fail become rows that say why, and make the
-    exit code 1. LIST is comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges.
+    A point is run once and checked, against the sequential search or, of all-pairs shortest paths, which have
+    no source, against SciPy. Then it is timed --repeats times. Each becomes a row of the result file as soon
+    as it is measured; points that fail become rows that say why, and make the exit code 1. LIST is
+    comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges.
     """
     from bfsbench.bench.runner import Method
     from bfsbench.bench.sweep import Output, plan
+    from bfsbench.bench.worker import Worker
     from bfsbench.cli.loading import load_with_progress
 
     require_out(resume, out)
     if retry_failed and not resume:
         raise UsageError("--retry-failed goes with --resume")
-    wanted = SourceChoice.of(source, num_sources, seed)
-    axes = _axes(variants, grid, block, knobs, preset)
+    axes = _axes(_chosen(variants, family), grid, block, knobs, preset)
+    question = family_of(axes.variants)
+    wanted = SourceChoice.of(source, num_sources, seed, question)
+    if profile and not question.from_sources:
+        raise UsageError(f"--profile tells what the levels of searches cost; {question.title} have none")
     names = _full_names(datasets)
     path = out or default_path("run")
-    needed = None if all(variant.host for variant in axes.variants) else backend
-    runner = runner_for(needed, schedule_seed, cluster, mixed_devices)
-    with closing(runner, path):
-        where = start(runner, axes)
+    worker = Worker(None if all(v.host for v in axes.variants) else backend, schedule_seed)
+    with closing(worker, path):
+        where = start(worker, axes)
         if dry_run:
             # A preset has one value a knob, so it changes no count; some need graphs that are not there yet.
             plain = replace(axes, preset=PRESETS[0])
@@ -134,27 +142,40 @@ def run(
         output = Output(path, resume=resume, retry=retry_failed, with_profiles=profile, with_parents=parents)
         try:
             graphs = {name: load_with_progress(name) for name in names}
+            for loaded in graphs.values():
+                question.require(loaded)
             sources = {name: wanted.choose(graph) for name, graph in graphs.items()}
             statistics = {name: graph.statistics for name, graph in graphs.items()}
             points = plan(axes, sources, statistics, where)
-            failed = execute(points, graphs, runner, output, Method(repeats, timeout, profile, parents))
+            failed = execute(points, graphs, worker, output, Method(repeats, timeout, profile, parents))
         finally:
             output.close()
     if failed:
         raise SystemExit(1)
 
 
-def _axes(
-    variants: Sequence[str], grid: str, block: str, knobs: Mapping[str, str | None], preset: str
-) -> Axes:
-    from bfsbench.bench.sweep import Axes
-
+def _chosen(variants: Sequence[str], family: str | None) -> list[type[Variant]]:
+    """The variants named, and with ``all`` those of the family: the one asked for, or of the others named."""
     names = [name for item in variants for name in axis_language.split_list(item)]
     if not names:
         raise UsageError("--variant names none")
-    chosen = [v for name in names for v in (all_variants().values() if name == "all" else [find(name)])]
+    named = [find(name) for name in names if name != "all"]
+    for variant in named:
+        if family is not None and variant.family != family:
+            raise UsageError(f"variant {variant.name} is of family {variant.family}, not {family}")
+    meant = family or (named[0].family if named else DEFAULT)
+    every = [variant for variant in all_variants().values() if variant.family == meant]
+    chosen = [v for name in names for v in (every if name == "all" else [find(name)])]
+    return list(dict.fromkeys(chosen))
+
+
+def _axes(
+    variants: list[type[Variant]], grid: str, block: str, knobs: Mapping[str, str | None], preset: str
+) -> Axes:
+    from bfsbench.bench.sweep import Axes
+
     return Axes(
-        list(dict.fromkeys(chosen)),
+        variants,
         axis_language.grids(grid),
         axis_language.blocks(block),
         given_knobs(knobs),

@@ -20,8 +20,9 @@ from bfsbench.variants import all_variants
 from bfsbench.variants.base import PRESETS, Knob
 
 if TYPE_CHECKING:
-    from bfsbench.bench.runner import Runner
     from bfsbench.bench.sweep import Axes
+    from bfsbench.bench.worker import Worker
+    from bfsbench.families.base import Family
     from bfsbench.graphs.graph import Graph
 
 KNOB_PREFIX = "knob_"
@@ -139,26 +140,26 @@ def require_out(resume: bool, out: Path | None) -> None:
 
 
 @contextmanager
-def closing(runner: Runner, path: Path) -> Iterator[None]:
-    """Close the runner in the end; an interrupt stops it, says how to go on, and ends the program."""
+def closing(worker: Worker, path: Path) -> Iterator[None]:
+    """Close the worker in the end; an interrupt stops it, says how to go on, and ends the program."""
     try:
         yield
     except KeyboardInterrupt:
-        runner.stop()
+        worker.stop()
         again = f": continue with --resume --out {path}" if path.exists() else ""
         click.echo(f"bfsbench: interrupted{again}", err=True)
         raise SystemExit(130) from None
     finally:
-        runner.close()
+        worker.close()
 
 
-def start(runner: Runner, axes: Axes) -> str:
-    """Start the runner unless it runs, and check the axes on its device; returns the backend for rows."""
+def start(worker: Worker, axes: Axes) -> str:
+    """Start the worker unless it runs, and check the axes on its device; returns the backend for rows."""
     from bfsbench.bench.sweep import check_axes
 
-    runner.start()
-    check_axes(axes, runner.device.limits if runner.device else None)
-    return runner.device.backend if runner.device else "host"
+    worker.start()
+    check_axes(axes, worker.device.limits if worker.device else None)
+    return worker.device.backend if worker.device else "host"
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,12 @@ class SourceChoice:
     seed: int
 
     @classmethod
-    def of(cls, listed: str | None, count: int | None, seed: int) -> SourceChoice:
+    def of(cls, listed: str | None, count: int | None, seed: int, family: Family) -> SourceChoice:
+        """The choice for one family; of one that has no sources, a count of 0. Raises UsageError."""
+        if not family.from_sources:
+            if listed is not None or count is not None:
+                raise UsageError(f"{family.title} have no source: leave out --source and --sources")
+            return cls((), 0, seed)
         if listed is None:
             return cls((), count or 1, seed)
         if count is not None:
@@ -180,14 +186,19 @@ class SourceChoice:
         except ValueError:
             raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
 
-    def choose(self, graph: Graph) -> list[int]:
-        """The sources in a graph. Raises UsageError for one it does not have."""
+    def choose(self, graph: Graph) -> list[int | None]:
+        """The sources in a graph; one None for a family without.
+
+        Raises UsageError for one that the graph does not have.
+        """
         from bfsbench.bench.sources import check_source, choose_sources
 
+        if not self.given and not self.count:
+            return [None]
         if self.given:
             return [check_source(graph, source) for source in self.given]
-        return choose_sources(graph, self.count, self.seed)
+        return [*choose_sources(graph, self.count, self.seed)]
 
-    def stand_ins(self) -> list[int]:
+    def stand_ins(self) -> list[int | None]:
         """As many sources as there will be, for counting points before the graph is there."""
-        return list(self.given or range(self.count))
+        return [*(self.given or range(self.count))] or [None]

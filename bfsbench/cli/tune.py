@@ -27,6 +27,7 @@ from bfsbench.cli.sweep_options import (
     start,
 )
 from bfsbench.errors import UsageError
+from bfsbench.families import FAMILIES
 from bfsbench.variants import find
 
 if TYPE_CHECKING:
@@ -121,11 +122,12 @@ def tune(
         tuning.require_optuna()
         if points is None and minutes is None:
             raise UsageError("tune needs --points or --minutes, to know when to stop")
-    wanted = SourceChoice.of(source, num_sources, seed)
+    chosen = find(variant)
+    question = FAMILIES[chosen.family]
+    wanted = SourceChoice.of(source, num_sources, seed, question)
     needed = len(wanted.stand_ins())
     if points is not None and points < needed:
         raise UsageError(f"--points {points}: a configuration takes {needed} points, one a source")
-    chosen = find(variant)
     grids = axis_language.grids(grid) if grid is not None else []
     blocks = axis_language.blocks(block) if block is not None else []
     axes = Axes([chosen], grids, blocks, given_knobs(knobs))
@@ -138,7 +140,8 @@ def tune(
         output = Output(path, resume=resume)
         try:
             graph = load_with_progress(name)
-            output.check_continuity({name: graph}, worker.origins())
+            question.require(graph)
+            output.check_continuity({name: graph}, worker.origins()[0])
             space = tuning.Space.of(axes, name, chosen.preset(preset, graph.statistics), where)
             strategy = tuning.by_optuna(space, seed) if method == "optuna" else tuning.exhaustive(space)
             measure = _measuring(name, graph, worker, output, Method(repeats, timeout))
@@ -166,7 +169,7 @@ def _measuring(
 def _search(
     space: Space,
     strategy: Strategy,
-    sources: Sequence[int],
+    sources: Sequence[int | None],
     output: Output,
     measure: Callable[[Point], Mapping[str, str]],
     points: int | None,
@@ -194,17 +197,21 @@ def _search(
     return True
 
 
-def run_line(space: Space, configuration: Configuration, sources: Sequence[int]) -> str:
+def run_line(space: Space, configuration: Configuration, sources: Sequence[int | None]) -> str:
     """The command that measures a configuration again."""
     point = space.point(configuration, sources[0])
     words = ["bfsbench", "run", "--dataset", point.graph, "--variant", point.variant]
     if point.backend != "host":
         axes = point.axes()
-        words += ["--backend", point.backend, "--grid", axes["grid"], "--block", axes["block"]]
+        words += ["--backend", point.backend]
+        if find(point.variant).own_block(dict(point.knobs)) is None:
+            words += ["--grid", axes["grid"], "--block", axes["block"]]
     options = {knob.name: knob.option for knob in find(point.variant).knobs}
     for name, value in point.knobs:
         words += [options[name], str(value)]
-    return shlex.join([*words, "--source", ",".join(map(str, sources))])
+    if point.source is not None:
+        words += ["--source", ",".join(map(str, sources))]
+    return shlex.join(words)
 
 
 command = knob_options(tune)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.bench.parents import NoPathError, parents_on_host, path
-from bfsbench.bench.session import reference_levels
 from bfsbench.errors import UsageError
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.generators import parse_spec
 from bfsbench.graphs.generators.lattice import MAZE, open_cells
 from bfsbench.graphs.graph import Graph

@@ -77,6 +77,7 @@ def build_graph(
     num_vertices, original_ids, listed = edges.num_vertices, edges.original_ids, edges_listed(edges)
     both_ways = edges.orientation == "both_ways"
     sources, targets = edges.sources, edges.targets
+    weights = None if edges.weights is None else _weights_by_row(edges, plan)
     del edges
     if plan.mirror and plan.drop_duplicates:
         # A list that holds both arcs of its edges is cut down to one each before it is mirrored: the arcs
@@ -97,8 +98,9 @@ def build_graph(
         transposed = rows
     row_offsets = _narrowed(rows.offsets, wide_above)
     column_offsets = row_offsets if transposed is rows else _narrowed(transposed.offsets, wide_above)
-    for array in (row_offsets, rows.columns, column_offsets, transposed.columns, edge_sources):
-        array.flags.writeable = False
+    for array in (row_offsets, rows.columns, column_offsets, transposed.columns, edge_sources, weights):
+        if array is not None:
+            array.flags.writeable = False
     return Graph(
         name=name,
         direction="symmetrised" if plan.undirected else "directed",
@@ -107,8 +109,9 @@ def build_graph(
         column_offsets=column_offsets,
         row_indices=transposed.columns,
         edge_sources=edge_sources,
-        checksum=graph_checksum(row_offsets, rows.columns),
+        checksum=graph_checksum(row_offsets, rows.columns, weights),
         original_ids=original_ids,
+        weights=weights,
         statistics={"edges_listed": listed},
     )
 
@@ -118,10 +121,12 @@ def edges_listed(edges: EdgeList) -> int:
     return len(edges.sources) // 2 if edges.format == "metis" else len(edges.sources)
 
 
-def graph_checksum(row_offsets: Offsets, column_indices: Ids) -> str:
-    """SHA-256 of the bytes of row_offsets followed by those of column_indices, both little-endian."""
+def graph_checksum(
+    row_offsets: Offsets, column_indices: Ids, weights: npt.NDArray[np.int32] | None = None
+) -> str:
+    """SHA-256 of the bytes of row_offsets, of column_indices and of the weights if any, little-endian."""
     digest = hashlib.sha256()
-    for array in (row_offsets, column_indices):
+    for array in (row_offsets, column_indices) if weights is None else (row_offsets, column_indices, weights):
         digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
     return digest.hexdigest()
 
@@ -141,6 +146,32 @@ def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | 
         *(num_vertices, np.empty(arcs, np.uint64), grouped.offsets, grouped.columns),
     )
     return grouped
+
+
+def _weights_by_row(edges: EdgeList, plan: _Plan) -> npt.NDArray[np.int32]:
+    """The weights of the arcs that a plan makes of weighted edges, in CSR order, int32[E].
+
+    Parallel arcs are in ascending order of weight; where they are dropped, the lightest stays.
+    """
+    assert edges.weights is not None
+    rows, columns, weights = edges.sources, edges.targets, edges.weights
+    if plan.mirror:
+        back = rows != columns  # a self loop has only one arc
+        rows, columns, weights = (
+            np.concatenate([rows, columns[back]]),
+            np.concatenate([columns, rows[back]]),
+            np.concatenate([weights, weights[back]]),
+        )
+    places = rows.astype(np.int64) * edges.num_vertices + columns
+    if plan.drop_loops:
+        stays = rows != columns
+        places, weights = places[stays], weights[stays]
+    if not (places[1:] > places[:-1]).all():  # as generators draw them, they need no sorting
+        order = np.lexsort((weights, places))
+        places, weights = places[order], weights[order]
+    if plan.drop_duplicates:
+        weights = weights[np.concatenate([[True], places[1:] != places[:-1]])] if len(places) else weights
+    return np.array(weights, np.int32)
 
 
 def _row_of_each(rows: _Rows) -> Ids:

@@ -30,6 +30,7 @@ class EdgeList:
     sources, targets: int32[E], ids 0 .. num_vertices-1.
     original_ids: int64[V], the publisher's id of every vertex, when ids were compacted or shifted.
     format: that of the file they were read from; it decides what counts as an edge and what is cleaned.
+    weights: int32[E], for all-pairs shortest paths; None where edges have no weights.
     """
 
     sources: Ids
@@ -38,6 +39,7 @@ class EdgeList:
     orientation: Orientation = "directed"
     original_ids: npt.NDArray[np.int64] | None = None
     format: str | None = None
+    weights: npt.NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,10 +61,12 @@ class Graph:
     row_indices: Ids
     edge_sources: Ids
     checksum: str
-    """SHA-256 over the CSR arrays: equal graphs, equal checksums, wherever they came from."""
+    """SHA-256 over the CSR arrays and the weights: equal graphs, equal checksums, wherever they came from."""
     source_checksum: str = ""
     """SHA-256 of the file it was read from, or of the generator's declaration."""
     original_ids: npt.NDArray[np.int64] | None = None
+    weights: npt.NDArray[np.int32] | None = None
+    """int32[E] in CSR order, ascending among parallel arcs; None where arcs have no weights."""
     statistics: dict[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:

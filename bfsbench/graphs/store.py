@@ -38,7 +38,7 @@ _LOCK = ".lock"
 _BUILDING = ".building-"
 _SHARED = ("column_offsets", "row_indices")
 """The arrays that a symmetrised graph shares with its CSR form."""
-_ARRAYS = ("row_offsets", "column_indices", "edge_sources", *_SHARED, "original_ids")
+_ARRAYS = ("row_offsets", "column_indices", "edge_sources", *_SHARED, "original_ids", "weights")
 
 
 class _Meta(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ using namespace bfsbench;
 namespace {
 
 // What a stream of draws is for: no two purposes of a generator share numbers.
-enum Purpose : uint64_t { kEdges = 1, kLabels = 2, kDegrees = 3, kPairing = 4, kRepair = 5, kCells = 6 };
+enum Purpose : uint64_t { kEdges = 1, kLabels = 2, kDegrees = 3, kPairing = 4, kRepair = 5, kCells = 6, kWeights = 7 };
 
 // A uniformly random permutation of 0 .. size-1 (Fisher and Yates).
 std::vector<int32_t> permutation(int64_t size, Stream stream) {
@@ -314,6 +314,26 @@ int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed
                 if (stays || certain(column)) add(v, column);
             }
         });
+    });
+}
+
+// Every arc between two different vertices with chance `density`.
+int generate_digraph(int64_t vertices, Chance density, uint64_t seed, int threads, Allocate allocate) {
+    return guarded([&] {
+        const Stream entries(seed, kEdges);
+        return emit_rows(vertices, threads, allocate, [&](int64_t v, auto add) {
+            Random random = entries.at(v);
+            for (int64_t column = 0; column < vertices; ++column)
+                if (random.happens(density) && column != v) add(v, column);
+        });
+    });
+}
+
+// The weight of every edge, uniform in 1 .. largest.
+void generate_weights(int64_t edges, int64_t largest, uint64_t seed, int threads, int32_t* weights) {
+    const Stream stream(seed, kWeights);
+    parallel_blocks(edges, grain_of(edges), threads, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) weights[i] = 1 + static_cast<int32_t>(stream.at(i).below(largest));
     });
 }
 

@@ -48,4 +48,4 @@ def tables(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[Table
     if names is not None:
         return [table for name in names for table in TABLES[name](rows)]
     made = [table for make in TABLES.values() for table in make(rows)]
-    return [table for table in made if table.name != EMULATED_MAPS]
+    return [table for table in made if table.name not in EMULATED_MAPS]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bfsbench.report.rows import (
     SETTING,
     SHAPE,
+    Kind,
     configurations,
     fastest,
     in_words,
@@ -20,11 +21,15 @@ from bfsbench.report.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-_FIGURES = (
-    *("search_ms", "median_ms", "spread"),
-    *("mteps", "mteps_q1", "mteps_median", "mteps_q3", "mteps_graph500", "speedup"),
-)
-_ONE_SOURCE = ("search_ms", "median_ms", "spread", "mteps", "speedup")
+_FIGURES = {
+    "bfs": (
+        *("search_ms", "median_ms", "spread"),
+        *("mteps", "mteps_q1", "mteps_median", "mteps_q3", "mteps_graph500", "speedup"),
+    ),
+    "apsp": ("search_ms", "median_ms", "spread", "gops", "speedup"),
+}
+"""By family."""
+_ONE_SOURCE = ("search_ms", "median_ms", "spread", "mteps", "gops", "speedup")
 _MANY_SOURCES = (
     *("sources", "search_ms", "spread"),
     *("mteps", "mteps_q1", "mteps_median", "mteps_q3", "speedup"),
@@ -39,23 +44,25 @@ def best_times(rows: pd.DataFrame) -> list[Table]:
     """One table of measured times and one of emulated ones, as far as there are rows."""
     tables = []
     for kind in kinds(rows):
-        chosen = fastest(configurations(kind.rows), SETTING)
+        chosen = fastest(configurations(kind.rows, baseline=kind.family.baseline), SETTING)
         frame = chosen.sort_values(["graph", "graph_checksum", "search_ms"])
-        frame = frame[[*SETTING, *SHAPE, "sources", *_FIGURES]]
+        frame = frame[[*SETTING, *SHAPE, "sources", *_FIGURES[kind.family.name]]]
         title = f"Best time per variant and graph{kind.heading}"
         drawings = _drawings(frame, kind.rows)
-        tables.append(Table.of(f"best{kind.suffix}", title, frame, _notes(frame, kind.rows), drawings))
+        tables.append(Table.of(f"best{kind.suffix}", title, frame, _notes(frame, kind), drawings))
     return tables
 
 
-def _notes(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[str]:
+def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
     if frame.empty:
         yield "No point has a time."
         return
     yield _NOTE
+    if any(frame["speedup"].notna()):
+        yield f"x sequential: how many times as fast as {kind.family.baseline} on the same machine."
     if any(frame["sources"] > 1):
         yield _NOTE_ON_SOURCES
-    yield from _short_searches(rows)
+    yield from _short_searches(kind.rows)
 
 
 def _short_searches(rows: pd.DataFrame) -> Iterator[str]:
@@ -78,6 +85,6 @@ def _drawings(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
             where.append("device")
         sources = searched[graph, checksum]
         figures = _MANY_SOURCES if len(sources) > 1 else _ONE_SOURCE
-        known = [name for name in figures if group[name].notna().any()]
+        known = [name for name in figures if name in group and group[name].notna().any()]
         title = f"{graph}, {in_words(sources)}"
         yield Table.of("", title, group[["variant", *where, *SHAPE, *known]])

@@ -13,8 +13,8 @@ from bfsbench.report.table import Cell, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-EMULATED_MAPS = "heatmap_emulated"
-"""Name of the table whose times are of emulated kernels."""
+EMULATED_MAPS = ("heatmap_emulated", "heatmap_apsp_emulated")
+"""Names of the tables whose times are of emulated kernels."""
 
 _LAUNCH = ("grid", "block")
 _COLUMNS = ("knobs", "sources", "search_ms", "times_best", "mteps")
@@ -29,7 +29,7 @@ def heat_maps(rows: pd.DataFrame) -> list[Table]:
     """One table of measured times and one of emulated ones, a row per cell; drawn as matrices."""
     tables = []
     for kind in kinds(rows[rows["backend"] != "host"]):
-        cells = fastest(configurations(kind.rows), [*SETTING, *_LAUNCH])
+        cells = fastest(configurations(kind.rows, baseline=kind.family.baseline), [*SETTING, *_LAUNCH])
         least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
         cells = cells.assign(times_best=cells["search_ms"] / least)
         cells = cells.assign(order=cells["grid"].map(grid_order)).sort_values([*SETTING, "order", "block"])

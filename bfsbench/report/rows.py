@@ -11,8 +11,10 @@ from bfsbench.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bfsbench.families.base import Family
+
 BASELINE = "cpu_queue"
-"""The variant speed-ups refer to."""
+"""The variant speed-ups of searches refer to, unless another is asked for."""
 
 SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host_cpu")
 """What must agree before two times are compared to choose a configuration; hosts may be different ones."""
@@ -28,19 +30,25 @@ _SEARCH = ["graph", "graph_checksum", "source", "host", "host_cpu"]
 class Kind:
     """Rows whose times may stand in one table."""
 
+    family: Family
     suffix: str
     heading: str
     rows: pd.DataFrame
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
-    """Measured rows (``cuda``, ``host``) and rows of emulated kernels (``cpu``), as far as there are any."""
-    emulated = rows["backend"] == "cpu"
-    if rows.empty or not emulated.all():
-        yield Kind("", "", rows[~emulated])
-    if emulated.any():
-        heading = "emulated on the CPU: shows that it works, never how fast it is"
-        yield Kind("_emulated", f" ({heading})", rows[emulated])
+    """By family, as far as there are any: measured rows (``cuda``, ``host``), rows of emulated kernels."""
+    from bfsbench.families import DEFAULT, FAMILIES
+
+    for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
+        family, some = FAMILIES[name], rows[rows["family"] == name]
+        suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" of {family.title}")
+        emulated = some["backend"] == "cpu"
+        if some.empty or not emulated.all():
+            yield Kind(family, suffix, of, some[~emulated])
+        if emulated.any():
+            heading = "emulated on the CPU: shows that it works, never how fast it is"
+            yield Kind(family, f"{suffix}_emulated", f"{of} ({heading})", some[emulated])
 
 
 def select(
@@ -100,8 +108,8 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
     Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
     samples), ``median_ms`` (median over sources of the medians), ``spread`` (median over sources of slowest
     / fastest sample), ``mteps`` and ``mteps_graph500`` (harmonic means), ``mteps_q1``, ``mteps_median`` and
-    ``mteps_q3`` (quartiles) and ``speedup`` (median over sources of the baseline's time / this time; NaN
-    unless both were taken on one machine). The baseline is a host program.
+    ``mteps_q3`` (quartiles), ``gops`` (median) and ``speedup`` (median over sources of the baseline's time /
+    this time; NaN unless both were taken on one machine). The baseline is a host program.
     A point that was measured more than once counts with its fastest row.
     """
     rows = succeeded(rows)
@@ -122,6 +130,7 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
         spread=("spread", "median"),
         slowness=("slowness", "mean"),
         slowness_graph500=("slowness_graph500", "mean"),
+        gops=("gops", "median"),
         speedup=("speedup", "median"),
     )
     frame = frame.assign(
@@ -137,7 +146,7 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
 def _baseline(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
     """``baseline_ms`` by graph, machine and source: the best time of that CPU program there."""
     known = (rows["variant"] == variant) & (rows["backend"] == "host") & (rows["host"] != "")
-    return rows[known].groupby(_SEARCH, as_index=False).agg(baseline_ms=("search_ms", "min"))
+    return rows[known].groupby(_SEARCH, as_index=False, dropna=False).agg(baseline_ms=("search_ms", "min"))
 
 
 def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -150,11 +159,13 @@ def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
-    """The vertices from which each graph (name, checksum) was searched."""
-    groups = rows.dropna(subset=["source"]).groupby(["graph", "graph_checksum"])["source"]
-    return {key: sorted(map(int, sources)) for key, sources in groups.unique().items()}
+    """The vertices from which each graph (name, checksum) was searched; none of a family without sources."""
+    groups = rows.groupby(["graph", "graph_checksum"])["source"]
+    return {key: sorted(map(int, sources.dropna().unique())) for key, sources in groups}
 
 
 def in_words(sources: Sequence[int]) -> str:
-    """``source 7`` or ``64 sources``."""
+    """``source 7`` or ``64 sources``; ``all pairs`` where there are none."""
+    if not sources:
+        return "all pairs"
     return f"source {sources[0]}" if len(sources) == 1 else f"{len(sources)} sources"

@@ -1,8 +1,10 @@
 """What a variant is: a declaration that people and programs read, and a host loop over the device interface.
 
-A variant's life, all driven by :mod:`bfsbench.bench.measure`: it is constructed for a graph and a launch
-shape, ``prepare`` compiles and allocates (untimed), then for every search ``reset`` and ``traverse`` run
-(timed), and ``levels`` brings the answer to the host.
+A variant belongs to a family: the question that it answers about a graph (:mod:`bfsbench.families`). The
+classes here are those of all families, and of breadth-first searches; ``all_pairs.py`` has those of all-pairs
+shortest paths. A search's life, driven by :mod:`bfsbench.bench.measure`: it is constructed for a graph and a
+launch shape, ``prepare`` compiles and allocates (untimed), then for every search ``reset`` and ``traverse``
+run (timed), and ``levels`` brings the answer to the host.
 """
 
 from __future__ import annotations
@@ -121,10 +123,19 @@ class DeviceGraph:
         shared = self._graph.row_indices is self._graph.column_indices
         return self.column_indices if shared else self._device.upload(self._graph.row_indices)
 
+    @cached_property
+    def weight_matrix(self) -> Buffer:
+        """int32[V * V]; raises UsageError as :func:`bfsbench.graphs.matrix.weight_matrix` does."""
+        from bfsbench.graphs.matrix import weight_matrix
+
+        return self._device.upload(weight_matrix(self._graph))
+
 
 class Variant(ABC):
-    """One breadth-first search algorithm. The class is its declaration, an instance a prepared search."""
+    """One algorithm of one family. The class is its declaration, an instance a prepared computation."""
 
+    family: ClassVar[str]
+    """A name in :data:`bfsbench.families.FAMILIES`."""
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
@@ -132,7 +143,7 @@ class Variant(ABC):
     origin: ClassVar[tuple[str, ...]]
     """Paper and figure, each as ``Springer, Fig. 9``."""
     layout: ClassVar[tuple[str, ...]]
-    """Which of CSR, CSC, COO it reads."""
+    """Which of CSR, CSC, COO, matrix it reads."""
     frontier: ClassVar[str]
     """How the frontier is represented."""
     parallel_unit: ClassVar[str]
@@ -154,19 +165,7 @@ class Variant(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Everything that is done once for a graph, outside the timed search."""
-
-    @abstractmethod
-    def reset(self, source: int) -> None:
-        """Initialise what a search of its own needs: the first, timed, part of it."""
-
-    @abstractmethod
-    def traverse(self, source: int) -> None:
-        """Search from ``source``; on return all its work has been issued, not necessarily finished."""
-
-    @abstractmethod
-    def levels(self) -> npt.NDArray[np.int32]:
-        """Wait, and return int32[V]: the level of each vertex, -1 where unreached."""
+        """Everything that is done once for a graph, outside the timed runs."""
 
     @classmethod
     def knob_values(cls, given: Mapping[str, str | KnobValue]) -> dict[str, KnobValue]:
@@ -183,8 +182,13 @@ class Variant(ABC):
         (:func:`bfsbench.graphs.statistics.describe`); knobs left out keep their defaults."""
         return {}
 
+    @classmethod
+    def own_block(cls, knobs: Mapping[str, KnobValue]) -> int | None:
+        """Threads a block, of variants that choose grid and block by their knobs; None for the others."""
+        return None
 
-class HostVariant(Variant):
+
+class HostProgram(Variant):
     """A native program on this machine's CPU, the papers' CPU columns."""
 
     host = True
@@ -194,18 +198,10 @@ class HostVariant(Variant):
         self.knob = knobs
 
 
-class KernelVariant(Variant):
-    """A search by CUDA kernels; ``cuda_src/<name>.cu`` holds them."""
+class KernelProgram(Variant):
+    """CUDA kernels and their host loop; ``cuda_src/<name>.cu`` holds the kernels."""
 
     child_kernels: ClassVar[bool] = False
-    layers: ClassVar[tuple[str, ...]] = ()
-    """Names of the ``layer`` numbers that kernels of several levels note (see profile.cuh)."""
-    block_layers: ClassVar[tuple[str, ...]] = ()
-    """Those of the layers that run in one block or cluster, whose levels need no barrier between blocks."""
-    traffic: ClassVar[Traffic] = Traffic()
-    edge_reads: ClassVar[Mapping[str, str]] = {}
-    """For level profiles: which edges a kernel reads in a level, ``frontier`` unless said otherwise here:
-    ``all``, ``pull`` (of unreached vertices up to their first parent), or ``unknown``."""
 
     def __init__(
         self,
@@ -225,15 +221,6 @@ class KernelVariant(Variant):
         self.grid = grid
         self.block = block
         self.knob = knobs
-        self.mark: Callable[[int, str], None] = _ignore
-        """Host loops call this with the first level of a launch and its kernel once they have issued it; a
-        profiled run puts something in its place."""
-        self.records: Buffer | None = None
-        """For kernels that run several levels in one launch: where they note each (see profile.cuh)."""
-        self.counts: Buffer | None = None
-        """uint64[levels x counters] that the kernels add to, for those that have counters. Set before
-        ``prepare``; timed searches leave it None and spend nothing on it."""
-        self.level_array: Buffer = device.empty(self.num_vertices, "int32")
 
     def blocks(self, work: int) -> int:
         """Blocks to launch for so many work items: one thread each, capped by the grid asked for.
@@ -252,8 +239,6 @@ class KernelVariant(Variant):
     def defines(self) -> dict[str, int | str]:
         """Macros to compile with: the compile-time knobs, and what the graph asks for."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
-        if self.counters:
-            defines["COUNTERS"] = int(self.counts is not None)
         return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 
     @classmethod
@@ -261,6 +246,65 @@ class KernelVariant(Variant):
         """The ``.cu`` file: beside the module that declares the variant, or in ``cuda_src``."""
         beside = Path(sys.modules[cls.__module__].__file__ or "").with_name(f"{cls.name}.cu")
         return beside if beside.exists() else CUDA_SRC / f"{cls.name}.cu"
+
+
+class SearchVariant(Variant):
+    """A breadth-first search."""
+
+    family = "bfs"
+
+    @abstractmethod
+    def reset(self, source: int) -> None:
+        """Initialise what a search of its own needs: the first, timed, part of it."""
+
+    @abstractmethod
+    def traverse(self, source: int) -> None:
+        """Search from ``source``; on return all its work has been issued, not necessarily finished."""
+
+    @abstractmethod
+    def levels(self) -> npt.NDArray[np.int32]:
+        """Wait, and return int32[V]: the level of each vertex, -1 where unreached."""
+
+
+class HostVariant(HostProgram, SearchVariant):
+    """A search by a native program."""
+
+
+class KernelVariant(KernelProgram, SearchVariant):
+    """A search by CUDA kernels."""
+
+    layers: ClassVar[tuple[str, ...]] = ()
+    """Names of the ``layer`` numbers that kernels of several levels note (see profile.cuh)."""
+    block_layers: ClassVar[tuple[str, ...]] = ()
+    """Those of the layers that run in one block or cluster, whose levels need no barrier between blocks."""
+    traffic: ClassVar[Traffic] = Traffic()
+    edge_reads: ClassVar[Mapping[str, str]] = {}
+    """For level profiles: which edges a kernel reads in a level, ``frontier`` unless said otherwise here:
+    ``all``, ``pull`` (of unreached vertices up to their first parent), or ``unknown``."""
+
+    def __init__(
+        self,
+        device: Device,
+        graph: DeviceGraph,
+        host_graph: Graph,
+        grid: int | None,
+        block: int,
+        knobs: Mapping[str, KnobValue],
+    ) -> None:
+        super().__init__(device, graph, host_graph, grid, block, knobs)
+        self.mark: Callable[[int, str], None] = _ignore
+        """Host loops call this with the first level of a launch and its kernel once they have issued it; a
+        profiled run puts something in its place."""
+        self.records: Buffer | None = None
+        """For kernels that run several levels in one launch: where they note each (see profile.cuh)."""
+        self.counts: Buffer | None = None
+        """uint64[levels x counters] that the kernels add to, for those that have counters. Set before
+        ``prepare``; timed searches leave it None and spend nothing on it."""
+        self.level_array: Buffer = device.empty(self.num_vertices, "int32")
+
+    def defines(self) -> dict[str, int | str]:
+        counting = {"COUNTERS": int(self.counts is not None)} if self.counters else {}
+        return {**super().defines(), **counting}
 
     def reset(self, source: int) -> None:
         self.level_array.fill(-1)

@@ -14,7 +14,7 @@ import pytest
 from bfsbench.backends import open_device
 from bfsbench.bench.profile import COLUMNS, LevelCounts, parse_counts, profile
 from bfsbench.bench.results import ResultWriter, axes_of, read_rows
-from bfsbench.bench.session import reference_levels
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import all_variants, find

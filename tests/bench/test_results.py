@@ -14,7 +14,10 @@ from bfsbench.errors import InputError, UsageError
 
 
 def make_row(**values: str) -> dict[str, str]:
-    return dict.fromkeys(COLUMNS, "") | {"graph": "g:directed", "status": "ok", "search_ms": "1.5"} | values
+    return dict.fromkeys(COLUMNS, "") | {
+        **{"graph": "g:directed", "family": "bfs", "status": "ok", "search_ms": "1.5"},
+        **values,
+    }
 
 
 def write(path: Path, *rows: dict[str, str], resume: bool = False) -> None:

@@ -29,6 +29,8 @@ DIGESTS = {
     "luo_scale_free(n=5500,seed=1)": "a6c2b58cf4133f76",
     "dense(nodes=200,seed=1)": "0d5ed3501a84ef8d",
     "dense(nodes=150,density=60,degree=40,seed=2)": "49d7de78912e7bfe",
+    "weighted_random(n=200,seed=1)": "1cc5667b1e45ad47",
+    "weighted_random(n=100,density=60,max_weight=5,seed=2)": "4766901f551e87bd",
     "star(n=10)": "9fc8a36c361b4355",
     "path(n=10)": "060899f4642be2fc",
     "cycle(n=10)": "232d010efa0809c4",
@@ -39,10 +41,11 @@ DIGESTS = {
 
 
 def digest(edges: EdgeList) -> str:
-    """First 16 digits of SHA-256 over the counts, the orientation and both arrays as little-endian int32."""
+    """First 16 digits of SHA-256 over the counts, the orientation and the arrays as little-endian int32."""
     hashed = hashlib.sha256(f"{edges.num_vertices} {edges.orientation} {len(edges.sources)}\n".encode())
-    for ids in (edges.sources, edges.targets):
-        hashed.update(ids.astype("<i4").tobytes())
+    for array in (edges.sources, edges.targets, edges.weights):
+        if array is not None:
+            hashed.update(array.astype("<i4").tobytes())
     return hashed.hexdigest()[:16]
 
 

@@ -17,7 +17,7 @@ def row(search_ms: float = 1.0, **changes: Any) -> dict[str, Any]:
     """A successful row of a GPU, with samples of 1, 1.1 and 1.5 times ``search_ms``."""
     filled: dict[str, Any] = {
         **{"graph": "grid:directed", "source": 0, "variant": "pull", "backend": "cuda"},
-        **{"grid": "auto", "block": 256, "knobs": ""},
+        **{"grid": "auto", "block": 256, "knobs": "", "family": "bfs"},
         **{"status": "ok", "reason": "", "search_ms": search_ms, "search_ms_median": search_ms * 1.1},
         **{"search_ms_max": search_ms * 1.5, "wall_ms": search_ms * 2, "depth": 4, "reached": 90},
         "edges_traversed": EDGES_TRAVERSED,

@@ -12,8 +12,8 @@ from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.point import KnobValue
 from bfsbench.bench.profile import RECORD
-from bfsbench.bench.session import reference_levels
 from bfsbench.errors import LaunchError, UsageError
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph

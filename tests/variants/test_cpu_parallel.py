@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bfsbench.bench.session import reference_levels
 from bfsbench.errors import LaunchError
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.bench.session import reference_levels
 from bfsbench.errors import KernelError, LaunchError, UsageError
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.split import split_rows

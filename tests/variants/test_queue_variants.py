@@ -12,7 +12,7 @@ import pytest
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.bench.session import reference_levels
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.base import DeviceGraph

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.profile import profile
-from bfsbench.bench.session import reference_levels
 from bfsbench.errors import KernelError
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.base import DeviceGraph, KernelVariant

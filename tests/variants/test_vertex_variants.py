@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device, Launch
-from bfsbench.bench.session import reference_levels
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
 from bfsbench.graphs.graph import Graph

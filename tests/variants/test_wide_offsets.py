@@ -13,7 +13,7 @@ from bfsbench.backends.cpu.device import CpuDevice
 from bfsbench.backends.cpu.memory import CpuBuffer
 from bfsbench.backends.cpu.translate import translate
 from bfsbench.bench.point import KnobValue
-from bfsbench.bench.session import reference_levels
+from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.paths import PACKAGE

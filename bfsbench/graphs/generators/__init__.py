@@ -19,6 +19,7 @@ from bfsbench.graphs.generators.luo import LUO_GRID, LUO_SCALE_FREE
 from bfsbench.graphs.generators.small_world import SMALL_WORLD
 from bfsbench.graphs.generators.spec import format_spec, parse_spec
 from bfsbench.graphs.generators.uniform import UNIFORM
+from bfsbench.graphs.generators.weighted import WEIGHTED_RANDOM
 from bfsbench.graphs.graph import EdgeList
 
 __all__ = [
@@ -47,6 +48,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
             LUO_GRID,
             LUO_SCALE_FREE,
             DENSE,
+            WEIGHTED_RANDOM,
             shapes.STAR,
             shapes.PATH,
             shapes.CYCLE,

@@ -60,6 +60,16 @@ def draw_edges(function: str, *arguments: Any, seed: int) -> tuple[Ids, Ids]:
     return arrays[0], arrays[1]
 
 
+def draw_weights(edges: int, largest: int, *, seed: int) -> npt.NDArray[np.int32]:
+    """int32[edges], each uniform in 1 .. largest."""
+    weights = np.empty(edges, dtype=np.int32)
+    library("generate").generate_weights(
+        *(ctypes.c_int64(edges), ctypes.c_int64(largest), ctypes.c_uint64(seed)),
+        *(ctypes.c_int(threads()), ctypes.c_void_p(weights.ctypes.data)),
+    )
+    return weights
+
+
 def draw_cells(cells: int, blocked: float, *, seed: int) -> npt.NDArray[np.bool_]:
     """bool[cells]: True where a cell is open, each blocked with the given probability."""
     mask = np.empty(cells, dtype=np.uint8)

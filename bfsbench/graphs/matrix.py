@@ -1,0 +1,56 @@
+"""A graph as a dense matrix of weights, which all-pairs shortest paths start from."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import UsageError
+from bfsbench.graphs.graph import Graph
+
+Matrix = npt.NDArray[np.int32]
+
+INFINITY = 2**30 - 1
+"""No path. Twice as much is still an int32, so that kernels add without looking (cuda_src/min_plus.cuh)."""
+
+MAX_VERTICES = 2**15
+"""A matrix of so many rows takes 4 GiB, and its elements can be numbered by an int32."""
+
+
+def require_matrix(graph: Graph) -> None:
+    """Raises UsageError for a graph whose matrix would be too large, or its distances too long."""
+    n = graph.num_vertices
+    if n > MAX_VERTICES:
+        raise UsageError(
+            f"{graph.full_name} has {n:,} vertices: all-pairs shortest paths take a dense matrix, "
+            f"of {MAX_VERTICES:,} vertices at most"
+        )
+    if graph.weights is None or len(graph.weights) == 0:
+        return
+    least, largest = int(graph.weights.min()), int(graph.weights.max())
+    if least < 0:
+        raise UsageError(f"{graph.full_name} has an arc of weight {least}: weights must not be negative")
+    if largest * (n - 1) >= INFINITY:
+        raise UsageError(
+            f"{graph.full_name} has an arc of weight {largest:,}: a path over {n:,} vertices could be longer "
+            f"than {INFINITY - 1:,}, the longest that can be told"
+        )
+
+
+def weight_matrix(graph: Graph) -> Matrix:
+    """int32[V, V]: the lightest arc from row to column, INFINITY where there is none, 0 on the diagonal.
+
+    Arcs weigh 1 where the graph has no weights. Raises UsageError as ``require_matrix`` does.
+    """
+    require_matrix(graph)
+    n = graph.num_vertices
+    matrix = np.full((n, n), INFINITY, np.int32)
+    rows, columns = graph.edge_sources, graph.column_indices
+    if graph.weights is None:
+        matrix[rows, columns] = 1
+    else:
+        lightest = np.ones(graph.num_edges, np.bool_)  # of parallel arcs it is the first
+        lightest[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+        matrix[rows[lightest], columns[lightest]] = graph.weights[lightest]
+    np.fill_diagonal(matrix, 0)
+    return matrix

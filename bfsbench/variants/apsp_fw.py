@@ -1,0 +1,27 @@
+"""Floyd-Warshall without blocking."""
+
+from __future__ import annotations
+
+from bfsbench.variants.all_pairs import KernelAllPairs
+
+
+class ApspFw(KernelAllPairs):
+    """The "naive GPU implementation" of CSE 6230: each value of the result is computed by one thread."""
+
+    name = "apsp_fw"
+    aliases = ("floyd_warshall",)
+    summary = "Floyd-Warshall, one launch for each vertex that paths may lead through"
+    origin = ("CSE 6230, Naive Implementation",)
+    parallel_unit = "a thread per pair"
+    work = "O(V^3)"
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.relax = self.kernel(self.name).bind(
+            self.matrix, self.via, self.pitch, block=self.block, scalars=1
+        )
+        self.num_blocks = self.blocks(-(-self.pitch // self.block) * self.block * self.pitch)
+
+    def solve(self) -> None:
+        for k in range(self.num_vertices):
+            self.relax(self.num_blocks, k)

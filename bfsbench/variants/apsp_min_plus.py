@@ -1,0 +1,53 @@
+"""Repeated squaring in the min-plus algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bfsbench.backends.base import Buffer
+from bfsbench.bench.point import KnobValue
+from bfsbench.variants.all_pairs import KernelAllPairs
+
+_TILE_SIZE = 64
+_THREADS = 256
+
+
+class ApspMinPlus(KernelAllPairs):
+    """The matrix multiplication of CSE 6230, EXTEND-SHORTEST-PATHS and its FAST-ALL-PAIRS-SHORTEST-PATHS.
+
+    The shortest paths of at most m arcs, combined with themselves, give those of at most 2 m. That makes
+    ceil(log2(V - 1)) products. The paper's best kernel has 16 x 16 threads with 16 elements each, which are
+    4 x 4 here.
+    """
+
+    name = "apsp_min_plus"
+    aliases = ("matrix_multiplication",)
+    summary = "repeated squaring of the weights in the min-plus algebra"
+    origin = ("CSE 6230, Matrix Multiplication based Algorithm",)
+    parallel_unit = "a thread per 4 x 4 pairs"
+    work = "O(V^3 log V)"
+
+    @classmethod
+    def own_block(cls, knobs: Mapping[str, KnobValue]) -> int:
+        return _THREADS
+
+    def tile(self) -> int:
+        return _TILE_SIZE
+
+    def prepare(self) -> None:
+        super().prepare()
+        kernel, other = self.kernel(self.name), self.device.empty(self.pitch**2, "int32")
+        self.matrices = self.matrix, other
+        self.square = [
+            kernel.bind(source, target, self.via, self.pitch, block=_THREADS)
+            for source, target in (self.matrices, self.matrices[::-1])
+        ]
+        self.num_products = (self.num_vertices - 2).bit_length() if self.num_vertices > 2 else 0
+        self.num_blocks = (self.pitch // _TILE_SIZE) ** 2
+
+    def solve(self) -> None:
+        for product in range(self.num_products):
+            self.square[product % 2](self.num_blocks)
+
+    def result(self) -> Buffer:
+        return self.matrices[self.num_products % 2]

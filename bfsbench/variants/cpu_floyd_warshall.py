@@ -1,0 +1,50 @@
+"""The sequential baseline of all-pairs shortest paths."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from bfsbench.graphs.matrix import INFINITY, Matrix, weight_matrix
+from bfsbench.native import library
+from bfsbench.variants.all_pairs import HostAllPairs
+
+
+class CpuFloydWarshall(HostAllPairs):
+    """The CPU of CSE 6230, "as described by the pseudo code": three loops, over rows the innermost."""
+
+    name = "cpu_floyd_warshall"
+    summary = "sequential Floyd-Warshall"
+    origin = ("CSE 6230, FLOYD-WARSHALL",)
+    parallel_unit = "none"
+    work = "O(V^3)"
+
+    def prepare(self) -> None:
+        self.weights = weight_matrix(self.graph)
+        self.matrix = np.empty_like(self.weights)
+        self.hops = np.empty_like(self.weights) if self.tracks else None
+        native = library("cpu_floyd_warshall")
+        self.run, self.run_tracking = native.floyd_warshall, native.floyd_warshall_paths
+        self.run.argtypes = [ctypes.c_int64, ctypes.c_void_p]
+        self.run_tracking.argtypes = [ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p]
+        self.run.restype = self.run_tracking.restype = None
+
+    def reset(self) -> None:
+        np.copyto(self.matrix, self.weights)
+        if self.hops is not None:
+            columns = np.arange(len(self.matrix), dtype=np.int32)
+            np.copyto(self.hops, np.where(self.weights < INFINITY, columns, np.int32(-1)))
+
+    def solve(self) -> None:
+        if self.hops is None:
+            self.run(len(self.matrix), self.matrix.ctypes.data)
+        else:
+            self.run_tracking(len(self.matrix), self.matrix.ctypes.data, self.hops.ctypes.data)
+
+    def distances(self) -> Matrix:
+        return self.matrix.copy()
+
+    def next_hops(self) -> Matrix:
+        assert self.hops is not None
+        return self.hops.copy()

@@ -1,0 +1,139 @@
+// Min-plus products of tiles: C = min(C, A + B), where row i of A meets column j of B in their least sum.
+//
+// A block holds a tile of C of TILE_SIZE x TILE_SIZE in registers, each thread ELEMENTS_X x ELEMENTS_Y of it. Pieces of
+// A and B pass through shared memory, DEPTH columns of A and as many rows of B at a time. What a thread reads there for
+// one k serves ELEMENTS_X * ELEMENTS_Y sums, which is what keeps the adders busy.
+#pragma once
+
+#include "min_plus.cuh"
+
+#define THREADS_X (TILE_SIZE / ELEMENTS_X)
+#define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
+#define THREADS (THREADS_X * THREADS_Y)
+// As many blocks shall fit a multiprocessor as have 512 threads together, which leaves 128 registers to each of them.
+#ifndef UNROLL_K
+#define UNROLL_K 2
+#endif
+#define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
+#define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
+#ifndef DEPTH
+#define DEPTH (TILE_SIZE < 32 ? TILE_SIZE : 32)
+#endif
+// Neighbouring threads of a column read neighbouring rows of A: four words more a row put these in different banks.
+#define LEFT_PITCH (DEPTH + 4)
+
+constexpr int kUnroll = UNROLL_K;
+
+template <int kLength>
+struct __align__(4 * kLength) Vector {
+    int at[kLength];
+};
+
+template <int kLength>
+__device__ __forceinline__ Vector<kLength> load_vector(const int *from) {
+    return *reinterpret_cast<const Vector<kLength> *>(from);
+}
+
+// The elements of a tile that a thread holds. Its rows are THREADS_Y apart; its columns come in runs of VECTOR, so
+// that the threads of a warp read and write whole cache lines.
+struct Tile {
+    int best[ELEMENTS_Y][ELEMENTS_X];
+#if TRACKS
+    int via[ELEMENTS_Y][ELEMENTS_X];
+#endif
+
+    static __device__ __forceinline__ int row(int y) { return y * THREADS_Y + threadIdx.x / THREADS_X; }
+    static __device__ __forceinline__ int column(int x) {
+        return x / VECTOR * (VECTOR * THREADS_X) + threadIdx.x % THREADS_X * VECTOR + x % VECTOR;
+    }
+
+    __device__ __forceinline__ void load(const int *tile, const int *vias, int pitch) {
+#pragma unroll
+        for (int y = 0; y < ELEMENTS_Y; ++y)
+#pragma unroll
+            for (int x = 0; x < ELEMENTS_X; x += VECTOR) {
+                const auto values = load_vector<VECTOR>(tile + row(y) * pitch + column(x));
+#pragma unroll
+                for (int i = 0; i < VECTOR; ++i) {
+                    best[y][x + i] = values.at[i];
+#if TRACKS
+                    via[y][x + i] = vias[row(y) * pitch + column(x) + i];
+#endif
+                }
+            }
+    }
+
+    __device__ __forceinline__ void store(int *tile, int *vias, int pitch) const {
+#pragma unroll
+        for (int y = 0; y < ELEMENTS_Y; ++y)
+#pragma unroll
+            for (int x = 0; x < ELEMENTS_X; x += VECTOR) {
+                Vector<VECTOR> values;
+#pragma unroll
+                for (int i = 0; i < VECTOR; ++i) {
+                    values.at[i] = best[y][x + i];
+#if TRACKS
+                    vias[row(y) * pitch + column(x) + i] = via[y][x + i];
+#endif
+                }
+                *reinterpret_cast<Vector<VECTOR> *>(tile + row(y) * pitch + column(x)) = values;
+            }
+    }
+
+    // Paths by way of vertex k, as far from the row of element y as to_k says, and `from_k` from its columns.
+    __device__ __forceinline__ void relax_row(int y, int to_k, const int (&from_k)[ELEMENTS_X], int k) {
+#pragma unroll
+        for (int x = 0; x < ELEMENTS_X; ++x) {
+#if TRACKS
+            relax(best[y][x], via[y][x], to_k, from_k[x], k);
+#else
+            best[y][x] = add_min(to_k, from_k[x], best[y][x]);
+#endif
+        }
+    }
+};
+
+// What a thread's columns have in a row that lies in shared memory.
+__device__ __forceinline__ void load_columns(int (&values)[ELEMENTS_X], const int *row) {
+#pragma unroll
+    for (int x = 0; x < ELEMENTS_X; x += VECTOR) {
+        const auto some = load_vector<VECTOR>(row + Tile::column(x));
+#pragma unroll
+        for (int i = 0; i < VECTOR; ++i) values[x + i] = some.at[i];
+    }
+}
+
+// Lowers a tile by the product of the tiles `left` and `right`, whose inner side are the vertices from first_k on. All
+// threads of the block must call it; what it reads from global memory has been read when it returns.
+__device__ __forceinline__ void multiply(Tile &tile, const int *left, const int *right, int pitch, int first_k) {
+    __shared__ __align__(16) int left_piece[TILE_SIZE][LEFT_PITCH];
+    __shared__ __align__(16) int right_piece[DEPTH][TILE_SIZE];
+    for (int start = 0; start < TILE_SIZE; start += DEPTH) {
+        __syncthreads();  // the piece before has been used
+        for (int i = threadIdx.x; i < TILE_SIZE * DEPTH / 4; i += THREADS) {
+            const int row = i / (DEPTH / 4), column = i % (DEPTH / 4) * 4;
+            *reinterpret_cast<Vector<4> *>(&left_piece[row][column]) =
+                load_vector<4>(left + row * pitch + start + column);
+        }
+        for (int i = threadIdx.x; i < DEPTH * TILE_SIZE / 4; i += THREADS) {
+            const int row = i / (TILE_SIZE / 4), column = i % (TILE_SIZE / 4) * 4;
+            *reinterpret_cast<Vector<4> *>(&right_piece[row][column]) =
+                load_vector<4>(right + (start + row) * pitch + column);
+        }
+        __syncthreads();
+#pragma unroll kUnroll
+        for (int k = 0; k < DEPTH; k += 4) {
+            Vector<4> to_k[ELEMENTS_Y];
+#pragma unroll
+            for (int y = 0; y < ELEMENTS_Y; ++y) to_k[y] = load_vector<4>(&left_piece[Tile::row(y)][k]);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                int from_k[ELEMENTS_X];
+                load_columns(from_k, right_piece[k + i]);
+#pragma unroll
+                for (int y = 0; y < ELEMENTS_Y; ++y)
+                    tile.relax_row(y, to_k[y].at[i], from_k, first_k + start + k + i);
+            }
+        }
+    }
+}

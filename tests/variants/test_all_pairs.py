@@ -1,0 +1,188 @@
+"""All-pairs shortest paths: every variant against SciPy, on graphs that break things, and their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.bench.point import KnobValue
+from bfsbench.errors import LaunchError, UsageError
+from bfsbench.families.apsp import AllPairs, WrongDistancesError
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.generators import generate
+from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.graphs.matrix import INFINITY, MAX_VERTICES, Matrix, weight_matrix
+from bfsbench.variants import all_variants, find
+from bfsbench.variants.all_pairs import AllPairsVariant, KernelAllPairs
+from bfsbench.variants.base import DeviceGraph, HostProgram
+from tests.test_variants import BACKENDS
+
+VARIANTS = [name for name, variant in all_variants().items() if variant.family == "apsp"]
+TILES = [
+    {"TILE_SIZE": tile, "ELEMENTS_X": x, "ELEMENTS_Y": y}
+    for tile, x, y in ((32, 1, 1), (32, 8, 8), (32, 2, 4), (64, 4, 2), (64, 8, 1), (128, 4, 8), (128, 8, 8))
+]
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    device = open_device(request.param)
+    yield device
+    device.close()
+
+
+def weighted(num_vertices: int, arcs: list[tuple[int, int, int]]) -> Graph:
+    """A graph of arcs (source, target, weight)."""
+    rows = np.array(arcs, np.int32).reshape(-1, 3)
+    sources, targets, weights = (np.ascontiguousarray(column) for column in rows.T)
+    edges = EdgeList(sources, targets, num_vertices, weights=weights)
+    return build_graph(edges, "weighted")
+
+
+def random_graph(n: int, density: float = 5, **parameters: int) -> Graph:
+    return build_graph(generate("weighted_random", n=n, density=density, **parameters), f"random {n}")
+
+
+def prepared(
+    name: str, device: Device, graph: Graph, block: int = 64, tracks: bool = False, **knobs: KnobValue
+) -> AllPairsVariant:
+    variant = find(name)
+    values = variant.knob_values(knobs)
+    if issubclass(variant, HostProgram):
+        built = variant(graph, values)
+    else:
+        assert issubclass(variant, KernelAllPairs)
+        own = variant.own_block(values) or block
+        built = variant(device, DeviceGraph(device, graph), graph, None, own, values)
+    assert isinstance(built, AllPairsVariant)
+    built.tracks = tracks
+    built.prepare()
+    return built
+
+
+def distances_of(
+    name: str, device: Device, graph: Graph, block: int = 64, tracks: bool = False, **knobs: KnobValue
+) -> Matrix:
+    """Distances of the second run of a prepared variant: the first must leave nothing behind."""
+    variant = prepared(name, device, graph, block, tracks, **knobs)
+    for _ in range(2):
+        variant.reset()
+        variant.solve()
+    return variant.distances()
+
+
+def by_definition(graph: Graph) -> Matrix:
+    """Distances by relaxing arcs until nothing changes, which shares nothing with the code under test."""
+    n = graph.num_vertices
+    weights = np.ones(graph.num_edges, np.int64) if graph.weights is None else graph.weights.astype(np.int64)
+    found = np.full((n, n), INFINITY, np.int64)
+    np.fill_diagonal(found, 0)
+    while True:
+        before = found.copy()
+        for source, target, weight in zip(graph.edge_sources, graph.column_indices, weights, strict=True):
+            reached = before[:, source] < INFINITY
+            found[reached, target] = np.minimum(found[reached, target], before[reached, source] + weight)
+        if np.array_equal(found, before):
+            return found.astype(np.int32)
+
+
+LARGE = (INFINITY - 1) // 5
+
+SHAPES = {
+    "one vertex": weighted(1, []),
+    "one vertex with a self loop": weighted(1, [(0, 0, 5)]),
+    "two vertices": weighted(2, [(0, 1, 7)]),
+    "two vertices without arcs": weighted(2, []),
+    "three vertices, two arcs better than one": weighted(3, [(0, 1, 2), (1, 2, 3), (0, 2, 9)]),
+    "disconnected": weighted(9, [(0, 1, 3), (1, 2, 4), (2, 0, 1), (5, 6, 2), (6, 7, 8)]),
+    "weights of zero": weighted(6, [(0, 1, 0), (1, 0, 0), (1, 2, 0), (2, 3, 4), (3, 1, 0), (4, 5, 0)]),
+    "self loops": weighted(4, [(0, 0, 1), (0, 1, 2), (1, 1, 0), (1, 3, 2), (3, 3, 9)]),
+    "parallel arcs": weighted(3, [(0, 1, 9), (0, 1, 2), (0, 1, 5), (1, 2, 3), (1, 2, 1), (0, 2, 4)]),
+    "largest weights": weighted(6, [(v, v + 1, LARGE) for v in range(5)]),
+    "path, backwards in the matrix": weighted(70, [(v + 1, v, 1) for v in range(69)]),
+    "unweighted": build_graph(generate("kronecker", scale=5, edge_factor=4), "kronecker"),
+    **{f"random {n}": random_graph(n) for n in (31, 32, 33, 63, 64, 65, 100, 127, 129)},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_distances_are_scipys(device: Device, name: str, shape: str) -> None:
+    graph = SHAPES[shape]
+    AllPairs(graph).check_distances(distances_of(name, device, graph))
+
+
+@pytest.mark.parametrize("shape", [name for name, graph in SHAPES.items() if graph.num_vertices < 40])
+def test_scipy_is_asked_rightly(shape: str) -> None:
+    graph = SHAPES[shape]
+    assert AllPairs(graph).distances.tolist() == by_definition(graph).tolist()
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_distances_do_not_depend_on_the_tile(device: Device, tile: dict[str, int]) -> None:
+    for n in (1, 33, 130, 200):
+        graph = random_graph(n, density=3)
+        AllPairs(graph).check_distances(distances_of("apsp_fw_blocked", device, graph, **tile))
+
+
+@pytest.mark.parametrize("block", [1, 32, 33, 256])
+def test_distances_do_not_depend_on_the_block(device: Device, block: int) -> None:
+    graph = random_graph(70)
+    AllPairs(graph).check_distances(distances_of("apsp_fw", device, graph, block))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_distances_do_not_depend_on_the_schedule(name: str) -> None:
+    graph = random_graph(70)
+    for seed in range(1, 5):
+        device = open_device("cpu", seed)
+        AllPairs(graph).check_distances(distances_of(name, device, graph))
+        device.close()
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    n=st.integers(1, 40),
+    arcs=st.lists(
+        st.tuples(st.integers(0, 39), st.integers(0, 39), st.sampled_from([0, 1, 2, 1000])), max_size=120
+    ),
+)
+def test_random_multigraphs(device: Device, n: int, arcs: list[tuple[int, int, int]]) -> None:
+    graph = weighted(n, [(source % n, target % n, weight) for source, target, weight in arcs])
+    expected = by_definition(graph).tolist()
+    for name in VARIANTS:
+        assert distances_of(name, device, graph).tolist() == expected, name
+
+
+def test_a_wrong_distance_is_told() -> None:
+    graph = weighted(3, [(0, 1, 2), (1, 2, 3)])
+    found = AllPairs(graph).distances.copy()
+    found[0, 2] = 6
+    with pytest.raises(WrongDistancesError, match="1 of 9 distances differ; from 0 to 2 it is 6, not 5"):
+        AllPairs(graph).check_distances(found)
+
+
+def test_a_block_over_the_devices_limit_is_refused(device: Device) -> None:
+    with pytest.raises(LaunchError, match="takes 16,384 threads a block, but the device has"):
+        prepared("apsp_fw_blocked", device, random_graph(5), TILE_SIZE=128, ELEMENTS_X=1, ELEMENTS_Y=1)
+
+
+def test_graphs_that_no_matrix_can_hold_are_refused() -> None:
+    with pytest.raises(UsageError, match="32,769 vertices: all-pairs shortest paths take a dense matrix"):
+        weight_matrix(build_graph(generate("path", n=MAX_VERTICES + 1), "long"))
+    with pytest.raises(UsageError, match="an arc of weight -1: weights must not be negative"):
+        weight_matrix(weighted(2, [(0, 1, -1)]))
+    with pytest.raises(UsageError, match="a path over 7 vertices could be longer than"):
+        weight_matrix(weighted(7, [(0, 1, LARGE)]))
+
+
+@pytest.mark.parametrize(("n", "products"), [(1, 0), (2, 0), (3, 1), (4, 2), (5, 2), (6, 3), (9, 3), (10, 4)])
+def test_the_number_of_products_is_the_papers(device: Device, n: int, products: int) -> None:
+    variant = prepared("apsp_min_plus", device, random_graph(n))
+    assert variant.num_products == products  # ceil(log2(n - 1))
