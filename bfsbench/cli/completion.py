@@ -1,4 +1,4 @@
-"""What the shell may complete: names of datasets, variants and tables, also behind commas.
+"""What the shell may complete: names of datasets, variants, tables and plots, also behind commas.
 
 Each function is a ``shell_complete`` of a click parameter. A word may be a list with commas; its last name is
 completed. Imports stand inside, since the parameters are declared whenever a command is loaded.
@@ -71,6 +71,13 @@ def tables_of_comparison(
     from bfsbench.compare.tables import TABLES
 
     return _last_of_list(incomplete, TABLES)
+
+
+def plots(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Kinds of pictures of a report."""
+    from bfsbench.report.plots import PLOTS
+
+    return _last_of_list(incomplete, PLOTS)
 
 
 def backends(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -1,4 +1,4 @@
-"""``bfsbench report``: tables from result files."""
+"""``bfsbench report``: tables, pictures and a page from result files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ import click
 
 from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli import completion
-from bfsbench.cli.options import names_option, output_options, row_filters
+from bfsbench.cli.options import names_option, row_filters
 from bfsbench.errors import InputError, UsageError
 from bfsbench.report import TABLES, select, tables, warnings
-from bfsbench.report.formats import render
+from bfsbench.report.formats import FORMATS, render
+from bfsbench.report.html import page
+from bfsbench.report.levels import read_levels
 from bfsbench.report.output import replacing
+from bfsbench.report.plots import FORMATS as PICTURES
+from bfsbench.report.plots import PLOTS, NothingToDrawError, draw, save
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,38 +36,96 @@ if TYPE_CHECKING:
     completion.tables,
     f"Which tables: {', '.join(TABLES)}. Default: all, without heat maps of emulated kernels.",
 )
+@names_option(
+    "--plot",
+    "kinds",
+    completion.plots,
+    f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have something for.",
+)
 @row_filters
-@output_options
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice((*FORMATS, "html", *PICTURES)),
+    default="text",
+    show_default=True,
+    help="html is one page with everything, for a browser; png and svg are pictures.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write to this file instead of the terminal; pictures: to this folder.",
+)
 def command(
     files: tuple[Path, ...],
     names: list[str],
+    kinds: list[str],
     graphs: list[str],
     variants: list[str],
     backends: list[str],
     style: str,
     out: Path | None,
 ) -> None:
-    """Make tables from result FILES; by default from the newest in results/.
+    """Make tables, pictures or a page from result FILES; by default from the newest in results/.
 
     Options that take NAMES may be repeated or given a list with commas. Times of emulated kernels (backend
-    cpu) stand in tables of their own.
+    cpu) stand in tables and pictures of their own.
+
+        bfsbench report --format html --out report.html results/
+
+        bfsbench report --format svg --plot bars,heatmap --out pictures results/mine.csv
     """
-    for name in names:
-        if name not in TABLES:
-            raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
-    if style == "csv" and len(names) != 1:
-        raise UsageError(f"--format csv writes one table: choose it with --table ({', '.join(TABLES)})")
+    _check(names, kinds, style, out)
     for path in files:
         if str(path) in TABLES and not path.exists():
             raise UsageError(f"there is no file {path}: choose a table with --table {path}")
-    with replacing(out) if out else nullcontext(sys.stdout) as file:
-        rows = select(_read(files or (_newest(),)), graphs, variants, backends)
-        made = tables(rows, names or None)
-        colour = file.isatty() and "NO_COLOR" not in os.environ
-        file.write(render(made, style, colour=colour, narrow="--backend"))
-    if names and "provenance" not in names:
+    files = files or (_newest(),)
+    if style in PICTURES and out is not None:
+        rows = select(_read(files), graphs, variants, backends)
+        _draw(rows, read_levels(files), kinds, out, style)
+    else:
+        with replacing(out) if out else nullcontext(sys.stdout) as file:
+            rows = select(_read(files), graphs, variants, backends)
+            if style == "html":
+                file.write(page(rows, read_levels(files)))
+            else:
+                colour = file.isatty() and "NO_COLOR" not in os.environ
+                file.write(render(tables(rows, names or None), style, colour=colour, narrow="--backend"))
+    if style in PICTURES or (names and "provenance" not in names):
         for text in warnings(rows):
             click.echo(f"bfsbench: warning: {text}", err=True)
+
+
+def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | None) -> None:
+    """Raises UsageError for names that do not exist and options that do not go together."""
+    for what, chosen, known in (("table", names, TABLES), ("plot", kinds, PLOTS)):
+        for name in chosen:
+            if name not in known:
+                raise UsageError(f"unknown {what} '{name}': there are {', '.join(known)}")
+    if style == "csv" and len(names) != 1:
+        raise UsageError(f"--format csv writes one table: choose it with --table ({', '.join(TABLES)})")
+    if names and style not in FORMATS:
+        raise UsageError(f"--table does not go with --format {style}: choose one of {', '.join(FORMATS)}")
+    if kinds and style not in PICTURES:
+        raise UsageError(f"--plot goes with --format {' or '.join(PICTURES)}, not {style}")
+    if style in PICTURES and out is None:
+        raise UsageError(f"--format {style} writes several files: name their folder with --out")
+
+
+def _draw(rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], folder: Path, style: str) -> None:
+    """Write pictures of these kinds and say which; without kinds, of all that have something to draw."""
+    written = 0
+    for kind in kinds or PLOTS:
+        try:
+            for path in save(draw(kind, rows, levels), folder, style):
+                click.echo(str(path))
+                written += 1
+        except NothingToDrawError as error:
+            if kinds:
+                raise
+            click.echo(f"bfsbench: no {kind}: {error}", err=True)
+    if not written:
+        raise NothingToDrawError("no picture: the rows have nothing to draw")
 
 
 def _newest() -> Path:

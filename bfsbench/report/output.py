@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import TextIO
 
 from bfsbench.errors import UsageError
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[str]]:
+def replacing(path: Path) -> Iterator[TextIO]:
     """A text file that takes the place of ``path`` when the block ends without an exception.
 
     It is opened at once, so that an output which cannot be written is noticed before any work is done.

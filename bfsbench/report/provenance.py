@@ -81,3 +81,8 @@ def warnings(rows: pd.DataFrame) -> list[str]:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))
+
+
+def origin_numbers(rows: pd.DataFrame) -> pd.Series[int]:
+    """For each row the number of its origin, from 1, in the order of ``origins``."""
+    return rows.groupby(list(_ORIGIN), sort=False).ngroup() + 1

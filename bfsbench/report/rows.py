@@ -106,11 +106,11 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
     """One row per SETTING, SHAPE and columns ``also``: one configuration put together over all its sources.
 
     Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
-    samples), ``median_ms`` (median over sources of the medians), ``spread`` (median over sources of slowest
-    / fastest sample), ``mteps`` and ``mteps_graph500`` (harmonic means), ``mteps_q1``, ``mteps_median`` and
-    ``mteps_q3`` (quartiles), ``gops`` (median) and ``speedup`` (median over sources of the baseline's time /
-    this time; NaN unless both were taken on one machine). The baseline is a host program.
-    A point that was measured more than once counts with its fastest row.
+    samples), ``median_ms`` (median over sources of the medians), ``spread`` and ``typical`` (medians over
+    sources of slowest / fastest and of median / fastest sample), ``mteps`` and ``mteps_graph500`` (harmonic
+    means), ``mteps_q1``, ``mteps_median`` and ``mteps_q3`` (quartiles), ``gops`` (median) and ``speedup``
+    (median over sources of the time of ``baseline``, a host program, / this time; NaN unless both were taken
+    on one machine). A point that was measured more than once counts with its fastest row.
     """
     rows = succeeded(rows)
     key = [*SETTING, *SHAPE, *also]
@@ -118,6 +118,7 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
     rows = rows.merge(_baseline(rows, baseline), how="left", on=_SEARCH)
     rows = rows.assign(
         spread=rows["search_ms_max"] / rows["search_ms"],
+        typical=rows["search_ms_median"] / rows["search_ms"],
         slowness=1 / rows["mteps"],
         slowness_graph500=1 / rows["mteps_graph500"],
         speedup=rows["baseline_ms"] / rows["search_ms"],
@@ -128,6 +129,7 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
         search_ms=("search_ms", "median"),
         median_ms=("search_ms_median", "median"),
         spread=("spread", "median"),
+        typical=("typical", "median"),
         slowness=("slowness", "mean"),
         slowness_graph500=("slowness_graph500", "mean"),
         gops=("gops", "median"),

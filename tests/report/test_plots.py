@@ -9,30 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from level_rows import level, profiled
 from matplotlib.axes import Axes
 from result_rows import emulated_row, failed_row, frame, host_row, row, write
 
-from bfsbench.bench.profile import COLUMNS
-from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, read_results
+from bfsbench.bench.results import read_results
 from bfsbench.errors import UsageError
 from bfsbench.report.levels import read_levels
 from bfsbench.report.plots import PLOTS, NothingToDrawError, draw
 
 
-def level(number: int, **changes: Any) -> Mapping[str, Any]:
-    """A row of the profile of ``row()``, whose frontier is twice the level before."""
-    shared = {name: row().get(name, "") for name in COLUMNS}
-    costs = {"kernel": "pull", "frontier_size": 2**number, "edges_inspected": 7, "time_us": 10.0 + number}
-    return {**shared, "level": number, **costs, **changes}
-
-
-def profiled(folder: Path, rows: list[dict[str, Any]], levels: list[Mapping[str, Any]]) -> pd.DataFrame:
-    """A result file with level profiles beside it; the profiles as a report gets them."""
-    path = write(folder / "profiled.csv", rows)
-    writer = ResultWriter(path.with_name("profiled" + LEVELS_SUFFIX), resume=False, columns=COLUMNS)
-    writer.append(*levels)
-    writer.close()
-    return read_levels([path])
+def read_profiled(folder: Path, rows: list[dict[str, Any]], levels: list[Mapping[str, Any]]) -> pd.DataFrame:
+    """Level profiles as a report gets them."""
+    return read_levels([profiled(folder, rows, levels)])
 
 
 def widths(axes: Axes) -> dict[str, float]:
@@ -87,7 +76,7 @@ def test_cells_of_heat_maps_hold_the_times(tmp_path: Path) -> None:
 
 def test_profiles_show_frontier_and_time_by_kernel(tmp_path: Path) -> None:
     kernels = ["pull", "push", "push"]
-    levels = profiled(tmp_path, [row()], [level(i, kernel=name) for i, name in enumerate(kernels)])
+    levels = read_profiled(tmp_path, [row()], [level(i, kernel=name) for i, name in enumerate(kernels)])
     (picture,) = draw("profile", frame(tmp_path, [row()]), levels)
     frontier, time = picture.figure.axes
     assert frontier.get_ylabel() == "frontier (vertices)" and time.get_ylabel() == "time (µs)"
@@ -108,7 +97,7 @@ def test_rows_without_a_profile_say_how_to_take_one(tmp_path: Path) -> None:
 
 
 def test_profiles_of_other_rows_are_left_out(tmp_path: Path) -> None:
-    levels = profiled(tmp_path, [row()], [level(0)])
+    levels = read_profiled(tmp_path, [row()], [level(0)])
     with pytest.raises(NothingToDrawError):
         draw("profile", frame(tmp_path, [row(variant="push")]), levels)
 

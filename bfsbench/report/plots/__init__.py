@@ -6,6 +6,8 @@
     for picture in draw("bars", read_results(["results/a.csv"])):
         picture.figure
 
+To files: ``save(draw(...), Path("pictures"), "svg")``.
+
 Each kind is a function of a module of this package: it takes ``Measured`` and its own options by keyword,
 and yields pictures. Rows may have a column ``series`` that says which line or bar a row belongs to; by
 default that is its variant. Graphs and series keep the order in which they first appear, unless what is drawn
@@ -14,29 +16,43 @@ is sorted by time. Times of emulated kernels get pictures of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.errors import UsageError
+from bfsbench.report.output import replacing
+from bfsbench.report.plots.ablation import ablation
 from bfsbench.report.plots.bars import bars
+from bfsbench.report.plots.curve import curves
+from bfsbench.report.plots.duplicates import duplicates
 from bfsbench.report.plots.heatmap import heat_maps
+from bfsbench.report.plots.knobs import knob_sweeps
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
-from bfsbench.report.plots.picture import STYLE, Picture
+from bfsbench.report.plots.picture import FORMATS, STYLE, Picture
 from bfsbench.report.plots.profile import profiles
 from bfsbench.report.plots.roofline import rooflines
+from bfsbench.report.plots.speedup import speed_ups
+from bfsbench.report.plots.spread import spreads
 from bfsbench.report.rows import kinds
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PLOTS", "NothingToDrawError", "Picture", "draw"]
+__all__ = ["FORMATS", "PLOTS", "NothingToDrawError", "Picture", "draw", "save"]
 
 PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "bars": bars,
     "heatmap": heat_maps,
     "profile": profiles,
     "roofline": rooflines,
+    "duplicates": duplicates,
+    "ablation": ablation,
+    "knobs": knob_sweeps,
+    "speedup": speed_ups,
+    "curve": curves,
+    "spread": spreads,
 }
 """All kinds of pictures by name, in the order they are shown."""
 
@@ -70,8 +86,26 @@ def _drawn(
         except NothingToDrawError as error:
             reasons.append(str(error))
     if not made:
-        raise NothingToDrawError(reasons[0])
+        raise NothingToDrawError("; ".join(dict.fromkeys(reasons)))
     return made
+
+
+def save(pictures: Iterable[Picture], folder: Path, style: str) -> list[Path]:
+    """Write pictures to ``folder``, which is made if need be, as files of one of FORMATS named after them.
+
+    Raises UsageError when that is not possible; a file is written whole or not at all.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
+    paths = []
+    for picture in pictures:
+        path = folder / f"{picture.name}.{style}"
+        with replacing(path) as file:
+            file.buffer.write(picture.encoded(style))
+        paths.append(path)
+    return paths
 
 
 def _matplotlib_style() -> AbstractContextManager[None]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from bfsbench.report.plots.measured import Measured, NothingToDrawError
+from bfsbench.report.plots.measured import Measured, NothingToDrawError, ranking
 from bfsbench.report.plots.picture import (
     COLOURS,
     HOST_COLOUR,
+    MARGIN,
     Picture,
+    end_of,
     file_name,
+    note,
     number,
     pages,
     panels,
@@ -24,12 +27,6 @@ if TYPE_CHECKING:
 
 _PANELS = 3
 _LINE_INCHES = 0.2
-_OUTLYING = 4.0
-"""Times the next shorter bar from which one is cut off."""
-_FEW = 3
-"""Bars of which none is cut off."""
-_MARGIN = 1.18
-"""Length of the axis / longest bar: room for its number."""
 _OTHERS = 0.55
 """Opacity of bars that are not the best of their panel."""
 
@@ -42,9 +39,9 @@ def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     best = measured.best()
     if best.empty:
         raise NothingToDrawError("bars need points with a time: all of these failed")
-    order = _order(best)
+    order = ranking(best)
     heading = (title or "Best time of each search") + measured.heading
-    for page, graphs in pages([graph for graph in measured.graphs if graph in set(best["title"])], _PANELS):
+    for page, graphs in pages(measured.among(best), _PANELS):
         chosen = best[best["title"].isin(graphs)]
         shown = [label for label in order if label in set(chosen["label"])]
         size = (5.0 if len(graphs) == 1 else 4.2, _LINE_INCHES * len(shown) + 1.2)
@@ -56,46 +53,23 @@ def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
         yield Picture(file_name(f"bars{measured.suffix}", page), heading, figure)
 
 
-def _order(best: pd.DataFrame) -> list[str]:
-    """Series by the geometric mean of their times relative to the best of each graph."""
-    import numpy as np
-
-    relative = best["search_ms"] / best.groupby("title")["search_ms"].transform("min")
-    means = relative.map(np.log).groupby(best["label"]).mean()
-    return [str(label) for label in means.sort_values(kind="stable").index]
-
-
 def _panel(axis: Axes, best: pd.DataFrame, shown: list[str]) -> None:
-    least, longest = best["search_ms"].min(), _longest(best["search_ms"].tolist())
+    least, longest = best["search_ms"].min(), end_of(best["search_ms"])
     places = [shown.index(label) for label in best["label"]]
     for place, time, backend in zip(places, best["search_ms"], best["backend"], strict=True):
         colour = HOST_COLOUR if backend == "host" else COLOURS[0]
         axis.barh(place, time, color=colour, alpha=1 if time == least else _OTHERS, height=0.75)
         if time <= longest:
-            _note(axis, number(time), time, place)
+            note(axis, number(time), time, place)
         else:
-            _note(axis, f"{number(time)} (cut off) \N{RIGHTWARDS ARROW}", longest * _MARGIN, place, "right")
+            note(axis, f"{number(time)} (cut off) \N{RIGHTWARDS ARROW}", longest * MARGIN, place, "right")
     for place in set(range(len(shown))).difference(places):
-        _note(axis, "no time", 0, place)
+        note(axis, "no time", 0, place)
     axis.set_yticks(range(len(shown)), shown)
     axis.set_ylim(len(shown) - 0.5, -0.5)
-    axis.set_xlim(0, longest * _MARGIN)
+    axis.set_xlim(0, longest * MARGIN)
     axis.grid(visible=False, axis="y")
     axis.set_xlabel("time of a search (ms)")
-
-
-def _longest(times: list[float]) -> float:
-    """The largest of the times that leaves the others something to be seen of."""
-    times = sorted(times)
-    while len(times) > _FEW and times[-1] > _OUTLYING * times[-2]:
-        times.pop()
-    return times[-1]
-
-
-def _note(axis: Axes, text: str, time: float, place: int, side: Literal["left", "right"] = "left") -> None:
-    """A text whose ``side`` is at the end of a bar."""
-    offset = (3 if side == "left" else -3, 0)
-    axis.annotate(text, (time, place), offset, textcoords="offset points", va="center", ha=side, fontsize=8)
 
 
 def _legend(backends: set[str]) -> list[Patch]:

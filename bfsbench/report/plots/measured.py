@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.bench.results import AXES
 from bfsbench.errors import UsageError
-from bfsbench.report.rows import BASELINE, Kind, configurations, fastest, in_words, sources_of
+from bfsbench.report.rows import Kind, configurations, fastest, in_words, sources_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +30,8 @@ class Measured:
 
     rows: pd.DataFrame
     levels: pd.DataFrame | None
+    baseline: str
+    """The host program that speed-ups refer to, unless another is asked for."""
     suffix: str
     """Ends the names of pictures whose times are not measured ones."""
     heading: str
@@ -43,7 +45,7 @@ class Measured:
             keys = [*AXES, "gpu"]
             named = rows[[*keys, "title", "label"]].drop_duplicates()
             levels = levels.drop_duplicates([*keys, "level"], keep="last").merge(named, on=keys)
-        return cls(rows, levels, kind.suffix, kind.heading)
+        return cls(rows, levels, kind.family.baseline, kind.suffix, kind.heading)
 
     @cached_property
     def graphs(self) -> list[str]:
@@ -55,18 +57,32 @@ class Measured:
         """Names of the series, in the order in which they appear."""
         return list(dict.fromkeys(self.rows["label"]))
 
-    def configurations(self, baseline: str = BASELINE) -> pd.DataFrame:
+    def configurations(self, baseline: str = "") -> pd.DataFrame:
         """What was timed, put together over sources (see ``rows.configurations``)."""
-        return configurations(self.rows, also=("title", "label"), baseline=baseline)
+        return configurations(self.rows, also=("title", "label"), baseline=baseline or self.baseline)
 
-    def best(self, by: Sequence[str] = ("title", "label"), baseline: str = BASELINE) -> pd.DataFrame:
+    def best(self, by: Sequence[str] = ("title", "label"), baseline: str = "") -> pd.DataFrame:
         """The best configuration of every series on every graph, or of those alike in ``by``."""
         return fastest(self.configurations(baseline), by)
+
+    def among(self, frame: pd.DataFrame) -> list[str]:
+        """Titles of the graphs that ``frame`` has rows of."""
+        present = set(frame["title"])
+        return [graph for graph in self.graphs if graph in present]
 
     def searched(self, title: str) -> str:
         """From how many sources a graph was searched, in words."""
         rows = self.rows[self.rows["title"] == title]
         return in_words(sorted({vertex for found in sources_of(rows).values() for vertex in found}))
+
+
+def ranking(best: pd.DataFrame) -> list[str]:
+    """Series by the geometric mean of their best times relative to the best of each graph."""
+    import numpy as np
+
+    relative = best["search_ms"] / best.groupby("title")["search_ms"].transform("min")
+    means = relative.map(np.log).groupby(best["label"]).mean()
+    return [str(label) for label in means.sort_values(kind="stable").index]
 
 
 def _titles(rows: pd.DataFrame) -> pd.Series[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -23,6 +23,14 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HOST_COLOUR = "#777777"
 """Of programs on the CPU, beside those on a GPU."""
 FAILED_HATCH = "////"
+MARGIN = 1.18
+"""Length of an axis of bars / longest bar: room for its number."""
+_OUTLYING = 4.0
+"""Times the next shorter bar from which one is cut off."""
+_FEW = 3
+"""Bars of which none is cut off."""
+_LINEAR_UP_TO = 20
+"""Largest / smallest value up to which an axis of times starts at 0."""
 _DECADES_WITH_STEPS = 300
 """Largest / smallest value below which a logarithmic axis has labels between powers of 10."""
 
@@ -109,6 +117,49 @@ def number(value: float) -> str:
     return f"{value:.{min(digits, 6)}f}"
 
 
+def end_of(values: Iterable[float]) -> float:
+    """The largest value of an axis that leaves bars of all but outlying ones something to be seen of."""
+    known = sorted(values)
+    while len(known) > _FEW and known[-1] > _OUTLYING * known[-2]:
+        known.pop()
+    return known[-1]
+
+
+def note(axes: Axes, text: str, x: float, y: float, side: Literal["left", "right"] = "left") -> None:
+    """A small text whose ``side`` is beside the point; on white where it may lie upon a bar."""
+    offset = (3 if side == "left" else -3, 0)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1} if side == "right" else None
+    axes.annotate(
+        text, (x, y), offset, textcoords="offset points", va="center", ha=side, fontsize=8, bbox=box
+    )
+
+
+def time_axis(axes: Axes) -> None:
+    """The vertical axis from 0, or logarithmic where short times would vanish."""
+    low, high = sorted(axes.yaxis.get_data_interval())
+    if low > 0 and high / low > _LINEAR_UP_TO:
+        plain_log(axes, "y")
+    else:
+        axes.set_ylim(0, high * 1.1)
+
+
+def level_axis(axes: Axes) -> None:
+    """The horizontal axis of levels: whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("level")
+
+
+def log_or_zero(axes: Axes) -> None:
+    """A logarithmic vertical axis of counts that has a place for 0."""
+    from matplotlib.ticker import FuncFormatter
+
+    axes.set_yscale("symlog", linthresh=1)
+    axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.set_ylim(bottom=-0.1)
+
+
 def plain_log(axes: Axes, which: Literal["x", "y"]) -> None:
     """A logarithmic axis labelled with plain numbers, at 1, 2 and 5 where there is room for them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -118,5 +169,9 @@ def plain_log(axes: Axes, which: Literal["x", "y"]) -> None:
     low, high = sorted(axis.get_data_interval())
     steps = (1.0, 2.0, 5.0) if low > 0 and high / low < _DECADES_WITH_STEPS else (1.0,)
     axis.set_major_locator(LogLocator(subs=steps))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(_plain))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _plain(value: float, _: object) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from bfsbench.report.plots.knobs import search_names
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
 from bfsbench.report.plots.picture import (
     COLOURS,
     MARKERS,
     Picture,
     file_name,
+    level_axis,
     pages,
     panels,
     plain_log,
@@ -39,27 +41,19 @@ def profiles(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     levels = profiled(measured)
     heading = (title or "Level profile") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
-        searches = [rows for _, rows in found.groupby(["label", "grid", "block", "knobs"], sort=False)]
-        several = found.groupby(["label"])[["grid", "block", "knobs"]].nunique().max().max() > 1
+        searches = list(found.groupby(search_names(found), sort=False))
         for page, shown in pages(searches, _SEARCHES):
             name = f"{heading}: {graph}, source {source:.0f}"
             figure, axes = panels(wrapped(name, 90), 2 * len(shown), across=2, size=(4.8, 2.3), sharex="col")
-            for line, rows in enumerate(shown):
-                label = str(rows["label"].iloc[0])
-                label += f"\n{_shape(rows)}" if several else ""
+            for line, (label, rows) in enumerate(shown):
                 _panel(axes[2 * line], rows, "frontier_size", "frontier (vertices)")
                 _panel(axes[2 * line + 1], rows, "time_us", "time (µs)")
-                axes[2 * line].set_title(label, loc="left")
+                axes[2 * line].set_title(wrapped(str(label), 50), loc="left")
                 axes[2 * line + 1].legend(loc="upper left", bbox_to_anchor=(0, 1.17), ncols=3, fontsize=8)
             for axis in axes[-2:]:
-                axis.set_xlabel("level")
+                level_axis(axis)
             names = file_name(f"profile{measured.suffix}", str(graph), f"{source:.0f}", page)
             yield Picture(names, name, figure)
-
-
-def _shape(rows: pd.DataFrame) -> str:
-    first = rows.iloc[0]
-    return wrapped(f"grid {first['grid']}, block {first['block']:.0f}, {first['knobs']}".rstrip(", "), 70)
 
 
 def _panel(axis: Axes, rows: pd.DataFrame, column: str, quantity: str) -> None:

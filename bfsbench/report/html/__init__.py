@@ -1,0 +1,45 @@
+"""A report as one HTML page that needs nothing else: styles, scripts and data are in it.
+
+The page is opened from disk by any browser. Its tables, bars, heat maps and level profiles are made by the
+scripts beside this module from JSON, which :mod:`bfsbench.report.html.content` describes; a policy in its
+head forbids it to load anything.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING
+
+from bfsbench import __version__
+from bfsbench.bench.provenance import now
+from bfsbench.report.html.content import content
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCRIPTS = ("elements.js", "tables.js", "bars.js", "heatmaps.js", "profiles.js", "page.js")
+"""In the order in which they need each other."""
+
+
+def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "bfsbench report") -> str:
+    """The page of these rows, as ``read_results`` gives them, and level profiles, as ``read_levels`` does."""
+    return Template(_part("page.html")).substitute(
+        title=html.escape(title),
+        style=_part("page.css"),
+        script="\n".join(_part(name) for name in SCRIPTS),
+        data=embedded(content(rows, levels)),
+        made=html.escape(f"bfsbench {__version__}, {now()}"),
+    )
+
+
+def embedded(data: object) -> str:
+    """JSON that may stand in a script element: nothing in it ends the element or opens a comment."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _part(name: str) -> str:
+    return files(__name__).joinpath(name).read_text(encoding="utf-8")

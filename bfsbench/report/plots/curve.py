@@ -1,0 +1,101 @@
+"""Time against the size, degree or density of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bfsbench.errors import UsageError
+from bfsbench.report.plots.measured import Measured, NothingToDrawError
+from bfsbench.report.plots.picture import COLOURS, MARKERS, Picture, file_name, pages, panels, plain_log
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+AXES = {
+    "num_vertices": "vertices",
+    "num_edges": "arcs",
+    "degree": "average degree (arcs per vertex)",
+    "density": "density (% of all possible arcs)",
+    "given": "",
+}
+"""What the horizontal axis may show, and its label. ``given`` is the column ``x`` of the rows."""
+
+_SERIES = 8
+"""To a picture: as many as there are colours."""
+
+
+def curves(
+    measured: Measured,
+    *,
+    title: str = "",
+    x: str = "",
+    x_label: str = "",
+    log_x: bool = True,
+    log_y: bool = True,
+) -> Iterator[Picture]:
+    """Best time of every series over the graphs, placed by one of AXES; points of a series are joined where
+    the names of their graphs differ only in numbers. By default a picture for each axis along which graphs
+    of such names differ."""
+    if x and x not in AXES:
+        raise UsageError(f"unknown axis '{x}': there are {', '.join(AXES)}")
+    best = measured.best()
+    best = best.assign(family=best["title"].str.replace(r"[\d.]+", "#", regex=True))
+    drawn = False
+    for name in [x] if x else [name for name in AXES if name != "given"]:
+        placed = best.assign(x=best["title"].map(_places(measured.rows, name))).dropna(subset=["x"])
+        differing = placed.groupby("family")["x"].nunique().max() if not x else placed["x"].nunique()
+        if differing > 1:
+            drawn = True
+            label = x_label or AXES[name]
+            heading = (title or f"Time by {label}") + measured.heading
+            for page, figure in _figures(placed, measured.labels, heading, log_x=log_x, log_y=log_y):
+                figure.axes[0].set_xlabel(label)
+                yield Picture(file_name(f"curve{measured.suffix}", name, page), heading, figure)
+    if not drawn:
+        raise NothingToDrawError("curves need graphs that differ in size, degree or density alone")
+
+
+def _figures(
+    placed: pd.DataFrame, order: list[str], heading: str, *, log_x: bool, log_y: bool
+) -> Iterator[tuple[str, Figure]]:
+    limits = (placed["search_ms"].min(), placed["search_ms"].max())
+    present = set(placed["label"])
+    for page, labels in pages([label for label in order if label in present], _SERIES):
+        figure, (axis,) = panels(heading, 1, across=1, size=(7.2, 4.6))
+        for index, label in enumerate(labels):
+            colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
+            lines = placed[placed["label"] == label].sort_values("x").groupby("family", sort=False)
+            for nth, (_, line) in enumerate(lines):
+                name = "_" * (nth > 0) + label  # once in the legend
+                axis.plot(line["x"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
+        axis.set_ylabel("time of a search (ms)")
+        _scale(axis, limits, log_x=log_x, log_y=log_y)
+        figure.legend(loc="outside right upper")
+        yield page, figure
+
+
+def _scale(axis: Axes, limits: tuple[float, float], *, log_x: bool, log_y: bool) -> None:
+    """The same heights in all pictures."""
+    if log_x:
+        plain_log(axis, "x")
+    if log_y:
+        plain_log(axis, "y")
+        axis.set_ylim(limits[0] / 1.3, limits[1] * 1.3)
+    else:
+        axis.set_ylim(0, limits[1] * 1.05)
+
+
+def _places(rows: pd.DataFrame, x: str) -> pd.Series[float]:
+    """The place of each graph, by its title."""
+    graphs = rows.drop_duplicates("title").set_index("title")
+    if x == "given":
+        return graphs["x"]
+    vertices, arcs = graphs["num_vertices"], graphs["num_edges"]
+    if x == "degree":
+        return arcs / vertices
+    if x == "density":
+        return 100 * arcs / (vertices * (vertices - 1))
+    return graphs[x]

@@ -1,0 +1,66 @@
+"""How many times as fast as the CPU programs each search is, a panel a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from bfsbench.report.plots.measured import Measured, NothingToDrawError, ranking
+from bfsbench.report.plots.picture import (
+    COLOURS,
+    MARKERS,
+    Picture,
+    file_name,
+    pages,
+    panels,
+    plain_log,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+PARALLEL = "cpu_parallel"
+"""The program that uses all cores of the CPU."""
+_PANELS = 3
+
+
+def speed_ups(measured: Measured, *, title: str = "", baselines: Sequence[str] = ()) -> Iterator[Picture]:
+    """Time of each of the ``baselines``, host programs, / best time of the series, on a logarithmic axis,
+    taken on the same machine and from the same sources. Right of the line at 1 the series is faster."""
+    baselines = baselines or (measured.baseline, PARALLEL)
+    found = {name: measured.best(baseline=name).dropna(subset=["speedup"]) for name in baselines}
+    found = {name: best[best["variant"] != name] for name, best in found.items()}
+    compared = {name: best for name, best in found.items() if len(best)}
+    if not compared:
+        names = " or ".join(baselines)
+        raise NothingToDrawError(f"speed-ups need rows of {names} beside others, from one machine")
+    heading = (title or "Speed-up over CPU programs") + measured.heading
+    order = ranking(measured.best())
+    graphs = list(dict.fromkeys(graph for best in compared.values() for graph in measured.among(best)))
+    for page, portion in pages(graphs, _PANELS):
+        parts = {name: best[best["title"].isin(portion)] for name, best in compared.items()}
+        shown = [label for label in order if any(label in set(part["label"]) for part in parts.values())]
+        figure, axes = panels(
+            heading, len(portion), across=_PANELS, size=(4.2, 0.2 * len(shown) + 1.3), sharey=True
+        )
+        for axis, graph in zip(axes, portion, strict=True):
+            _panel(axis, {name: part[part["title"] == graph] for name, part in parts.items()}, shown)
+            axis.set_title(f"{wrapped(graph)}\n{measured.searched(graph)}")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        yield Picture(file_name(f"speedup{measured.suffix}", page), heading, figure)
+
+
+def _panel(axis: Axes, parts: dict[str, pd.DataFrame], shown: list[str]) -> None:
+    for index, (name, part) in enumerate(parts.items()):
+        places = [shown.index(label) for label in part["label"]]
+        axis.scatter(
+            part["speedup"], places, s=30, c=COLOURS[index], marker=MARKERS[index], label=f"over {name}"
+        )
+    plain_log(axis, "x")
+    axis.axvline(1, color="#555555", linewidth=1)
+    axis.set_yticks(range(len(shown)), shown)
+    axis.set_ylim(len(shown) - 0.5, -0.5)
+    axis.set_xlabel("speed-up (times as fast)")
