@@ -14,6 +14,7 @@ Each table is a function of this package from rows (as ``read_results`` gives th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bfsbench.report.best import best_times
@@ -42,10 +43,11 @@ TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
 def tables(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[Table]:
     """The tables of these names made from rows of result files.
 
-    None means all, but for the heat maps of emulated kernels: how such times change with the launch means
-    nothing.
+    None means all, with heat maps drawn only for the fastest search on each graph, and without those of
+    emulated kernels: how such times change with the launch means nothing.
     """
     if names is not None:
         return [table for name in names for table in TABLES[name](rows)]
-    made = [table for make in TABLES.values() for table in make(rows)]
+    makers = TABLES | {"heatmap": partial(heat_maps, brief=True)}
+    made = [table for make in makers.values() for table in make(rows)]
     return [table for table in made if table.name not in EMULATED_MAPS]

@@ -17,6 +17,7 @@ from bfsbench.report.rows import (
     succeeded,
 )
 from bfsbench.report.table import Table
+from bfsbench.variants import all_variants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,12 +31,13 @@ _FIGURES = {
 }
 """By family."""
 _ONE_SOURCE = ("search_ms", "median_ms", "spread", "mteps", "gops", "speedup")
-_MANY_SOURCES = (
-    *("sources", "search_ms", "spread"),
-    *("mteps", "mteps_q1", "mteps_median", "mteps_q3", "speedup"),
-)
+_MANY_SOURCES = ("search_ms", "spread", "mteps", "mteps_median", "speedup")
 _NOTE = "search ms: the fastest sample; median ms: the samples' median; spread: slowest / fastest sample."
-_NOTE_ON_SOURCES = "Over several sources: the median of these, and MTEPS as harmonic mean with quartiles."
+_NOTE_ON_SOURCES = (
+    "Over several sources: the median of these, and MTEPS as harmonic mean and median (CSV and JSON have the "
+    "quartiles as well)."
+)
+_NOTE_ON_KNOBS = "Knobs that have their variant's default value are left out."
 _BARELY = 0.01
 """Share of the vertices below which a search says little about the graph."""
 
@@ -62,6 +64,8 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
         yield f"x sequential: how many times as fast as {kind.family.baseline} on the same machine."
     if any(frame["sources"] > 1):
         yield _NOTE_ON_SOURCES
+    if list(frame["knobs"]) != _told_knobs(frame):
+        yield _NOTE_ON_KNOBS
     yield from _short_searches(kind.rows)
 
 
@@ -79,6 +83,7 @@ def _short_searches(rows: pd.DataFrame) -> Iterator[str]:
 def _drawings(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
     """One table a graph, variants by their times; columns that would say nothing are left out."""
     searched = sources_of(rows)
+    frame = frame.assign(knobs=_told_knobs(frame))
     for (graph, checksum), group in frame.groupby(["graph", "graph_checksum"], sort=False):
         where = [name for name in ("backend", "host_cpu") if group[name].nunique() > 1]
         if group.groupby("backend")["device"].nunique().max() > 1:
@@ -86,5 +91,20 @@ def _drawings(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
         sources = searched[graph, checksum]
         figures = _MANY_SOURCES if len(sources) > 1 else _ONE_SOURCE
         known = [name for name in figures if name in group and group[name].notna().any()]
+        if group["sources"].nunique() > 1:
+            known.insert(0, "sources")
         title = f"{graph}, {in_words(sources)}"
-        yield Table.of("", title, group[["variant", *where, *SHAPE, *known]])
+        shape = [name for name in SHAPE if name != "knobs" or any(group[name])]
+        yield Table.of("", title, group[["variant", *where, *shape, *known]])
+
+
+def _told_knobs(frame: pd.DataFrame) -> list[str]:
+    """The knobs of each row without those that have the default of a variant known here."""
+    usual = {
+        name: {f"{knob.name}={knob.default}" for knob in variant.knobs}
+        for name, variant in all_variants().items()
+    }
+    return [
+        " ".join(setting for setting in knobs.split() if setting not in usual.get(variant, ()))
+        for variant, knobs in zip(frame["variant"], frame["knobs"], strict=True)
+    ]

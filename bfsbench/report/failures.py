@@ -16,6 +16,7 @@ def failed_points(rows: pd.DataFrame) -> list[Table]:
     by = ["status", "graph", "variant", "backend", "reason"]
     counted = failed.groupby(by, as_index=False).size().rename(columns={"size": "points"})
     counted = counted.sort_values(["points", *by], ascending=[False, *(True for _ in by)])
-    notes = [f"{len(failed)} of {len(rows)} points have no time."]
+    told = f"{len(failed)} of {len(rows)} points have no time."
+    notes = [told if len(failed) else f"All {len(rows)} points have a time."]
     frame = counted[["points", "status", "graph", "variant", "backend", "reason"]]
     return [Table.of("failures", "Failures", frame, notes)]

@@ -18,32 +18,47 @@ EMULATED_MAPS = ("heatmap_emulated", "heatmap_apsp_emulated")
 
 _LAUNCH = ("grid", "block")
 _COLUMNS = ("knobs", "sources", "search_ms", "times_best", "mteps")
-_NOTES = (
-    "Search ms by grid (down) and block (across), each with its best knobs; the median over sources.",
-    "Maps of a single cell are not drawn.",
-    HEAT_LEGEND,
-)
+_NOTE = "Search ms by grid (down) and block (across), each with its best knobs; the median over sources."
+_IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws all."
 
 
-def heat_maps(rows: pd.DataFrame) -> list[Table]:
-    """One table of measured times and one of emulated ones, a row per cell; drawn as matrices."""
+def heat_maps(rows: pd.DataFrame, *, brief: bool = False) -> list[Table]:
+    """One table of measured times and one of emulated ones, a row per cell; drawn as matrices.
+
+    ``brief`` draws only those of the fastest variant on each graph.
+    """
     tables = []
     for kind in kinds(rows[rows["backend"] != "host"]):
         cells = fastest(configurations(kind.rows, baseline=kind.family.baseline), [*SETTING, *_LAUNCH])
         least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
         cells = cells.assign(times_best=cells["search_ms"] / least)
         cells = cells.assign(order=cells["grid"].map(grid_order)).sort_values([*SETTING, "order", "block"])
-        title = f"Grid x block{kind.heading}"
+        drawings = list(_drawings(_leading(cells) if brief else cells, kind.rows))
+        frame = cells[[*SETTING, *_LAUNCH, *_COLUMNS]]
+        notes = _notes(cells, len(drawings), brief)
         tables.append(
-            Table.of(
-                f"heatmap{kind.suffix}",
-                title,
-                cells[[*SETTING, *_LAUNCH, *_COLUMNS]],
-                _NOTES if len(cells) else ("No kernel has a time.",),
-                _drawings(cells, kind.rows),
-            )
+            Table.of(f"heatmap{kind.suffix}", f"Grid x block{kind.heading}", frame, notes, drawings)
         )
     return tables
+
+
+def _notes(cells: pd.DataFrame, num_drawn: int, brief: bool) -> Iterator[str]:
+    if cells.empty:
+        yield "No kernel has a time."
+    elif not num_drawn:
+        yield "No search has times of several grids or blocks, which a map would show."
+    else:
+        yield _NOTE
+        if brief and cells["variant"].nunique() > 1:
+            yield _IN_BRIEF
+        yield HEAT_LEGEND
+
+
+def _leading(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells of the variant that is fastest on its graph, among those that have several."""
+    several = cells[cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("size") > 1]
+    best = several.sort_values("search_ms", kind="stable").drop_duplicates(["graph", "graph_checksum"])
+    return cells.merge(best[list(SETTING)], on=list(SETTING))
 
 
 def grid_order(grid: str) -> float:

@@ -148,7 +148,7 @@ def test_the_median_stands_beside_a_mean_that_one_short_search_rules(tmp_path: P
         "the harmonic mean is theirs, look at the median."
     )
     shown = drawings(table)[0].columns
-    assert shown.index("mteps_median") == shown.index("mteps_q1") + 1
+    assert shown.index("mteps_median") == shown.index("mteps") + 1
 
 
 def test_one_short_search_is_told(tmp_path: Path) -> None:
@@ -218,6 +218,38 @@ def test_heat_map_has_a_cell_for_every_shape_with_its_best_knobs(tmp_path: Path)
 
 def test_a_map_of_one_cell_is_not_drawn(tmp_path: Path) -> None:
     assert drawings(only(tables(frame(tmp_path, [row()]), ["heatmap"]))) == ()
+
+
+def test_in_brief_the_fastest_search_of_each_graph_is_drawn(tmp_path: Path) -> None:
+    rows = [row(2.0), row(3.0, block=64), row(1.0, variant="luo"), row(4.0, variant="spmv", block=64)]
+    rows += [row(5.0, variant="spmv"), row(9.0, graph="other"), row(8.0, graph="other", block=64)]
+    whole = frame(tmp_path, rows)
+    (brief,) = (table for table in tables(whole) if table.name == "heatmap")
+    assert [drawing.title.split(",")[0] for drawing in drawings(brief)] == [
+        "pull on grid:directed",  # luo is faster, but has only one cell
+        "pull on other",
+    ]
+    asked = only(tables(whole, ["heatmap"]))
+    assert len(drawings(asked)) == 3
+    assert asked.rows == brief.rows
+
+
+def test_knobs_are_told_unless_they_have_their_default(tmp_path: Path) -> None:
+    rows = [
+        row(1.0, variant="virtual_warp", knobs="W_SZ=16"),
+        row(2.0, variant="direction_optimized", knobs="ALPHA=14 BETA=9"),
+        row(3.0, variant="forgotten", knobs="SIZE=7"),
+    ]
+    table = only(tables(frame(tmp_path, rows), ["best"]))
+    assert [line["knobs"] for line in records(table)] == ["W_SZ=16", "ALPHA=14 BETA=9", "SIZE=7"]
+    assert [line["knobs"] for line in records(drawings(table)[0])] == ["", "BETA=9", "SIZE=7"]
+    assert "Knobs that have their variant's default value are left out." in table.notes
+
+
+def test_sources_are_counted_where_some_failed(tmp_path: Path) -> None:
+    rows = [row(1.0), row(1.0, source=1), row(2.0, variant="luo")]
+    table = only(tables(frame(tmp_path, rows), ["best"]))
+    assert [line["sources"] for line in records(drawings(table)[0])] == [2, 1]
 
 
 def test_host_programs_have_no_heat_map(tmp_path: Path) -> None:
