@@ -113,7 +113,10 @@ class Device(Protocol):
     limits: Limits
 
     def describe(self) -> dict[str, str]:
-        """Provenance: ``gpu``, ``compute_capability``, ``driver``, ``cuda``; empty where meaningless."""
+        """Provenance: ``gpu``, ``gpu_bus_id`` (on its host), ``compute_capability``, ``driver``, ``cuda``.
+
+        Empty where meaningless.
+        """
 
     def telemetry(self) -> dict[str, str]:
         """State now: ``sm_clock_mhz``, ``memory_clock_mhz``, ``throttle``; empty where unknown."""

@@ -266,6 +266,7 @@ class CudaDevice:
         driver, toolkit = cuda.get_driver_version(), cuda.get_version()
         return {
             "gpu": self._device.name(),
+            "gpu_bus_id": self._device.pci_bus_id(),
             "compute_capability": "{}.{}".format(*self._device.compute_capability()),
             "driver": self._telemetry.driver or f"{driver // 1000}.{driver % 1000 // 10}",
             "cuda": ".".join(map(str, toolkit[:2])),

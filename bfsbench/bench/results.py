@@ -64,6 +64,7 @@ GRAPH = (
 
 PROVENANCE = (
     "gpu",
+    "gpu_bus_id",  # its PCI address on the host; empty for emulated ones
     "compute_capability",
     "driver",
     "cuda",
@@ -81,7 +82,7 @@ PROVENANCE = (
 
 COLUMNS = (*AXES, *OUTCOME, *GRAPH, *PROVENANCE)
 
-ADDED = {"family": "bfs", "parents_ms": "", "gops": "", "counts": ""}
+ADDED = {"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": ""}
 """Columns that older result files do not have, and what their rows read as."""
 
 NUMERIC = (

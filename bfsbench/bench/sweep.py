@@ -157,24 +157,31 @@ class Output:
         wanted = {tuple(point.axes().values()) for point in points}
         return sum(row["status"] != "ok" and axes_of(row) in wanted for row in self.results.rows)
 
-    def check_continuity(self, graphs: Mapping[str, Graph], now: Mapping[str, str]) -> None:
-        """Raises UsageError unless the rows are of these graphs and of this machine.
+    def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
+        """Raises UsageError unless the rows are of these graphs and of one of these machines.
 
-        ``now`` has the provenance columns of the rows to come.
+        ``origins`` are the provenance columns of the rows to come, one entry a device.
         """
         for row in self.results.rows:
             graph = graphs.get(row["graph"])
             if graph is not None and row["graph_checksum"] != graph.checksum:
                 raise UsageError(f"cannot resume: {row['graph']} has changed since {self.path} was begun")
-            for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
-                if name in now and row[name] != now[name]:
-                    was = f"rows were taken with {name} '{row[name]}', this is '{now[name]}'"
-                    raise UsageError(f"cannot resume: {was}")
+            differences = [_difference(row, origin) for origin in origins]
+            if differences and all(differences):
+                raise UsageError(f"cannot resume: {differences[0]}")
 
     def close(self) -> None:
         self.results.close()
         if self.profiles is not None:
             self.profiles.close()
+
+
+def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
+    """In what a row's device is not the one of ``origin``; empty if it is."""
+    for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
+        if name in origin and row[name] != origin[name]:
+            return f"rows were taken with {name} '{row[name]}', this is '{origin[name]}'"
+    return ""
 
 
 def run_sweep(

@@ -26,6 +26,7 @@ COMMANDS = {
     "probe": "Measure what the device can do at most.",
     "roofline": "Hold searches against what the device can do at most.",
     "list": "Show variants, datasets and knobs.",
+    "worker": "Offer this machine's GPUs to a sweep on a cluster.",
     "doctor": "Check what is installed and what is missing.",
 }
 INTERRUPTED = 130

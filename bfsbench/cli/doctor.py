@@ -14,12 +14,20 @@ from bfsbench.report.formats import WIDTH
 
 @click.command()
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--cluster",
+    metavar="WHERE",
+    help="Check the workers of a cluster instead: local[:N], dask://HOST:PORT or slurm[:FILE].",
+)
 @click.pass_context
-def command(context: click.Context, style: str) -> None:
+def command(context: click.Context, style: str, cluster: str | None) -> None:
     """Check what is installed, and say how to install what is missing.
 
-    The exit code is 0 when at least one backend can run, and 1 otherwise.
+    The exit code is 0 when at least one backend can run, or all workers of the cluster can and are alike, and
+    1 otherwise.
     """
+    if cluster is not None:
+        context.exit(0 if _examine_cluster(cluster, style) else 1)
     sections = examine()
     usable = usable_backends(sections)
     if style == "json":
@@ -32,6 +40,35 @@ def command(context: click.Context, style: str) -> None:
         click.echo("\n\n".join(_text(section) for section in sections.values()))
         click.echo("\n" + "\n".join(_verdict(name, able) for name, able in usable.items()))
     context.exit(0 if any(usable.values()) else 1)
+
+
+def _examine_cluster(text: str, style: str) -> bool:
+    """Show what the workers have; returns whether a sweep could use them all."""
+    from tabulate import tabulate
+
+    from bfsbench.cluster.address import parse
+    from bfsbench.cluster.launch import require_dask
+
+    place = parse(text)
+    require_dask()
+    from bfsbench.cluster.examine import ALIKE
+    from bfsbench.cluster.examine import examine as examine_cluster
+
+    found = examine_cluster(place)
+    if style == "json":
+        told = {"works": found.works, "workers": found.workers, "here": found.here}
+        click.echo(json.dumps(told | {"differences": found.differences}, indent=2))
+        return found.works
+    for facts in found.workers:
+        shown = [(name, facts.get(name, "")) for name in ("host", "gpu_bus_id", *ALIKE) if facts.get(name)]
+        click.echo(f"{facts['worker']}\n{textwrap.indent(tabulate(shown, tablefmt='plain'), '  ')}\n")
+    for trouble in found.troubles:
+        click.echo(f"cannot work: {trouble}")
+    for difference in found.differences:
+        click.echo(f"differs: {difference}")
+    if found.works:
+        click.echo(f"All {len(found.workers)} workers can run and are alike.")
+    return found.works
 
 
 def _record(section: Section) -> dict[str, object]:

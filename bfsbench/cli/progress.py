@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -19,17 +20,17 @@ class SweepProgress:
 
     def __init__(self, total: int) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self._total = total
         self._count = self._failed = 0
-        self._spoke = time.monotonic()
+        self._by_worker: Counter[str] = Counter()
+        self._started = self._spoke = time.monotonic()
         self._console = Console(stderr=True)
         self._live = self._console.is_terminal
         columns = (
             BarColumn(),
             MofNCompleteColumn(),
-            TimeRemainingColumn(),
             TextColumn("{task.description}", markup=False),
         )
         self._bar = Progress(*columns, console=self._console, disable=not self._live, transient=True)
@@ -46,6 +47,7 @@ class SweepProgress:
 
     def done(self, measured: Measured) -> None:
         """Take note of a point."""
+        self._by_worker[measured.worker] += 1
         self.row(measured.row)
 
     def row(self, row: Mapping[str, str]) -> None:
@@ -57,9 +59,20 @@ class SweepProgress:
         came = f"{float(row['search_ms']):.3f} ms" if ok else f"{row['status']}: {row['reason']}"
         if self._live:
             failed = f"{self._failed} failed; " if self._failed else ""
-            self._bar.update(self._task, completed=self._count, description=f"{failed}{what}: {came}")
+            said = f"{self._pace()}; {failed}{what}: {came}"
+            self._bar.update(self._task, completed=self._count, description=said)
             if not ok:
                 self._console.print(f"{what}: {came}", style="red", markup=False)
         elif not ok or self._count == self._total or time.monotonic() - self._spoke > LINE_EVERY_S:
             self._spoke = time.monotonic()
-            print(f"[{self._count}/{self._total}] {what}: {came}", file=sys.stderr, flush=True)
+            line = f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}"
+            print(line, file=sys.stderr, flush=True)
+
+    def _pace(self) -> str:
+        """Points a minute so far, of several workers each, and how long the rest will take."""
+        minutes = max(time.monotonic() - self._started, 1e-3) / 60
+        pace = f"{self._count / minutes:.0f} points/min"
+        if len(self._by_worker) > 1:
+            pace += f" ({', '.join(f'{n / minutes:.0f}' for _, n in sorted(self._by_worker.items()))})"
+        left = (self._total - self._count) * minutes / self._count
+        return pace + (f", {left:.0f} min left" if left >= 1 else f", {60 * left:.0f} s left" if left else "")

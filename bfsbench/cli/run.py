@@ -24,7 +24,7 @@ from bfsbench.cli.sweep_options import (
     source_options,
     start,
 )
-from bfsbench.cli.sweeping import execute, print_plan
+from bfsbench.cli.sweeping import cluster_options, execute, print_plan, runner_for
 from bfsbench.errors import UsageError
 from bfsbench.families import DEFAULT, FAMILIES, family_of
 from bfsbench.variants import all_variants, find
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")
 @measuring_options
+@cluster_options
 @out_option("run")
 @click.option(
     "--profile",
@@ -101,6 +102,8 @@ def run(
     timeout: float,
     backend: str,
     schedule_seed: int,
+    cluster: str | None,
+    mixed_devices: bool,
     out: Path | None,
     profile: bool,
     parents: bool,
@@ -118,7 +121,6 @@ def run(
     """
     from bfsbench.bench.runner import Method
     from bfsbench.bench.sweep import Output, plan
-    from bfsbench.bench.worker import Worker
     from bfsbench.cli.loading import load_with_progress
 
     require_out(resume, out)
@@ -131,9 +133,10 @@ def run(
         raise UsageError(f"--profile tells what the levels of searches cost; {question.title} have none")
     names = _full_names(datasets)
     path = out or default_path("run")
-    worker = Worker(None if all(v.host for v in axes.variants) else backend, schedule_seed)
-    with closing(worker, path):
-        where = start(worker, axes)
+    needed = None if all(variant.host for variant in axes.variants) else backend
+    runner = runner_for(needed, schedule_seed, cluster, mixed_devices)
+    with closing(runner, path):
+        where = start(runner, axes)
         if dry_run:
             # A preset has one value a knob, so it changes no count; some need graphs that are not there yet.
             plain = replace(axes, preset=PRESETS[0])
@@ -147,7 +150,7 @@ def run(
             sources = {name: wanted.choose(graph) for name, graph in graphs.items()}
             statistics = {name: graph.statistics for name, graph in graphs.items()}
             points = plan(axes, sources, statistics, where)
-            failed = execute(points, graphs, worker, output, Method(repeats, timeout, profile, parents))
+            failed = execute(points, graphs, runner, output, Method(repeats, timeout, profile, parents))
         finally:
             output.close()
     if failed:

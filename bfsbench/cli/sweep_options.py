@@ -20,8 +20,8 @@ from bfsbench.variants import all_variants
 from bfsbench.variants.base import PRESETS, Knob
 
 if TYPE_CHECKING:
+    from bfsbench.bench.runner import Runner
     from bfsbench.bench.sweep import Axes
-    from bfsbench.bench.worker import Worker
     from bfsbench.families.base import Family
     from bfsbench.graphs.graph import Graph
 
@@ -140,26 +140,26 @@ def require_out(resume: bool, out: Path | None) -> None:
 
 
 @contextmanager
-def closing(worker: Worker, path: Path) -> Iterator[None]:
-    """Close the worker in the end; an interrupt stops it, says how to go on, and ends the program."""
+def closing(runner: Runner, path: Path) -> Iterator[None]:
+    """Close the runner in the end; an interrupt stops it, says how to go on, and ends the program."""
     try:
         yield
     except KeyboardInterrupt:
-        worker.stop()
+        runner.stop()
         again = f": continue with --resume --out {path}" if path.exists() else ""
         click.echo(f"bfsbench: interrupted{again}", err=True)
         raise SystemExit(130) from None
     finally:
-        worker.close()
+        runner.close()
 
 
-def start(worker: Worker, axes: Axes) -> str:
-    """Start the worker unless it runs, and check the axes on its device; returns the backend for rows."""
+def start(runner: Runner, axes: Axes) -> str:
+    """Start the runner unless it runs, and check the axes on its device; returns the backend for rows."""
     from bfsbench.bench.sweep import check_axes
 
-    worker.start()
-    check_axes(axes, worker.device.limits if worker.device else None)
-    return worker.device.backend if worker.device else "host"
+    runner.start()
+    check_axes(axes, runner.device.limits if runner.device else None)
+    return runner.device.backend if runner.device else "host"
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,60 @@
-"""Carrying out the points of a sweep under one progress display, for all commands that have some."""
+"""Carrying out the points of a sweep, here or on a cluster, under one progress display."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+
+from bfsbench.errors import UsageError
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
     from bfsbench.bench.runner import Method, Runner
     from bfsbench.bench.sweep import Output
     from bfsbench.graphs.graph import Graph
+
+
+def cluster_options(function: Callable[..., None]) -> Callable[..., None]:
+    """``--cluster`` and ``--mixed-devices``, for ``runner_for``."""
+    mixed = click.option(
+        "--mixed-devices",
+        is_flag=True,
+        help="With --cluster: accept workers with different GPUs or CPUs. Reports keep their rows apart.",
+    )
+    where = click.option(
+        "--cluster",
+        metavar="WHERE",
+        help="Spread the points over workers, one a GPU: local[:N] on this machine, dask://HOST:PORT of a "
+        "Dask scheduler, or slurm[:FILE], whose jobs FILE describes.",
+    )
+    return where(mixed(function))
+
+
+def runner_for(backend: str | None, schedule_seed: int, cluster: str | None, mixed_devices: bool) -> Runner:
+    """One worker process, or those of a cluster; not started yet. ``backend`` None is for host programs only.
+
+    Raises UsageError, ToolchainError.
+    """
+    if cluster is None:
+        from bfsbench.bench.worker import Worker
+
+        if mixed_devices:
+            raise UsageError("--mixed-devices goes with --cluster")
+        return Worker(backend, schedule_seed)
+    from bfsbench.cluster.address import parse
+    from bfsbench.cluster.launch import require_dask
+
+    place = parse(cluster)
+    require_dask()
+    from bfsbench.cluster.runner import Cluster
+    from bfsbench.cluster.tasks import Equipment
+
+    tell = partial(click.echo, err=True)
+    return Cluster(place, Equipment(backend, schedule_seed), mixed_devices, tell)
 
 
 def execute(
@@ -26,7 +68,7 @@ def execute(
     from bfsbench.bench.sweep import run_sweep
     from bfsbench.cli.progress import SweepProgress
 
-    output.check_continuity(graphs, runner.origins()[0])
+    output.check_continuity(graphs, runner.origins())
     if runner.device:
         click.echo(f"backend {runner.device.backend}: {runner.device.description['gpu']}", err=True)
     left, failed = output.remaining(points), output.failed(points)

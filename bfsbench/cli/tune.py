@@ -141,7 +141,7 @@ def tune(
         try:
             graph = load_with_progress(name)
             question.require(graph)
-            output.check_continuity({name: graph}, worker.origins()[0])
+            output.check_continuity({name: graph}, worker.origins())
             space = tuning.Space.of(axes, name, chosen.preset(preset, graph.statistics), where)
             strategy = tuning.by_optuna(space, seed) if method == "optuna" else tuning.exhaustive(space)
             measure = _measuring(name, graph, worker, output, Method(repeats, timeout))

@@ -117,7 +117,7 @@ class CpuDevice:
         """Provenance; ``gpu`` says that this is an emulation, and in which schedule if not the usual one."""
         schedule = f", schedule {self.seed}" if self.seed else ""
         gpu = f"emulated on {cpu_model()}{schedule}"
-        return {"gpu": gpu, "compute_capability": "", "driver": "", "cuda": ""}
+        return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}
 
     def telemetry(self) -> dict[str, str]:
         """Nothing: there are no clocks to read."""

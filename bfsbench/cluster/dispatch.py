@@ -1,0 +1,152 @@
+"""Giving points to workers and taking in what becomes of them."""
+
+from __future__ import annotations
+
+import queue
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bfsbench.bench.point import Point
+from bfsbench.bench.row import failed_row
+from bfsbench.bench.runner import Measured, Method
+from bfsbench.cluster.members import POLL_S, ClusterError, Member, Members
+from bfsbench.cluster.shares import Shares
+from bfsbench.cluster.tasks import BEGUN, Equipment, Stranger, Unable, measure
+from bfsbench.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+T = TypeVar("T")
+
+AT_A_WORKER = 2
+"""Tasks that a worker has: the one it runs, and the next, so that it need not wait for us."""
+ANSWER_LIMIT_S = 2.0
+"""To fetch the result of a finished task, which takes forever when its worker has died since."""
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A point that a worker has been given."""
+
+    key: str
+    point: Point
+    member: Member
+    future: Future[Any]
+
+
+class Dispatch:
+    """One run of points over the workers of a cluster.
+
+    Dask re-runs the tasks of a worker that dies on others. A point that killed one would kill them all, so a
+    task is bound to one worker process; what becomes of a lost worker's points is decided here: the one it
+    had begun is a row ``crash``, the others are given to somebody else.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        members: Members,
+        equipment: Equipment,
+        points: Sequence[Point],
+        graphs: Mapping[str, Graph],
+        method: Method,
+    ) -> None:
+        self._client = client
+        self._members = members
+        self._equipment = equipment
+        self._graphs = graphs
+        self._method = method
+        self._shares = Shares(points, {name: graph.num_edges for name, graph in graphs.items()})
+        self._tickets: dict[str, Ticket] = {}
+        """By key, in the order given out."""
+        self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
+        """Keys of finished tasks."""
+        self._begun: dict[str, str] = {}
+        """Key of the task that each worker, by address, began last."""
+        client.subscribe_topic(BEGUN, self._note_begun)
+
+    def __iter__(self) -> Iterator[Measured]:
+        """What became of each point, as it happens. Raises ClusterError when no worker is left."""
+        while self._shares or self._tickets:
+            for member in self._ask(self._members.poll):
+                yield from self._lose(member)
+            for member in self._members.present.values():
+                self._hand_out(member)
+            try:
+                ticket = self._tickets.get(self._answered.get(timeout=POLL_S))
+            except queue.Empty:
+                continue
+            if ticket is not None:
+                yield from self._settle(ticket)
+
+    def _hand_out(self, member: Member) -> None:
+        """Give a worker points until it has as many as it should."""
+        for _ in range(AT_A_WORKER - sum(ticket.member is member for ticket in self._tickets.values())):
+            point = self._shares.take(member.address)
+            if point is None:
+                return
+            key = f"{point.variant}-{uuid.uuid4()}"  # Dask's displays show what stands before the uuid
+            what = (self._equipment, member.introduction.identity, key, point)
+            checksum = self._graphs[point.graph].checksum
+            future = self._client.submit(
+                measure, *what, checksum, self._method, key=key, workers=[member.address], pure=False
+            )
+            self._tickets[key] = Ticket(key, point, member, future)
+            future.add_done_callback(lambda _future, key=key: self._answered.put(key))
+
+    def _settle(self, ticket: Ticket) -> Iterator[Measured]:
+        """What a finished task says."""
+        from distributed import KilledWorker
+
+        try:
+            answer = self._ask(lambda: ticket.future.result(timeout=ANSWER_LIMIT_S))
+        except TimeoutError:
+            self._answered.put(ticket.key)
+            return
+        except KilledWorker:
+            answer = Stranger()
+        if isinstance(answer, Stranger):
+            yield from self._lose(ticket.member)
+            return
+        del self._tickets[ticket.key]
+        if isinstance(answer, Unable):
+            self._shares.give_back(ticket.point)
+            self._shares.leave(ticket.member.address)
+            self._members.leave_out(ticket.member, answer.reason)
+        else:
+            yield replace(answer, worker=ticket.member.name)
+
+    def _lose(self, member: Member) -> Iterator[Measured]:
+        """A worker is gone: the point it had begun is lost with it, its others are not."""
+        self._members.forget(member)
+        self._shares.leave(member.address)
+        for ticket in [each for each in self._tickets.values() if each.member is member]:
+            del self._tickets[ticket.key]
+            ticket.future.cancel()
+            if ticket.key != self._begun.get(member.address):
+                self._shares.give_back(ticket.point)
+                continue
+            who = member.introduction
+            description = who.device.description if who.device else {}
+            reason = f"worker {who.name} was lost"
+            row = failed_row(ticket.point, self._graphs[ticket.point.graph], description, "crash", reason)
+            yield Measured(row | who.host, worker=who.name)
+
+    def _note_begun(self, event: tuple[float, Mapping[str, str]]) -> None:
+        _stamp, message = event
+        self._begun[message["worker"]] = message["key"]
+
+    def _ask(self, question: Callable[[], T]) -> T:
+        """The scheduler's answer. Raises ClusterError when it is gone."""
+        try:
+            if self._client.status == "running":
+                return question()
+        except TimeoutError:
+            raise
+        except (CancelledError, OSError):
+            pass  # a lost connection cancels all that waits for it
+        raise ClusterError("the scheduler was lost: continue with --resume")

@@ -1,0 +1,82 @@
+"""What the workers of a cluster have, and in what they differ."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bfsbench.bench import provenance
+from bfsbench.bench.worker import START_LIMIT_S
+from bfsbench.cluster.address import Place
+from bfsbench.cluster.launch import connect, start_workers
+from bfsbench.cluster.tasks import inspect
+from bfsbench.errors import BfsbenchError
+from bfsbench.paths import cache_dir
+
+ALIKE = ("gpu", "compute_capability", "driver", "cuda", "host_cpu", "python", "version", "commit", "cache")
+"""What workers of one sweep should have in common."""
+SAME_AS_HERE = ("python", "version", "commit")
+"""What they should have in common with the machine that begins the sweep."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Of a cluster."""
+
+    workers: list[dict[str, str]]
+    """By worker: its name, ``trouble`` that keeps it from working, and provenance columns."""
+    here: dict[str, str]
+    """The same of this machine, as far as it matters."""
+
+    @property
+    def works(self) -> bool:
+        """Whether a sweep could use all workers."""
+        return bool(self.workers) and not self.troubles and not self.differences
+
+    @property
+    def troubles(self) -> list[str]:
+        return [f"{facts['worker']}: {facts['trouble']}" for facts in self.workers if "trouble" in facts]
+
+    @property
+    def differences(self) -> list[str]:
+        """A line for each fact that is not the same everywhere."""
+        everywhere = [*self.workers, self.here]
+        lines = [_difference(name, everywhere if name in SAME_AS_HERE else self.workers) for name in ALIKE]
+        return [line for line in lines if line]
+
+
+def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
+    """``driver: 580.1 (a, b), 570.2 (c)``; empty where all are the same."""
+    values = Counter(one.get(name, "") for one in facts)
+    if len(values) < 2:
+        return ""
+    who = {value: [one["worker"] for one in facts if one.get(name, "") == value] for value in values}
+    return f"{name}: " + ", ".join(f"{value or 'none'} ({', '.join(names)})" for value, names in who.items())
+
+
+def examine(place: Place) -> Findings:
+    """Ask every worker that is there. Raises UsageError and BfsbenchError when none can be asked."""
+    workers, count = start_workers(place, "auto")
+    try:
+        client = connect(place, workers)
+        try:
+            client.wait_for_workers(count, timeout=START_LIMIT_S)
+            folder = cache_dir()
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=folder) as probe:
+                questions = [
+                    client.submit(inspect, probe.name, workers=[address], pure=False)
+                    for address in client.nthreads()
+                ]
+                found = [question.result(timeout=START_LIMIT_S) for question in questions]
+        except TimeoutError:
+            raise BfsbenchError(f"the workers did not answer within {START_LIMIT_S:g} s") from None
+        finally:
+            client.close()
+    finally:
+        if workers is not None:
+            workers.close()
+    here = {"worker": "this machine", **provenance.host_columns()}
+    return Findings(sorted(found, key=lambda facts: facts["worker"]), here)

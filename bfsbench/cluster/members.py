@@ -1,0 +1,158 @@
+"""The workers of a cluster: who they are, who has come and who is gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.bench.sweep import SAME_DEVICE
+from bfsbench.cluster.tasks import Equipment, Introduction, Unable, introduce
+from bfsbench.errors import BfsbenchError, UsageError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+POLL_S = 1.0
+WITHOUT_WORKERS_S = 60.0
+"""How long a sweep waits when nobody is left, for a worker to be restarted or another to come."""
+SAME_CODE = ("version", "commit")
+
+
+class ClusterError(BfsbenchError):
+    """Nothing is left that could run points."""
+
+
+@dataclass(eq=False)
+class Member:
+    """A worker that runs points of this sweep."""
+
+    address: str
+    introduction: Introduction
+    last_seen: float
+    """On the monotonic clock, s."""
+
+    @property
+    def name(self) -> str:
+        return self.introduction.name
+
+
+class Members:
+    """Keeps the list of workers up to date. ``tell`` is called with a line for the user."""
+
+    def __init__(
+        self, client: Client, equipment: Equipment, *, mixed_devices: bool, tell: Callable[[str], None]
+    ) -> None:
+        self._client = client
+        self._equipment = equipment
+        self._mixed_devices = mixed_devices
+        self._tell = tell
+        self._asked: dict[str, Future[Any]] = {}
+        self._left_out: dict[str, str] = {}
+        """Reasons by address."""
+        self._polled = 0.0
+        self._last_anybody = time.monotonic()
+        self.present: dict[str, Member] = {}
+        """By address."""
+
+    def assemble(self, count: int, limit_s: float | None) -> None:
+        """Wait for ``count`` workers to come and introduce themselves.
+
+        Raises UsageError when none of them can work or when they do not belong together, ClusterError when
+        they do not come in time.
+        """
+        deadline = None if limit_s is None else time.monotonic() + limit_s
+        while self._asked or len(self.present) + len(self._left_out) < count:
+            objections = self._take_in(self._addresses())
+            if objections:
+                raise UsageError(objections[0])
+            if deadline is not None and time.monotonic() > deadline:
+                there = len(self.present)
+                raise ClusterError(f"{there} of {count} workers came within {limit_s:g} s")
+            time.sleep(POLL_S / 20)
+        if not self.present:
+            raise UsageError(next(iter(self._left_out.values())))
+
+    def poll(self) -> list[Member]:
+        """Take in who has come, at most every POLL_S; returns who is gone.
+
+        A worker is gone when it has been missing for more than one look: what it sent last has then arrived.
+        Raises ClusterError when nobody is left.
+        """
+        now = time.monotonic()
+        if now - self._polled < POLL_S:
+            return []
+        self._polled = now
+        addresses = self._addresses()
+        for objection in self._take_in(addresses):
+            self._tell(objection)
+        for address in addresses & set(self.present):
+            self.present[address].last_seen = now
+        if self.present or self._asked:
+            self._last_anybody = now
+        elif self._left_out or now - self._last_anybody > WITHOUT_WORKERS_S:
+            reasons = "; ".join(dict.fromkeys(self._left_out.values()))
+            raise ClusterError(
+                f"no worker is left{': ' + reasons if reasons else ''}; continue with --resume"
+            )
+        return [member for member in self.present.values() if now - member.last_seen > 1.5 * POLL_S]
+
+    def forget(self, member: Member) -> None:
+        """The worker is gone; whoever has its address is new."""
+        self.present.pop(member.address, None)
+
+    def leave_out(self, member: Member, reason: str) -> None:
+        """Give the worker nothing more, and tell why."""
+        if self.present.pop(member.address, None) is None:
+            return
+        self._left_out[member.address] = reason
+        self._tell(f"worker {member.name} is left out: {reason}")
+
+    def _addresses(self) -> set[str]:
+        return set(self._client.nthreads())
+
+    def _take_in(self, addresses: set[str]) -> list[str]:
+        """Ask newcomers to introduce themselves, admit those who have; returns what speaks against some."""
+        self._left_out = {key: reason for key, reason in self._left_out.items() if key in addresses}
+        for address in addresses - set(self.present) - set(self._asked) - set(self._left_out):
+            self._asked[address] = self._client.submit(
+                introduce, self._equipment, workers=[address], pure=False, priority=1
+            )
+        objections = []
+        for address, future in list(self._asked.items()):
+            if future.done() or address not in addresses:
+                del self._asked[address]
+            if future.status != "finished" or address not in addresses:
+                continue
+            answer = future.result()
+            if isinstance(answer, Unable):
+                self._left_out[address] = answer.reason
+                self._tell(f"worker {address} is left out: {answer.reason}")
+            elif objection := self._objection(answer):
+                self._left_out[address] = objection
+                objections.append(objection)
+            else:
+                self.present[address] = Member(address, answer, time.monotonic())
+        return objections
+
+    def _objection(self, newcomer: Introduction) -> str | None:
+        """What keeps a worker from sharing a sweep with those that are here."""
+        theirs = newcomer.origin()
+        for member in self.present.values():
+            ours = member.introduction.origin()
+            pair = f"workers {member.name} and {newcomer.name}"
+            if theirs.get("gpu_bus_id") and all(ours[key] == theirs[key] for key in ("host", "gpu_bus_id")):
+                return (
+                    f"{pair} are on the same GPU: start them with 'bfsbench worker', which gives each its own"
+                )
+            where = [each.device and each.device.backend for each in (member.introduction, newcomer)]
+            if where[0] != where[1]:
+                return f"{pair} have different backends, {where[0]} and {where[1]}: choose one with --backend"
+            for name in (*SAME_CODE, *(() if self._mixed_devices else SAME_DEVICE)):
+                if ours.get(name) != theirs.get(name):
+                    fix = (
+                        "install the same everywhere" if name in SAME_CODE else "allow it by --mixed-devices"
+                    )
+                    return f"{pair} differ in {name}, '{ours.get(name)}' and '{theirs.get(name)}': {fix}"
+        return None

@@ -1,0 +1,87 @@
+"""A cluster's life around a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.bench.point import Point
+from bfsbench.bench.runner import Measured, Method
+from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
+from bfsbench.cluster.address import Place, Running, Slurm
+from bfsbench.cluster.dispatch import Dispatch
+from bfsbench.cluster.launch import connect, start_workers
+from bfsbench.cluster.members import Members
+from bfsbench.cluster.tasks import Equipment, release
+from bfsbench.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CLOSE_LIMIT_S = 2.0
+
+
+@dataclass
+class Cluster:
+    """A Runner (see there) that spreads points over the workers of a Dask cluster.
+
+    ``tell`` is called with what the user should know, a line at a time.
+    """
+
+    place: Place
+    equipment: Equipment
+    mixed_devices: bool
+    """Whether workers may have different devices."""
+    tell: Callable[[str], None]
+    device: DeviceInfo | None = None
+    _workers: Any = None
+    """Dask's handle on the workers that this process started."""
+    _client: Client | None = None
+    _members: Members | None = field(default=None, repr=False)
+
+    def start(self) -> Members:
+        """Connect, wait for the workers and see that they go together. Raises UsageError, ClusterError."""
+        if self._members is not None:
+            return self._members
+        self._workers, count = start_workers(self.place, self.equipment.backend)
+        self._client = connect(self.place, self._workers)
+        self.tell(f"Dask's dashboard: {self._client.dashboard_link}")
+        if isinstance(self.place, Slurm):
+            self.tell("waiting for Slurm to start a worker")
+        limit_s = None if isinstance(self.place, Slurm) else START_LIMIT_S
+        members = Members(self._client, self.equipment, mixed_devices=self.mixed_devices, tell=self.tell)
+        members.assemble(count, limit_s)
+        self._members = members
+        self.device = next(iter(members.present.values())).introduction.device
+        hosts = {origin["host"] for origin in self.origins()}
+        self.tell(f"{len(members.present)} workers on {', '.join(sorted(hosts))}")
+        return members
+
+    def origins(self) -> list[dict[str, str]]:
+        """Provenance columns of the rows to come, one entry a worker."""
+        return [member.introduction.origin() for member in self.start().present.values()]
+
+    def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
+        """Run points on whichever worker; see Runner. Raises ClusterError when none is left."""
+        members = self.start()
+        assert self._client is not None
+        yield from Dispatch(self._client, members, self.equipment, points, graphs, method)
+
+    def close(self) -> None:
+        """End the workers that this process started; those that were there before give their device back."""
+        client, members = self._client, self._members
+        if isinstance(self.place, Running) and client is not None and members is not None:
+            from distributed import fire_and_forget
+
+            for address in members.present if client.status == "running" else ():
+                fire_and_forget(client.submit(release, workers=[address], pure=False))
+        self.stop()
+
+    def stop(self) -> None:
+        """End what this process started, whatever the workers are doing."""
+        if self._client is not None:
+            self._client.close(timeout=CLOSE_LIMIT_S)
+        if self._workers is not None:
+            self._workers.close()
+        self._client = self._workers = self._members = None

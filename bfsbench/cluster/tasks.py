@@ -1,0 +1,169 @@
+"""What happens on a Dask worker: functions that Dask calls there, one at a time, in the one thread it has.
+
+Each worker keeps one :class:`bfsbench.bench.worker.Worker` between tasks, for as long as sweeps ask for the
+same backend, and the facts of the graph it is on. The arrays are read by the process that touches the device,
+from the cache or wherever graphs come from; tasks name graphs and carry none.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import distributed
+
+from bfsbench import doctor
+from bfsbench.bench import provenance
+from bfsbench.bench.point import Point
+from bfsbench.bench.runner import Measured, Method
+from bfsbench.bench.worker import DeviceInfo, Worker
+from bfsbench.errors import BfsbenchError, UsageError
+from bfsbench.graphs import files
+from bfsbench.graphs.fetch import Fetcher, Stage
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import load, resolve
+from bfsbench.paths import cache_dir
+
+BEGUN = "bfsbench-begun"
+"""Topic on which a worker announces the task that it begins."""
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What a worker measures with: the arguments of Worker."""
+
+    backend: str | None
+    schedule_seed: int
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """What a worker says about itself."""
+
+    name: str
+    identity: str
+    """Of the process: another one in its place has another."""
+    host: dict[str, str]
+    """Provenance columns of its machine."""
+    device: DeviceInfo | None
+
+    def origin(self) -> dict[str, str]:
+        """Provenance columns of its rows."""
+        return {**self.host, **(self.device.description if self.device else {})}
+
+
+@dataclass(frozen=True)
+class Unable:
+    """A worker cannot work, and says why; the point it was given was not run."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """The task was meant for another process at this address; it was not run."""
+
+
+class Station:
+    """What one Dask worker keeps between tasks."""
+
+    def __init__(self) -> None:
+        self.identity = uuid.uuid4().hex
+        self._equipment: Equipment | None = None
+        self._worker = Worker(None)
+        self._graph: tuple[str, Graph] | None = None
+
+    def worker(self, equipment: Equipment) -> Worker:
+        """The worker process's handle, started. Raises BfsbenchError when its device cannot be opened."""
+        if equipment != self._equipment:
+            self._worker.close()
+            self._worker = Worker(equipment.backend, equipment.schedule_seed)
+            self._equipment = equipment
+        self._worker.start()
+        return self._worker
+
+    def graph(self, name: str) -> Graph:
+        """A graph by its full name, fetched if it is not here. Raises BfsbenchError."""
+        if self._graph is None or self._graph[0] != name:
+            dataset = resolve(name).dataset
+            if dataset is not None and not dataset.generated and files.held(dataset) is None:
+                Fetcher(_Quiet()).fetch(dataset)
+            self._graph = (name, load(name))
+        return self._graph[1]
+
+    def release(self) -> None:
+        """Give the device back."""
+        self._worker.close()
+        self._equipment = self._graph = None
+
+
+_stations: WeakKeyDictionary[distributed.Worker, Station] = WeakKeyDictionary()
+
+
+def _station() -> Station:
+    return _stations.setdefault(distributed.get_worker(), Station())
+
+
+def introduce(equipment: Equipment) -> Introduction | Unable:
+    """Open the worker's device and describe it."""
+    worker, station = distributed.get_worker(), _station()
+    if multiprocessing.current_process().daemon or worker.state.nthreads != 1:
+        return Unable("it was not started by 'bfsbench worker'")
+    try:
+        device = station.worker(equipment).device
+    except BfsbenchError as error:
+        return Unable(str(error))
+    return Introduction(str(worker.name), station.identity, provenance.host_columns(), device)
+
+
+def measure(
+    equipment: Equipment, identity: str, key: str, point: Point, checksum: str, method: Method
+) -> Measured | Unable | Stranger:
+    """Run a point as a sweep on one device does. ``checksum`` is that of the graph to be searched."""
+    worker, station = distributed.get_worker(), _station()
+    if station.identity != identity:
+        return Stranger()
+    worker.log_event(BEGUN, {"worker": worker.address, "key": key})
+    try:
+        graph = station.graph(point.graph)
+        if graph.checksum != checksum:
+            raise UsageError(f"its {point.graph} is not the one that the sweep began with")
+        return station.worker(equipment).run_point(point, graph, method)
+    except BfsbenchError as error:
+        return Unable(str(error))
+
+
+def release() -> None:
+    """Give the worker's device back."""
+    _station().release()
+
+
+def inspect(probe: str) -> dict[str, str]:
+    """Facts for 'bfsbench doctor'; ``probe`` is the path of a file in the cache folder of who asks."""
+    introduction = introduce(Equipment("auto", 0))
+    cache = doctor.cache_folder()
+    facts = {"worker": str(distributed.get_worker().name), **provenance.host_columns()}
+    troubles = [introduction.reason] if isinstance(introduction, Unable) else []
+    troubles += [cache.detail] if cache.state != "ok" else []
+    if isinstance(introduction, Introduction):
+        facts |= introduction.origin()
+    if troubles:
+        facts["trouble"] = "; ".join(troubles)
+    release()
+    facts["cache"] = f"{cache_dir()}, {'shared' if Path(probe).exists() else 'its own'}"
+    return facts
+
+
+class _Quiet:
+    """Shows nothing of a fetch."""
+
+    def stage(self, name: str, stage: Stage, detail: str = "") -> None: ...
+
+    def progress(self, name: str, done: int, total: int | None) -> None: ...
+
+    def note(self, name: str, text: str) -> None: ...
+
+    def finish(self, name: str, outcome: str, failed: bool) -> None: ...

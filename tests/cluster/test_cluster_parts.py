@@ -1,0 +1,203 @@
+"""The parts of a cluster that need no workers: addresses, shares, Slurm's settings, what is started where."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfsbench.bench.point import Point
+from bfsbench.cluster import launch
+from bfsbench.cluster.address import Local, Running, Slurm, parse, scheduler_address
+from bfsbench.cluster.shares import Shares
+from bfsbench.errors import InputError, UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("local", Local()),
+        ("local:4", Local(4)),
+        ("dask://node1:8786", Running("tcp://node1:8786")),
+        ("dask://[fe80::1]:1", Running("tcp://[fe80::1]:1")),
+        ("slurm", Slurm()),
+        ("slurm:a/b.toml", Slurm(Path("a/b.toml"))),
+    ],
+)
+def test_the_places_of_workers(text: str, place: Local | Running | Slurm) -> None:
+    assert parse(text) == place
+
+
+@pytest.mark.parametrize(
+    "text", ["", "local:", "local:0", "local:²", "local:-1", "remote", "slurm:", "node1:8786", "Local"]
+)
+def test_what_is_no_place(text: str) -> None:
+    with pytest.raises(UsageError, match="is not local"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["dask://node1", "dask://:1", "dask://a:65536", "dask://a:0", "dask://a:b"])
+def test_what_is_no_scheduler(text: str) -> None:
+    with pytest.raises(UsageError, match="write dask://HOST:PORT"):
+        parse(text)
+
+
+def test_an_address_may_be_copied_from_what_dask_prints() -> None:
+    assert scheduler_address("tcp://10.0.0.1:8786") == scheduler_address("dask://10.0.0.1:8786")
+
+
+def points(counts: dict[str, int]) -> list[Point]:
+    return [Point(graph, i, "push", "cpu", None, 32) for graph, n in counts.items() for i in range(n)]
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcde"), st.integers(1, 9)),
+    st.lists(st.tuples(st.integers(0, 3), st.booleans())),
+)
+def test_every_point_is_taken_once_whatever_is_given_back(
+    counts: dict[str, int], moves: list[tuple[int, bool]]
+) -> None:
+    shares = Shares(points(counts), dict.fromkeys(counts, 1))
+    taken: list[Point] = []
+    for worker, returns in moves:
+        point = shares.take(str(worker))
+        if point is not None and returns:
+            shares.leave(str(worker))
+            shares.give_back(point)
+        elif point is not None:
+            taken.append(point)
+    while point := shares.take("last"):
+        taken.append(point)
+    assert not shares
+    assert sorted(taken, key=repr) == sorted(points(counts), key=repr)
+
+
+@given(st.dictionaries(st.sampled_from("abcde"), st.integers(1, 9), min_size=1), st.integers(1, 4))
+def test_a_worker_stays_with_a_graph_while_it_has_points(counts: dict[str, int], workers: int) -> None:
+    shares = Shares(points(counts), {"a": 1, "b": 100, "c": 10, "d": 0, "e": 5})
+    left = dict(counts)
+    on: dict[int, str] = {}
+    turn = 0
+    while point := shares.take(str(turn)):
+        if left.get(on.get(turn, ""), 0):
+            assert point.graph == on[turn]
+        on[turn] = point.graph
+        left[point.graph] -= 1
+        turn = (turn + 1) % workers
+    assert not any(left.values())
+
+
+def graph_of(point: Point | None) -> str:
+    return point.graph if point else ""
+
+
+def test_workers_spread_over_graphs_and_share_the_last() -> None:
+    shares = Shares(points({"small": 3, "large": 3}), {"small": 9, "large": 10})
+    assert [graph_of(shares.take(worker)) for worker in "AB"] == ["large", "small"]
+    assert [graph_of(shares.take("A")) for _ in range(3)] == ["large", "large", "small"]
+    assert [graph_of(shares.take(worker)) for worker in "BA"] == ["small", ""]
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "visible_gpus", lambda: ["0", "GPU-7"])
+
+
+@pytest.mark.usefixtures("gpus")
+def test_each_worker_is_pinned_to_a_gpu_of_its_own() -> None:
+    for backend in ("auto", "cuda"):
+        pins = [options["env"] for options in launch.nannies(None, backend)]
+        assert pins == [{"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "GPU-7"}]
+    (options,) = launch.nannies(1, "auto")
+    assert (options["nthreads"], options["env"]) == (1, {"CUDA_VISIBLE_DEVICES": "0"})
+    with pytest.raises(UsageError, match="3 workers for 2 visible GPUs"):
+        launch.nannies(3, "cuda")
+
+
+@pytest.mark.usefixtures("gpus")
+def test_emulators_and_host_programs_need_no_gpu() -> None:
+    for backend in ("cpu", None):
+        assert [options["env"] for options in launch.nannies(3, backend)] == [{}, {}, {}]
+        assert len(launch.nannies(None, backend)) == len(os.sched_getaffinity(0))
+
+
+class Driver:
+    """Stands in for libcuda."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def cuInit(self, _flags: int) -> int:  # noqa: N802
+        return 0
+
+    def cuDeviceGetCount(self, reference: Any) -> int:  # noqa: N802
+        reference._obj.value = self.count
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("named", "count", "found"),
+    [(None, 2, ["0", "1"]), ("3,1", 2, ["3", "1"]), ("3, 9,1", 1, ["3"]), ("", 0, [])],
+)
+def test_visible_gpus_go_by_the_names_they_were_given(
+    monkeypatch: pytest.MonkeyPatch, named: str | None, count: int, found: list[str]
+) -> None:
+    if named is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
+    monkeypatch.setattr("ctypes.CDLL", lambda _name: Driver(count))
+    assert launch.visible_gpus() == found
+
+
+SETTINGS = """
+n_workers = 3
+queue = "gpu"
+walltime = "04:00:00"
+cores = 8
+memory = "64GB"
+job_extra_directives = ["--gres=gpu:1"]
+job_script_prologue = ["module load cuda"]
+"""
+
+
+def test_a_slurm_job_runs_one_worker_of_one_thread(tmp_path: Path) -> None:
+    launch.require_dask()
+    from dask_jobqueue.slurm import SLURMJob
+
+    file = tmp_path / "cluster.toml"
+    file.write_text(SETTINGS)
+    options = launch.slurm_options(file)
+    assert options.pop("n_workers") == 3
+    script = SLURMJob("tcp://head:8786", name="w", **options).job_script().splitlines()
+    for line in ("-p gpu", "-t 04:00:00", "--cpus-per-task=8", "--mem=60G", "--gres=gpu:1"):
+        assert f"#SBATCH {line}" in script
+    assert script.index("module load cuda") < script.index("export DASK_DISTRIBUTED__WORKER__DAEMON=False")
+    words = script[-1].split()
+    assert "tcp://head:8786" in words and "--nanny" in words
+    for option, value in (("--nthreads", "1"), ("--memory-limit", "0")):
+        assert value in [after for word, after in pairwise(words) if word == option]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [(None, "cannot read"), ("queue = ", "cluster.toml: "), ("\xff", "cluster.toml: ")]
+)
+def test_slurm_settings_that_cannot_be_read(tmp_path: Path, text: str | None, says: str) -> None:
+    file = tmp_path / "cluster.toml"
+    if text is not None:
+        file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=says):
+        launch.slurm_options(file)
+
+
+def test_slurm_settings_that_nobody_knows(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.toml"
+    file.write_text('quue = "gpu"')
+    launch.require_dask()
+    with pytest.raises(UsageError, match="quue"):
+        launch.slurm(file)

@@ -1,0 +1,222 @@
+"""``bfsbench run --cluster`` as a user runs it, with processes killed under it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner
+
+from bfsbench.bench import profile
+from bfsbench.bench.results import COLUMNS, axes_of, read_rows
+from bfsbench.cli import main
+from bfsbench.cluster import launch
+
+FAULTY = Path(__file__).parent.parent / "faulty"
+GRAPHS = "kronecker(scale=6,edge_factor=4,seed=1),lattice(rows=9,columns=7)"
+BFSBENCH = [sys.executable, "-m", "bfsbench"]
+RUN = [*BFSBENCH, "run", "--backend", "cpu", "--repeats", "2", "--dataset", GRAPHS]
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts programs in the test's folder; none of them, nor what they started, outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*words: str, **more: object) -> subprocess.Popen[str]:
+        environment = os.environ | {"BFSBENCH_VARIANTS": str(FAULTY)}
+        started.append(
+            subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, **more)
+        )
+        return started[-1]
+
+    yield begin
+    for process in started:
+        for one in family(process.pid):
+            one.kill()
+        process.communicate()
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """A process and all that descend from it, those that are gone left out."""
+    try:
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def finished(process: subprocess.Popen[str], code: int) -> str:
+    """What a program said, once it has ended with this exit code and left no process behind."""
+    before = family(process.pid)
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == code, said
+    _gone, alive = psutil.wait_procs(before, timeout=10)
+    assert not alive
+    return said
+
+
+def rows_in(path: Path) -> list[dict[str, str]]:
+    return read_rows(path) if path.exists() else []
+
+
+def wait_for_rows(path: Path, count: int, process: subprocess.Popen[str]) -> None:
+    while len(rows_in(path)) < count:
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def scheduler(start: Start) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A scheduler and two workers, each started by its documented command."""
+    port = free_port()
+    words = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    process = start(sys.executable, "-m", "dask", "scheduler", *words)
+    address = f"dask://127.0.0.1:{port}"
+    start(*BFSBENCH, "worker", address, "--workers", "2")
+    yield address, process
+
+
+def test_the_rows_are_those_of_one_process(start: Start, tmp_path: Path) -> None:
+    words = "--variant push,pull,cpu_queue --grid auto,2 --block 32,64 --sources 2 --profile"
+    one = start(*RUN, *words.split(), "--out", "alone.csv")
+    two = start(*RUN, *words.split(), "--cluster", "local:2", "--out", "spread.csv")
+    finished(one, 0)
+    said = finished(two, 0)
+    assert re.search(r"Dask's dashboard: http://127.0.0.1:\d+/status\n2 workers on ", said)
+    assert re.search(r"\[\d+/36, \d+ points/min \(\d+, \d+\)\]", said)
+    same = ("status", "depth", "reached", "edges_traversed", "graph_checksum", "gpu", "schema")
+    assert facts(tmp_path / "alone.csv", COLUMNS, same) == facts(tmp_path / "spread.csv", COLUMNS, same)
+    assert len(rows_in(tmp_path / "spread.csv")) == 36
+    alone, spread = (tmp_path / f"{name}.levels.csv" for name in ("alone", "spread"))
+    same = ("level", "frontier_size")
+    assert facts(alone, profile.COLUMNS, same) == facts(spread, profile.COLUMNS, same)
+
+
+def facts(path: Path, columns: Sequence[str], names: Sequence[str]) -> list[tuple[object, ...]]:
+    """What must not depend on where a row was made, in a fixed order."""
+    return sorted((axes_of(row), *(row[name] for name in names)) for row in read_rows(path, columns))
+
+
+def test_what_kills_a_worker_costs_one_row_and_what_hangs_another(start: Start, tmp_path: Path) -> None:
+    words = "--variant push,orphans,dies,hangs,pull --block 32,64 --timeout 3 --cluster local:2 --out r.csv"
+    said = finished(start(*RUN, *words.split()), 1)
+    rows = rows_in(tmp_path / "r.csv")
+    assert len({axes_of(row) for row in rows}) == len(rows) == 20
+    outcome = {(row["variant"], row["status"]) for row in rows}
+    assert outcome == {
+        ("frontier_numbers", "ok"),
+        ("orphans", "crash"),
+        ("dies", "crash"),
+        ("hangs", "timeout"),
+        ("pull", "ok"),
+    }
+    for row in rows:
+        if row["variant"] == "orphans":
+            assert re.fullmatch(r"worker \S+-[01] was lost", row["reason"])
+            assert row["gpu"].startswith("emulated") and row["host_cpu"] and row["num_vertices"]
+    assert "20 points: 8 crash, 8 ok, 4 timeout" in said
+
+
+def test_a_killed_worker_is_replaced(start: Start, tmp_path: Path) -> None:
+    words = "--variant push,pull --sources 2 --block 32:1024:x2 --cluster local:2 --out r.csv"
+    process = start(*RUN, *words.split())
+    wait_for_rows(tmp_path / "r.csv", 5, process)
+    workers = [child for child in psutil.Process(process.pid).children() if child.children()]
+    assert len(workers) == 2
+    workers[0].kill()
+    finished(process, process.wait(100))
+    rows = rows_in(tmp_path / "r.csv")
+    assert len({axes_of(row) for row in rows}) == len(rows) == 48
+    statuses = Counter(row["status"] for row in rows)
+    assert statuses["crash"] <= 1 and statuses["ok"] == 48 - statuses["crash"]
+    assert process.returncode == statuses["crash"]
+
+
+def test_an_interrupt_ends_the_workers_and_says_how_to_go_on(start: Start, tmp_path: Path) -> None:
+    words = "--variant push,hangs --cluster local:2 --out r.csv"
+    process = start(*RUN, *words.split(), start_new_session=True)
+    wait_for_rows(tmp_path / "r.csv", 2, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    said = finished(process, 130)
+    assert said.strip().splitlines()[-1] == "bfsbench: interrupted: continue with --resume --out r.csv"
+    assert "Traceback" not in said
+
+
+def test_a_lost_client_is_resumed(
+    start: Start, scheduler: tuple[str, subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    address, _ = scheduler
+    words = f"--variant push,pull --sources 2 --block 32:1024:x2 --cluster {address} --out r.csv".split()
+    process = start(*RUN, *words)
+    wait_for_rows(tmp_path / "r.csv", 5, process)
+    process.kill()
+    process.wait()
+    kept = len(rows_in(tmp_path / "r.csv"))
+    said = finished(start(*RUN, *words, "--resume"), 0)
+    assert f"{kept} of 48 points are in r.csv already" in said
+    rows = rows_in(tmp_path / "r.csv")
+    assert len({axes_of(row) for row in rows}) == len(rows) == 48
+    assert {row["status"] for row in rows} == {"ok"}
+
+
+def test_a_lost_scheduler_ends_the_sweep_which_is_resumed(
+    start: Start, scheduler: tuple[str, subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    address, head = scheduler
+    words = ["--variant", "push,pull", "--sources", "2", "--block", "32:1024:x2", "--out", "r.csv"]
+    process = start(*RUN, *words, "--cluster", address)
+    wait_for_rows(tmp_path / "r.csv", 5, process)
+    head.kill()
+    said = finished(process, 1)
+    assert said.strip().splitlines()[-1] == "bfsbench: the scheduler was lost: continue with --resume"
+    assert "Traceback" not in said
+    finished(start(*RUN, *words, "--cluster", "local:2", "--resume"), 0)
+    rows = rows_in(tmp_path / "r.csv")
+    assert len({axes_of(row) for row in rows}) == len(rows) == 48
+    assert {row["status"] for row in rows} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--cluster", "here"), "'here' is not local[:N], dask://HOST:PORT or slurm[:FILE]"),
+        (("--cluster", "dask://127.0.0.1:1"), "no scheduler answers at tcp://127.0.0.1:1"),
+        (("--cluster", "slurm:no.toml"), "cannot read no.toml: No such file"),
+        (("--mixed-devices",), "--mixed-devices goes with --cluster"),
+    ],
+)
+def test_mistakes_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.setattr(launch, "CONNECT_LIMIT_S", 0.5)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, [*RUN[3:], "--variant", "push", "--out", "r.csv", *words])
+    assert done.exit_code == 2
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_a_sweep_that_the_workers_cannot_do_ends_before_it_begins(start: Start, tmp_path: Path) -> None:
+    said = finished(start(*RUN, "--block", "2048", "--cluster", "local:1", "--out", "r.csv"), 2)
+    assert said.strip().splitlines()[-1] == "bfsbench: block 2048 is over the device's limit of 1024"
+    assert not (tmp_path / "r.csv").exists()
