@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from bfsbench.bench.point import KnobValue
 from bfsbench.errors import UsageError
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from bfsbench.backends.base import Argument, Buffer, Device, Kernel
     from bfsbench.graphs.graph import Graph
 
+
+Made = TypeVar("Made")
 
 PRESETS = ("default", "paper", "auto")
 """Where values of knobs come from that nobody gave: their defaults, the paper, the paper's rules."""
@@ -100,6 +102,14 @@ class DeviceGraph:
     def __init__(self, device: Device, graph: Graph) -> None:
         self._device = device
         self._graph = graph
+        self._made: dict[Callable[..., Any], Any] = {}
+
+    def once(self, make: Callable[[Device, Graph], Made]) -> Made:
+        """What ``make`` makes of the graph; kept like the arrays, for all searches that ask for the same."""
+        if make not in self._made:
+            self._made[make] = make(self._device, self._graph)
+        made: Made = self._made[make]
+        return made
 
     @cached_property
     def row_offsets(self) -> Buffer:
@@ -161,7 +171,8 @@ class Variant(ABC):
     host: ClassVar[bool] = False
     """True for native CPU programs, which have no grid and block."""
     preprocess_ms: float = 0.0
-    """What ``prepare`` spent on changing the graph, in ms: a cost that other variants do not have."""
+    """What it takes to change the graph for this search, in ms: a cost that other variants do not have. Where
+    searches share the changed graph (``DeviceGraph.once``), each tells what the first ``prepare`` spent."""
 
     @abstractmethod
     def prepare(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,8 @@ from bfsbench.backends.base import Device, Launch
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
-from bfsbench.graphs.graph import Graph
-from bfsbench.variants.base import KernelVariant
+from bfsbench.graphs.graph import Graph, Ids, Offsets
+from bfsbench.variants.base import DeviceGraph, KernelVariant
 from bfsbench.variants.direction_optimized import DirectionOptimized
 from bfsbench.variants.frontier import Frontier
 from bfsbench.variants.frontier_numbers import FrontierNumbers
@@ -159,6 +160,30 @@ def test_sorting_is_timed_apart(device: Device, variant: type[KernelVariant]) ->
     graph = build_graph(SHAPES["kronecker"], "kronecker")
     assert prepared(variant, device, graph).preprocess_ms > 0
     assert prepared(FrontierNumbers, device, graph).preprocess_ms == 0
+
+
+@pytest.mark.parametrize("variant", [Reorder, Redirect])
+def test_a_graph_is_sorted_once_for_all_searches(
+    device: Device, variant: type[KernelVariant], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sorted_graphs: list[int] = []
+    module = import_module(variant.__module__)
+
+    def counting(row_offsets: Offsets) -> Ids:
+        sorted_graphs.append(len(row_offsets))
+        return by_out_degree(row_offsets)
+
+    monkeypatch.setattr(module, "by_out_degree", counting)
+    for name in ("kronecker", "lattice"):
+        graph = build_graph(SHAPES[name], name)
+        on_device, costs = DeviceGraph(device, graph), set()
+        for block in (32, 64, 128):
+            search = variant(device, on_device, graph, None, block, {})
+            search.prepare()
+            assert levels_of(search, 1) == reference_levels(graph, 1).tolist()
+            costs.add(search.preprocess_ms)
+        assert len(costs) == 1, "every search tells what it took"
+    assert len(sorted_graphs) == 2
 
 
 def test_the_boolean_arrays_are_consistent_after_a_search(device: Device) -> None:
