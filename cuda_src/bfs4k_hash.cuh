@@ -1,5 +1,9 @@
 // Duplicates among the vertices a block discovers at about the same time, detected in shared memory (section 6 of
 // the paper). Either method may miss some; neither ever drops all copies of a vertex.
+//
+// Races. The tables are written and read without atomics, on purpose: `compute-sanitizer --tool racecheck` reports
+// them, for hash64 between warps of a block (a write of one and a write or read of another), for hash_warp between
+// lanes that write to the same entry in the same step. What a race leaves undecided is only who comes last.
 #pragma once
 
 #include "bfs4k_search.cuh"
@@ -15,7 +19,8 @@ struct verdict {
 // hash64: one table a block. A thread writes the vertex together with a tag of its own, as one 64-bit word, and
 // reads it back. The same vertex with another tag: somebody has it too and wrote later, so this copy goes. Another
 // vertex: a conflict, and the copy stays. Whoever writes a vertex last finds itself or a conflict; so a copy remains
-// whatever the order of warps, and nothing left from earlier does harm.
+// whatever the order of warps, and nothing left from earlier does harm. Aligned 64-bit words are written whole, so
+// that nobody reads a vertex with the tag of another one.
 template <int N>
 __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsigned long long *table, int size,
                                           const int (&vertices)[N], unsigned candidates) {

@@ -103,7 +103,7 @@ struct shared_frontier {
     offset_t *begins;  // followed by as many degrees
     int limit;
     int *size;
-    bool *has_child_row;  // set if a row is one for a child kernel
+    bool *has_child_row;  // set if a row is one for a child kernel, by any number of threads
 
     __device__ __forceinline__ unsigned *degrees() const { return reinterpret_cast<unsigned *>(begins + limit); }
 

@@ -95,11 +95,13 @@ class Luo(KernelVariant):
     def prepare(self) -> None:
         graph = self._upload_rows(int(self.knob["SPLIT_DEGREE"]))
         self.state = self.device.signal(words=7)
-        queues = [self.device.empty(self.level_array.size, "int32") for _ in range(2)]
+        self.queues = [self.device.empty(self.level_array.size, "int32") for _ in range(2)]
         _, _, run_lengths = graph
         begin = self.kernel("luo_begin")
-        self.begin = begin.bind(self.level_array, run_lengths, queues[0], self.state, block=32, scalars=1)
-        search = (*graph, self.level_array, *queues, self.state)
+        self.begin = begin.bind(
+            self.level_array, run_lengths, self.queues[0], self.state, block=32, scalars=1
+        )
+        search = (*graph, self.level_array, *self.queues, self.state)
         self._bind_block_layer(search)
         self._bind_grid_layers(search)
 

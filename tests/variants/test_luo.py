@@ -114,6 +114,16 @@ def test_any_limits_and_sizes(
     assert layers == expected_layers(sizes, block_limit, resident_limit)
 
 
+def test_a_frontier_that_fits_its_block_stays_in_shared_memory(device: Device) -> None:
+    graph = layered([1, 5, 8, 3, 1])
+    search = prepared(device, graph, BLOCK_LIMIT=8)
+    for queue in search.queues:
+        queue.fill(-7)
+    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+    even, odd = (queue.download().tolist() for queue in search.queues)
+    assert even[0] == 0 and {*even[1:], *odd} == {-7}, "only the source was put into a queue in global memory"
+
+
 def test_the_papers_limits_are_the_default(device: Device) -> None:
     search = prepared(device, layered([1, 2]), block=64)
     assert search.block_limit == 64
