@@ -64,6 +64,7 @@ METHODS = ("optuna", "exhaustive")
 @measuring_options
 @out_option("tune")
 @click.option("--resume", is_flag=True, help="Continue --out: take what it holds instead of measuring.")
+@click.option("--retry-failed", is_flag=True, help="With --resume: measure the points that failed again.")
 @click.option(
     "--points",
     type=click.IntRange(min=1),
@@ -81,7 +82,7 @@ METHODS = ("optuna", "exhaustive")
     default=METHODS[0],
     show_default=True,
     type=click.Choice(METHODS),
-    help="Optuna's Bayesian optimisation, or every configuration one after the other.",
+    help="One axis at a time and then Optuna's Bayesian optimisation, or every configuration.",
 )
 def tune(
     dataset: str,
@@ -98,6 +99,7 @@ def tune(
     schedule_seed: int,
     out: Path | None,
     resume: bool,
+    retry_failed: bool,
     points: int | None,
     minutes: float | None,
     method: str,
@@ -118,6 +120,8 @@ def tune(
     from bfsbench.graphs.load import resolve
 
     require_out(resume, out)
+    if retry_failed and not resume:
+        raise UsageError("--retry-failed goes with --resume")
     if method == "optuna":
         tuning.require_optuna()
         if points is None and minutes is None:
@@ -137,7 +141,7 @@ def tune(
         worker.start()
         axes = tuning.with_launches(axes, worker.device.limits if worker.device else None)
         where = start(worker, axes)
-        output = Output(path, resume=resume)
+        output = Output(path, resume=resume, retry=retry_failed)
         try:
             graph = load_with_progress(name)
             question.require(graph)

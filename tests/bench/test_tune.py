@@ -25,6 +25,7 @@ from bfsbench.bench.tune import (
     best,
     by_optuna,
     exhaustive,
+    one_axis_at_a_time,
     require_optuna,
     tune,
     with_launches,
@@ -80,11 +81,20 @@ def tuned(space: Space, strategy: Strategy, points: int | None = None) -> list[R
 def test_the_best_of_a_known_space_is_found_in_a_part_of_its_points() -> None:
     space, bench = virtual_warp(tuple(2**n for n in range(12)), (32, 64, 128, 256, 512)), Bench()
     assert space.size == 360
-    found = best(tune(by_optuna(space, 0), bench.objective(space), Budget(points=120)))
+    found = best(tune(by_optuna(space, 0), bench.objective(space), Budget(points=36)))
     assert found is not None
     configuration, milliseconds = found
     assert milliseconds == 1
     assert space.values(configuration) == {"grid": 8, "block": 64, "W_SZ": 4}
+
+
+def test_axes_that_do_not_depend_on_each_other_take_a_round() -> None:
+    space = virtual_warp(tuple(2**n for n in range(12)), (32, 64, 128, 256, 512))
+    bench = Bench()
+    took = tune(one_axis_at_a_time(space), bench.objective(space), Budget())
+    (_, milliseconds) = best(took) or ((), None)
+    sides = [len(axis.values) - 1 for axis in space.axes]
+    assert milliseconds == 1 and sum(sides) < len(took) <= 2 * sum(sides) + 1
 
 
 def test_optuna_begins_where_run_would() -> None:
@@ -210,6 +220,11 @@ def test_nothing_that_can_be_timed_is_exit_code_1(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "bfsbench: no configuration could be timed"
     (file,) = (tmp_path / "results").glob("tune-*.csv")
     assert [row["status"] for row in read_rows(file)] == ["crash", "crash"]
+    again = (*words, "--points", "2", "--grid", "auto", "--out", str(file), "--resume")
+    for options, taken_again in (((), False), (("--retry-failed",), True)):
+        before = read_rows(file)
+        bfsbench(*again, *options, cwd=tmp_path, faulty=True, check=1)
+        assert (read_rows(file) != before) == taken_again
 
 
 @pytest.mark.parametrize(
@@ -224,6 +239,7 @@ def test_nothing_that_can_be_timed_is_exit_code_1(tmp_path: Path) -> None:
         (("--points", "2", "--grid", "2147483647"), "2^31 threads or more"),
         (("--points", "2", "--block", "2048"), "block 2048 is over the device's limit"),
         (("--points", "2", "--resume"), "--resume needs the --out"),
+        (("--points", "2", "--retry-failed"), "--retry-failed goes with --resume"),
         (("--points", "2", "--knobs", "best"), "'best' is not one of"),
     ],
 )
