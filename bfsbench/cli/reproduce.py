@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +15,11 @@ import click
 from bfsbench.bench.axes import split_list
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import closing, measuring_options, start
-from bfsbench.cli.sweeping import execute, print_plan
+from bfsbench.cli.sweeping import cluster_options, execute, print_plan, runner_for
 from bfsbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from bfsbench.bench.runner import Method
-    from bfsbench.bench.worker import Worker
+    from bfsbench.bench.runner import Method, Runner
     from bfsbench.experiments.choice import Choice
     from bfsbench.experiments.declaration import Experiment
     from bfsbench.graphs.graph import Graph
@@ -45,6 +46,7 @@ RESULTS = Path("results")
 )
 @click.option("--graph", "graphs", multiple=True, metavar="LABELS", help="Only these graphs.")
 @measuring_options
+@cluster_options
 @click.option(
     "--out",
     default=RESULTS / "reproduce",
@@ -73,6 +75,8 @@ def command(
     timeout: float,
     backend: str,
     schedule_seed: int,
+    cluster: str | None,
+    mixed_devices: bool,
     out: Path,
     resume: bool,
     retry_failed: bool,
@@ -101,7 +105,10 @@ def command(
         for experiment, choices in zip(experiments, chosen, strict=True):
             _show(experiment, list(rows), out, _loaded(choices) if needs_graphs(experiment) else {})
         return
-    run = _Run(repeats, timeout, backend, schedule_seed, out, resume, retry_failed)
+    new_runner = partial(
+        runner_for, schedule_seed=schedule_seed, cluster=cluster, mixed_devices=mixed_devices
+    )
+    run = _Run(repeats, timeout, backend, new_runner, out, resume, retry_failed)
     if dry_run:
         for experiment, choices in zip(experiments, chosen, strict=True):
             run.print_plan(experiment, choices)
@@ -151,7 +158,8 @@ class _Run:
     repeats: int
     timeout: float
     backend: str
-    schedule_seed: int
+    new_runner: Callable[[str | None], Runner]
+    """Of a backend; None is for host programs only."""
     out: Path
     resume: bool
     retry_failed: bool
@@ -162,24 +170,24 @@ class _Run:
         path = self.out / f"{experiment.name}.csv"
         failed = 0
         if experiment.sweeps:
-            worker = self._worker(experiment)
-            with closing(worker, path):
-                failed = self._measure(experiment, choices, worker, path)
+            runner = self._runner(experiment)
+            with closing(runner, path):
+                failed = self._measure(experiment, choices, runner, path)
         _show(experiment, [path] if path.exists() else [], self.out, _loaded(choices))
         return failed
 
-    def _measure(self, experiment: Experiment, choices: list[Choice], worker: Worker, path: Path) -> int:
+    def _measure(self, experiment: Experiment, choices: list[Choice], runner: Runner, path: Path) -> int:
         from bfsbench.bench.sweep import Output
         from bfsbench.experiments.sweeps import points_of, sources_of
 
-        where = self._start(experiment, worker)
+        where = self._start(experiment, runner)
         output = Output(path, resume=self.resume, retry=self.retry_failed, with_profiles=experiment.profile)
         try:
             graphs = _loaded(choices)
             sources = {choice: sources_of(experiment, choice, graphs[choice.full_name]) for choice in choices}
             statistics = {name: graph.statistics for name, graph in graphs.items()}
             points = points_of(experiment, sources, statistics, where)
-            return execute(points, graphs, worker, output, self._method(experiment))
+            return execute(points, graphs, runner, output, self._method(experiment))
         finally:
             output.close()
 
@@ -188,29 +196,28 @@ class _Run:
 
         return Method(self.repeats, self.timeout, experiment.profile)
 
-    def _worker(self, experiment: Experiment) -> Worker:
-        from bfsbench.bench.worker import Worker
+    def _runner(self, experiment: Experiment) -> Runner:
         from bfsbench.experiments.series import variants_of
 
         host_only = all(variant.host for sweep in experiment.sweeps for variant in variants_of(sweep))
-        return Worker(None if host_only else self.backend, self.schedule_seed)
+        return self.new_runner(None if host_only else self.backend)
 
-    def _start(self, experiment: Experiment, worker: Worker) -> str:
-        """Start the worker and check all sweeps on its device; returns the backend for rows."""
+    def _start(self, experiment: Experiment, runner: Runner) -> str:
+        """Start the runner and check all sweeps on its device; returns the backend for rows."""
         from bfsbench.experiments.sweeps import axes_of
 
-        return [start(worker, axes_of(sweep)) for sweep in experiment.sweeps][-1]
+        return [start(runner, axes_of(sweep)) for sweep in experiment.sweeps][-1]
 
     def print_plan(self, experiment: Experiment, choices: list[Choice]) -> None:
         """Say how many points there are and how long they may take."""
         from bfsbench.experiments.estimate import RULE, Experience
         from bfsbench.experiments.sweeps import counted_sources, points_of
 
-        worker = self._worker(experiment)
+        runner = self._runner(experiment)
         try:
-            where = self._start(experiment, worker) if experiment.sweeps else "host"
+            where = self._start(experiment, runner) if experiment.sweeps else "host"
         finally:
-            worker.close()
+            runner.close()
         sources = counted_sources(experiment)
         points = points_of(experiment, dict.fromkeys(choices, sources), {}, where)
         click.echo(f"{experiment.name}: {experiment.title}\n")

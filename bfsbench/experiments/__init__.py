@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bfsbench.errors import UsageError, unknown_name
+from bfsbench.errors import InputError, UsageError, unknown_name
 from bfsbench.experiments.declaration import Experiment, read_experiment
 
 _HERE = Path(__file__).parent
@@ -21,25 +21,33 @@ def bundled() -> list[str]:
 
 
 def find(text: str) -> Experiment:
-    """The experiment of that name or in a file, told by ``.toml``. Raises UsageError, InputError."""
-    return read_experiment(location(text))
+    """The experiment of that name or in a file, told by ``.toml``.
 
-
-def location(text: str) -> Path:
-    """The file of an experiment. Raises UsageError with near misses for a name that is none."""
+    All that it names is looked up, so that nothing is measured before a mistake is found. Raises UsageError,
+    with near misses, for a name that is none, InputError naming the file.
+    """
     if text.endswith(".toml"):
-        return Path(text).expanduser()
+        return _checked(read_experiment(Path(text).expanduser()))
     if text not in bundled():
         raise unknown_name("experiment", text, bundled())
-    return _HERE / f"{text}.toml"
+    return _checked(read_experiment(_HERE / f"{text}.toml"))
 
 
-def printed_file(experiment: str, name: str) -> Path:
-    """Where a table of printed numbers is: beside the user's experiment, or in the package."""
-    beside = location(experiment).parent / f"{name}.toml"
-    path = _HERE / "papers" / f"{name}.toml"
-    if not path.exists() and experiment.endswith(".toml"):
-        path = beside
-    if not path.exists():
-        raise UsageError(f"experiment {experiment}: there is no file {name}.toml of printed numbers")
-    return path
+def _checked(experiment: Experiment) -> Experiment:
+    """The experiment itself. Raises InputError where it names what there is not."""
+    from bfsbench.experiments.printed import printed_tables
+    from bfsbench.experiments.series import every_series, rivals, series_called
+
+    try:
+        every_series(experiment)
+        for claim in experiment.claims:
+            rivals(experiment, series_called(experiment, claim.series), claim.versus)
+        for drawing in experiment.drawings:
+            for name in (*drawing.series, *drawing.compared):
+                series_called(experiment, name)
+        printed_tables(experiment)
+    except InputError:
+        raise
+    except UsageError as error:
+        raise InputError(f"{experiment.file}: {error}") from None
+    return experiment

@@ -63,6 +63,11 @@ class Chart(Part, frozen=True, kw_only=True, tag_field="kind"):
     series: list[str] = []
     """Labels of sweeps, variants, or variants with knobs such as ``virtual_warp W_SZ=4``; all by default."""
 
+    @property
+    def compared(self) -> list[str]:
+        """Series that the others are shown in relation to."""
+        return []
+
 
 class Bars(Chart, frozen=True, kw_only=True, tag="bars"):
     """The best time of every series, a group a graph."""
@@ -85,7 +90,11 @@ class Ablation(Chart, frozen=True, kw_only=True, tag="ablation"):
 
     baseline: str = "cpu_queue"
     references: list[str] = []
-    """Series drawn as horizontal lines."""
+    """Series drawn as lines across the bars."""
+
+    @property
+    def compared(self) -> list[str]:
+        return [self.baseline, *self.references]
 
 
 class KnobSweep(Chart, frozen=True, kw_only=True, tag="knobs"):
@@ -96,6 +105,10 @@ class SpeedUp(Chart, frozen=True, kw_only=True, tag="speedup"):
     """Time of ``baseline`` / time of each series, a group a graph."""
 
     baseline: str = "cpu_queue"
+
+    @property
+    def compared(self) -> list[str]:
+        return [self.baseline]
 
 
 class Curve(Chart, frozen=True, kw_only=True, tag="curve"):
@@ -175,8 +188,8 @@ class Claim(Part, frozen=True, kw_only=True):
 class Experiment(Part, frozen=True, kw_only=True):
     """One table or figure of a paper, or one of the user's own."""
 
-    name: str
-    """The file's name without ``.toml``; not a key of the file."""
+    file: str
+    """Where it was read from; not a key of the file."""
     title: str
     paper: str
     figure: str = ""
@@ -194,9 +207,13 @@ class Experiment(Part, frozen=True, kw_only=True):
     sweeps: list[Sweep] = []
     drawings: list[Drawing] = []
     printed: list[str] = []
-    """Tables of printed numbers: files of the folder ``papers`` beside the experiments, or of the user's
-    beside this file, without ``.toml``."""
+    """Tables of printed numbers: names, without ``.toml``, of files in a folder ``papers`` or beside this."""
     claims: list[Claim] = []
+
+    @property
+    def name(self) -> str:
+        """The file's name without ``.toml``."""
+        return Path(self.file).stem
 
     def graph(self, label: str) -> GraphUse:
         """The graph of that label or name."""
@@ -206,9 +223,10 @@ class Experiment(Part, frozen=True, kw_only=True):
 def read_experiment(path: Path) -> Experiment:
     """The experiment of one file. Raises InputError naming the file and the key at fault."""
     table = read_toml(path)
-    if "name" in table:
-        raise InputError(f"{path}: unknown key `name`: an experiment is called as its file")
-    experiment = converted(path, {**table, "name": path.stem}, Experiment)
+    for key in ("name", "file"):
+        if key in table:
+            raise InputError(f"{path}: unknown key `{key}`: an experiment is called as its file")
+    experiment = converted(path, {**table, "file": str(path)}, Experiment)
     _check(path, experiment)
     return experiment
 

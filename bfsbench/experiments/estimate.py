@@ -9,6 +9,7 @@ from statistics import median
 from bfsbench.bench.point import Point
 from bfsbench.bench.results import LEVELS_SUFFIX, read_rows
 from bfsbench.errors import InputError
+from bfsbench.graphs.marks import Marks, split_marks
 
 UNKNOWN_S = {"cuda": 0.5, "host": 0.5, "cpu": 2.0}
 """Seconds that a point of each backend counts where no row tells."""
@@ -34,7 +35,7 @@ class Experience:
             if row["status"] == "ok":
                 samples = [float(sample) for sample in row["wall_ms_samples"].split(";")]
                 spent_ms = float(row["prepare_ms"]) + samples[0] + sum(samples) * 2
-                key = (row["graph"], row["variant"], row["backend"])
+                key = (_itself(row["graph"]), row["variant"], row["backend"])
                 self._seconds.setdefault(key, []).append(spent_ms / 1e3)
 
     def seconds(self, points: Sequence[Point]) -> tuple[float, int]:
@@ -44,8 +45,15 @@ class Experience:
         return _total(known) + sum(UNKNOWN_S[backend] for backend in guessed), len(guessed)
 
     def _known(self, point: Point) -> float | None:
-        taken = self._seconds.get((point.graph, point.variant, point.backend))
+        taken = self._seconds.get((_itself(point.graph), point.variant, point.backend))
         return median(taken) if taken else None
+
+
+def _itself(full_name: str) -> str:
+    """The graph's name without the mark of what it stands for."""
+    name, _, direction = full_name.rpartition(":")
+    plain, marks = split_marks(name)
+    return f"{plain}{Marks(marks.shrink).suffix}:{direction}"
 
 
 def _total(seconds: Iterable[float | None]) -> float:

@@ -6,6 +6,7 @@ an experiment can be drawn again from its rows on any machine.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,12 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bfsbench.bench.profile import COLUMNS as LEVEL_COLUMNS
 from bfsbench.bench.profile import parse_counts
-from bfsbench.bench.results import LEVELS_SUFFIX, read_results, read_rows
+from bfsbench.bench.results import read_results
 from bfsbench.experiments.choice import title_of, use_of
 from bfsbench.experiments.declaration import Chart, Experiment, GraphUse
 from bfsbench.experiments.series import Series, every_series, series_called
+from bfsbench.report.levels import read_levels
 from bfsbench.report.rows import configurations, fastest, kinds
 
 if TYPE_CHECKING:
@@ -26,15 +27,13 @@ if TYPE_CHECKING:
 
     from bfsbench.graphs.graph import Graph
 
-_LEVEL_NUMBERS = ("source", "block", "level", "frontier_size", "edges_inspected", "time_us")
-
 
 @dataclass(frozen=True)
 class Outcome:
     """Rows of one experiment.
 
     ``rows``: as :func:`bfsbench.bench.results.read_results` gives them; ``levels``: of the level profiles,
-    columns as :data:`bfsbench.bench.profile.COLUMNS`; ``loaded``: graphs by their full names, for drawings
+    as :func:`bfsbench.report.levels.read_levels` does; ``loaded``: graphs by their full names, for drawings
     that show the graphs themselves.
     """
 
@@ -102,18 +101,24 @@ class Outcome:
         return sum((Counter(parse_counts(text)) for text in levels["counts"]), Counter())
 
     def drawn(self, chart: Chart) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Rows and level profiles of what a drawing shows, in its order, with graphs called by their titles
-        and a column ``series``; rows that belong to several series are there once for each."""
+        """Rows and level profiles of what a drawing shows and of what it compares with, in its order.
+
+        Graphs are called by their titles; two more columns are ``series`` and ``x``, the graph's place on a
+        given axis. Rows that belong to several series are there once for each.
+        """
         import pandas as pd
 
+        shown = self.series_of(chart)
+        have = {series.title for series in shown}
+        compared = (series_called(self.experiment, name) for name in chart.compared)
+        shown += [series for series in compared if series.title not in have]
         tables = []
         for rows in (self.rows, self.levels):
-            parts = [rows.assign(series="").iloc[:0]]
+            parts = [rows.assign(series="", x=math.nan).iloc[:0]]
             for graph in self.graphs_of(chart):
-                of_graph = rows[rows["graph"] == graph].assign(graph=self.title(graph))
-                chosen = (
-                    series.select(of_graph).assign(series=series.title) for series in self.series_of(chart)
-                )
+                of_graph = rows[rows["graph"] == graph]
+                of_graph = of_graph.assign(graph=self.title(graph), x=self.uses[graph].x)
+                chosen = (series.select(of_graph).assign(series=series.title) for series in shown)
                 parts += [part for part in chosen if len(part)]
             tables.append(pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0])
         return tables[0], tables[1]
@@ -138,16 +143,9 @@ def read_outcome(experiment: Experiment, files: Sequence[Path], loaded: Mapping[
 
     Rows of other graphs and of variants that the experiment does not have are left out. Raises InputError.
     """
-    import pandas as pd
-
-    rows = read_results(files)
+    rows, levels = read_results(files), read_levels(files)
     ours = {name for name in set(rows["graph"]) if use_of(experiment, name) is not None}
     variants = {series.variant for series in every_series(experiment)}
     rows = rows[rows["graph"].isin(ours) & rows["variant"].isin(variants)].reset_index(drop=True)
-    beside = (path.with_name(path.name.removesuffix(".csv") + LEVELS_SUFFIX) for path in files)
-    profiles = [row for path in beside if path.exists() for row in read_rows(path, LEVEL_COLUMNS)]
-    levels = pd.DataFrame(profiles, columns=list(LEVEL_COLUMNS))
-    levels = levels[levels["graph"].isin(ours) & levels["variant"].isin(variants)]
-    for name in _LEVEL_NUMBERS:
-        levels[name] = pd.to_numeric(levels[name].where(levels[name] != "", None)).astype("float64")
-    return Outcome(experiment, rows, levels.reset_index(drop=True), loaded)
+    levels = levels[levels["graph"].isin(ours) & levels["variant"].isin(variants)].reset_index(drop=True)
+    return Outcome(experiment, rows, levels, loaded)

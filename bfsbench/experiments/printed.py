@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from bfsbench.errors import InputError
-from bfsbench.experiments.declaration import Part, converted, read_toml
+from bfsbench.experiments.declaration import Experiment, Part, converted, read_toml
 
 Value = int | str
 """A number with the digits it is printed with (``5.20``), or what stands in its place: ``out-of-time``."""
@@ -52,6 +52,19 @@ def number(value: Value | None) -> float | None:
         return None if value is None else float(value)
     except ValueError:
         return None
+
+
+def printed_tables(experiment: Experiment) -> list[Printed]:
+    """The tables that an experiment names. Raises InputError, also for one that is not there."""
+    folder = Path(experiment.file).parent
+    tables = []
+    for name in experiment.printed:
+        places = [folder / "papers" / f"{name}.toml", folder / f"{name}.toml"]
+        found = next((place for place in places if place.exists()), None)
+        if found is None:
+            raise InputError(f"{experiment.file}: `printed` names '{name}': there is no {places[1]}")
+        tables.append(read_printed(found))
+    return tables
 
 
 def read_printed(path: Path) -> Printed:

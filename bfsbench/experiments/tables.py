@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 
-from bfsbench.experiments import printed_file
 from bfsbench.experiments.claims import Finding, findings, verdict_of
 from bfsbench.experiments.declaration import (
     Ablation,
@@ -28,7 +27,7 @@ from bfsbench.experiments.declaration import (
 from bfsbench.experiments.level_tables import counts_beside, duplicate_table, level_table
 from bfsbench.experiments.maze import routed
 from bfsbench.experiments.outcome import Outcome
-from bfsbench.experiments.printed import Printed, Value, read_printed
+from bfsbench.experiments.printed import Printed, Value, printed_tables
 from bfsbench.experiments.series import every_series, knob_values, series_called
 from bfsbench.experiments.static_tables import complexity_table, dataset_tables
 from bfsbench.experiments.trace_tables import trace_tables
@@ -52,7 +51,7 @@ def tables(outcome: Outcome) -> list[Table]:
         made += printed or best_times(kind)
         for drawing in experiment.drawings:
             made += _of_rows(kind, drawing)
-        made += counts_beside(kind, printed_tables(experiment, "counts"))
+        made += counts_beside(kind, _printed(experiment, "counts"))
     if experiment.claims:
         made.append(claims(outcome))
     if experiment.sweeps:
@@ -63,9 +62,9 @@ def tables(outcome: Outcome) -> list[Table]:
 def _of_graphs(outcome: Outcome, drawing: Drawing) -> Iterator[Table]:
     """Tables of drawings that show graphs or declarations rather than times."""
     if isinstance(drawing, Datasets):
-        yield from dataset_tables(outcome, printed_tables(outcome.experiment, "statistics"))
+        yield from dataset_tables(outcome, _printed(outcome.experiment, "statistics"))
     elif isinstance(drawing, Complexity):
-        yield complexity_table(printed_tables(outcome.experiment, "text"))
+        yield complexity_table(_printed(outcome.experiment, "text"))
     elif isinstance(drawing, Trace):
         yield from trace_tables(outcome, drawing)
     elif isinstance(drawing, Maze):
@@ -104,15 +103,14 @@ def heading(outcome: Outcome) -> Table:
     return Table("experiment", f"{experiment.name}: {experiment.title}", columns, lines, tuple(notes))
 
 
-def printed_tables(experiment: Experiment, quantity: str) -> list[Printed]:
+def _printed(experiment: Experiment, quantity: str) -> list[Printed]:
     """The paper's tables of one quantity."""
-    found = (read_printed(printed_file(experiment.name, name)) for name in experiment.printed)
-    return [table for table in found if table.quantity == quantity]
+    return [table for table in printed_tables(experiment) if table.quantity == quantity]
 
 
 def times_beside(outcome: Outcome) -> list[Table]:
     """For each table of times that the paper prints: graph by series, printed | ours."""
-    return [_beside(outcome, printed) for printed in printed_tables(outcome.experiment, "time")]
+    return [_beside(outcome, printed) for printed in _printed(outcome.experiment, "time")]
 
 
 def _beside(outcome: Outcome, printed: Printed) -> Table:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.results import read_rows
-from bfsbench.experiments import bundled, find
+from bfsbench.bench.results import AXES, read_rows
+from bfsbench.experiments import bundled
 
 MINE = """
 title = "Two searches of mine"
@@ -59,11 +60,36 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", bundled())
-def test_every_bundled_experiment_says_what_it_reproduces(name: str) -> None:
-    experiment = find(name)
-    assert experiment.name == name
-    assert experiment.title and experiment.paper and experiment.figure
+def test_the_list_names_every_experiment(tmp_path: Path) -> None:
+    listed = reproduce("--list", cwd=tmp_path).stdout
+    assert [line.split()[0] for line in listed.splitlines()[2:]] == bundled()
+
+
+def test_every_experiment_can_be_planned_and_says_how_long_it_takes(tmp_path: Path) -> None:
+    words = ("--dry-run", "--stand-ins", "--scale", "0.001", "--backend", "cpu")
+    done = reproduce(*bundled(), *words, cwd=tmp_path)
+    assert done.stdout.count(" points, each searched once") == len(bundled())
+    assert len(re.findall(r"about \d+ s, reading and generating graphs not counted", done.stdout)) == len(
+        bundled()
+    )
+    assert "soc-Epinions1:shrink=0.001:stands_for=soc-Slashdot0811:directed" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_names_missing_graphs_and_plans_the_rest(mine: Path, tmp_path: Path) -> None:
+    done = tiny(str(mine), "--dry-run", cwd=tmp_path)
+    assert "bfsbench fetch soc-Slashdot0811" in done.stderr
+    assert "\n3 points" in done.stdout
+
+
+def test_the_estimate_is_of_earlier_rows(mine: Path, tmp_path: Path) -> None:
+    words = (str(mine), "--graph", "streets", "--backend", "cpu")
+    before = reproduce(*words, "--dry-run", cwd=tmp_path).stdout
+    assert "3 of them counted as 0.5 s on cuda, 0.5 s on host, 2 s on cpu" in before
+    assert "about 4 s" in before  # two points of 2 s and one of half a second
+    reproduce(*words, cwd=tmp_path)
+    after = reproduce(*words, "--dry-run", cwd=tmp_path).stdout
+    assert "by rows in results/" in after
 
 
 def test_missing_graphs_are_named_with_the_line_that_fetches_them(mine: Path, tmp_path: Path) -> None:
@@ -81,8 +107,9 @@ def test_shrunk_graphs_and_stand_ins_are_marked_in_rows_and_tables(mine: Path, t
         "lattice(rows=9,columns=7,seed=1):shrink=0.001:symmetrised",
         "soc-Epinions1:shrink=0.001:stands_for=soc-Slashdot0811:directed",
     }
-    assert "streets (shrunk to 0.001)" in done.stdout
-    assert "soc-Slashdot0811 (stand-in soc-Epinions1, shrunk to 0.001)" in done.stdout
+    for text in (done.stdout, (tmp_path / "out" / "mine.md").read_text()):
+        assert "streets (shrunk to 0.001)" in text
+        assert "soc-Slashdot0811 (stand-in soc-Epinions1, shrunk to 0.001)" in text.replace("\n", " ")
 
 
 def test_resuming_repeats_nothing(mine: Path, tmp_path: Path) -> None:
@@ -93,3 +120,39 @@ def test_resuming_repeats_nothing(mine: Path, tmp_path: Path) -> None:
     assert "add --resume" in tiny(*words, cwd=tmp_path, check=2).stderr
     assert "nothing left to do" in tiny(*words, "--resume", cwd=tmp_path).stderr
     assert read_rows(tmp_path / "out" / "mine.csv") == rows
+
+
+def test_tables_can_be_made_again_from_rows_alone(mine: Path, tmp_path: Path) -> None:
+    first = tiny(str(mine), "--graph", "streets", cwd=tmp_path).stdout
+    rows = tmp_path / "out" / "mine.csv"
+    kept = rows.read_bytes()
+    again = tiny(str(mine), "--rows", "out/mine.csv", cwd=tmp_path)
+    assert again.stdout == first
+    assert rows.read_bytes() == kept
+
+
+def test_an_unknown_name_or_graph_is_told(mine: Path, tmp_path: Path) -> None:
+    done = tiny("springer-fig77", cwd=tmp_path, check=2)
+    assert "unknown experiment 'springer-fig77': did you mean springer-fig7" in done.stderr
+    done = tiny(str(mine), "--graph", "street", cwd=tmp_path, check=2)
+    assert "experiment mine has no graph 'street': streets, soc-Slashdot0811" in done.stderr
+    assert "name an experiment" in reproduce(cwd=tmp_path, check=2).stderr
+
+
+@pytest.mark.parametrize("name", ["springer-fig8", "luo-table3", "bfs4k-fig12", "cse6230-bfs-degree"])
+def test_a_bundled_experiment_runs_from_end_to_end(name: str, tmp_path: Path) -> None:
+    done = tiny(name, "--stand-ins", "--scale", "0.002", cwd=tmp_path)
+    rows = read_rows(tmp_path / "out" / f"{name}.csv")
+    assert {row["status"] for row in rows} == {"ok"}
+    assert len({tuple(row[axis] for axis in AXES) for row in rows}) == len(rows)
+    assert "What the paper claims" in done.stdout or name == "springer-fig8"
+    assert ": reproduced\n" not in done.stdout, "emulated kernels prove nothing about speed"
+
+
+def test_the_maze_and_the_trace_are_drawn(tmp_path: Path) -> None:
+    done = tiny("pmpp-maze", "pmpp-trace", "--scale", "0.05", cwd=tmp_path)
+    maze = re.search(r"^◆[█●◆· \n]*◆$", done.stdout, re.MULTILINE)
+    assert maze is not None
+    assert maze[0].count("◆") == 2
+    assert "push_multilevel" in done.stdout
+    assert "shrunk" not in done.stdout.partition("pmpp-trace")[2], "nine vertices cannot be fewer"

@@ -1,0 +1,227 @@
+"""What is shown follows from the rows: numbers, series, verdicts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bfsbench.bench.results import COLUMNS, ResultWriter
+from bfsbench.experiments.claims import findings, verdict_of
+from bfsbench.experiments.declaration import Experiment, read_experiment
+from bfsbench.experiments.outcome import Outcome, read_outcome
+from bfsbench.experiments.series import every_series, rivals, series_called
+from bfsbench.experiments.tables import crossing, ours_for, significant, tables
+from bfsbench.report.formats import render
+
+TEXT = """
+title = "t"
+paper = "p"
+printed = ["numbers"]
+
+[[graphs]]
+name = "path(n=4)"
+label = "line"
+
+[[graphs]]
+name = "soc-Slashdot0811"
+label = "Slashdot"
+
+[[sweeps]]
+variants = ["push", "cpu_queue"]
+
+[[sweeps]]
+variants = ["virtual_warp"]
+knobs = { W_SZ = "4,16" }
+
+[[drawings]]
+kind = "knobs"
+series = ["virtual_warp W_SZ=4", "virtual_warp"]
+
+[[claims]]
+text = "the claim"
+graphs = ["line"]
+series = "push"
+versus = ["cpu_queue"]
+"""
+NUMBERS = """
+paper = "A paper"
+place = "Table 9"
+machine = "an abacus"
+quantity = "time"
+unit = "us"
+columns = ["frontier_numbers", "virtual_warp", "virtual_warp W_SZ", "cpu_queue / frontier_numbers"]
+
+[rows]
+line = [812.5, "out-of-time", 4, 3.0]
+"""
+LINE = "path(n=4):symmetrised"
+
+
+def row(graph: str, variant: str, samples: str, knobs: str = "", backend: str = "cuda") -> dict[str, str]:
+    times = [float(sample) for sample in samples.split(";")]
+    host = variant == "cpu_queue"
+    return dict.fromkeys(COLUMNS, "") | {
+        "graph": graph,
+        "source": "0",
+        "variant": variant,
+        "backend": "host" if host else backend,
+        "grid": "" if host else "auto",
+        "block": "" if host else "256",
+        "knobs": knobs,
+        "status": "ok",
+        "search_ms": str(min(times)),
+        "search_ms_median": str(sorted(times)[len(times) // 2]),
+        "search_ms_max": str(max(times)),
+        "num_vertices": "4",
+        "num_edges": "6",
+        "mteps": "1",
+        "graph_checksum": "c",
+        "gpu": "" if host else "G",
+        "host": "h",
+        "host_cpu": "p",
+    }
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    (tmp_path / "mine.toml").write_text(TEXT)
+    (tmp_path / "numbers.toml").write_text(NUMBERS)
+    return read_experiment(tmp_path / "mine.toml")
+
+
+def outcome_of(experiment: Experiment, folder: Path, *rows: dict[str, str]) -> Outcome:
+    path = folder / "rows.csv"
+    path.unlink(missing_ok=True)
+    writer = ResultWriter(path, resume=False)
+    writer.append(*rows)
+    writer.close()
+    return read_outcome(experiment, [path], {})
+
+
+def test_rows_of_other_graphs_and_variants_are_left_out(experiment: Experiment, tmp_path: Path) -> None:
+    rows = [row(LINE, "frontier_numbers", "1"), row(LINE, "pull", "1"), row("wave:symmetrised", "pull", "1")]
+    outcome = outcome_of(experiment, tmp_path, *rows)
+    assert list(outcome.rows["variant"]) == ["frontier_numbers"]
+    assert outcome.graphs == [LINE]
+    assert outcome.title(LINE) == "line"
+
+
+def test_a_stand_in_is_called_by_what_it_stands_for(experiment: Experiment, tmp_path: Path) -> None:
+    name = "kronecker(scale=4,seed=1):shrink=0.5:stands_for=soc-Slashdot0811:symmetrised"
+    outcome = outcome_of(experiment, tmp_path, row(name, "frontier_numbers", "1"))
+    assert outcome.title(name) == "Slashdot (stand-in kronecker, shrunk to 0.5)"
+    assert outcome.uses[name].title == "Slashdot"
+
+
+def test_numbers_beside_the_paper_s_come_from_the_rows(experiment: Experiment, tmp_path: Path) -> None:
+    outcome = outcome_of(
+        experiment,
+        tmp_path,
+        row(LINE, "frontier_numbers", "0.25;0.3"),
+        row(LINE, "cpu_queue", "0.75;0.8"),
+        row(LINE, "virtual_warp", "0.5", "W_SZ=4"),
+        row(LINE, "virtual_warp", "0.4", "W_SZ=16"),
+    )
+    assert ours_for(outcome, LINE, "push", 1e3)[0] == 250
+    assert ours_for(outcome, LINE, "cpu_queue / push")[0] == 3
+    assert ours_for(outcome, LINE, "virtual_warp W_SZ") == (16, "auto x 256, W_SZ=16")
+    assert ours_for(outcome, "wave:symmetrised", "push") == (None, "")
+
+
+def test_series_select_by_variant_and_knobs(experiment: Experiment) -> None:
+    rows = pd.DataFrame(
+        {"variant": ["virtual_warp", "virtual_warp", "pull"], "knobs": ["W_SZ=4", "W_SZ=16", ""]}
+    )
+    assert len(series_called(experiment, "hong").select(rows)) == 2
+    four = series_called(experiment, "virtual_warp W_SZ=4")
+    assert list(four.select(rows)["knobs"]) == ["W_SZ=4"]
+    (others,) = rivals(experiment, four, ["others"])
+    assert list(others.select(rows)["knobs"]) == ["W_SZ=16"]
+    assert four.select(rows.iloc[:0]).empty
+    names = [series.title for series in every_series(experiment)]
+    assert names == ["frontier_numbers", "cpu_queue", "virtual_warp"]
+    against = rivals(experiment, series_called(experiment, "push"), ["others"])
+    assert [series.title for series in against] == ["virtual_warp"], "host programs are named, not meant"
+
+
+def test_a_labelled_sweep_is_told_from_others_of_its_variant(tmp_path: Path) -> None:
+    label = '[[sweeps]]\nlabel = "K3"\nvariants = ["bfs4k"]\npreset = "paper"\nknobs = { K3 = "8,16" }\n'
+    text = TEXT.replace('printed = ["numbers"]', "")
+    (tmp_path / "mine.toml").write_text(text.replace("[[drawings]]", f"{label}\n[[drawings]]"))
+    series = series_called(read_experiment(tmp_path / "mine.toml"), "K3")
+    assert series.swept == ["K3"]
+    assert series.knobs["K3"] == {"8", "16"}
+    assert series.knobs["K1"] == {"4"}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "change", "verdict"),
+    [
+        ("1;1.1", "2;2.1", "", "reproduced"),
+        ("2;2.1", "1;1.1", "", "not reproduced"),
+        ("1;1.2;1.2", "1.1;1.1;1.3", "", "undecided"),
+        ("1;1.1", "2;2.1", "by = 3", "not reproduced"),
+        ("1;1.01", "2;2.1", "at_most = 1.5", "not reproduced"),
+        ("1;1.01", "2;2.1", "by = 0.5\nat_most = 3", "reproduced"),
+        ("1;1.1", "2;2.1", 'relation = "slower"', "not reproduced"),
+    ],
+)
+def test_a_claim_about_times_is_held_against_the_samples(
+    tmp_path: Path, ours: str, theirs: str, change: str, verdict: str
+) -> None:
+    (tmp_path / "mine.toml").write_text(f"{TEXT}{change}\n")
+    rows = (row(LINE, "frontier_numbers", ours), row(LINE, "cpu_queue", theirs))
+    outcome = outcome_of(read_experiment(tmp_path / "mine.toml"), tmp_path, *rows)
+    found = findings(outcome)
+    assert verdict_of(found) == verdict
+    assert f"push {float(ours.split(';')[0]):g} ms" in found[0].evidence
+
+
+def test_claims_without_rows_or_with_emulated_ones_are_undecided(
+    experiment: Experiment, tmp_path: Path
+) -> None:
+    slow = row(LINE, "cpu_queue", "9")
+    (found,) = findings(outcome_of(experiment, tmp_path, slow))
+    assert (found.verdict, found.evidence) == ("undecided", "time of push was not measured")
+    emulated = row(LINE, "frontier_numbers", "1", backend="cpu")
+    (found,) = findings(outcome_of(experiment, tmp_path, slow, emulated))
+    assert found.verdict == "undecided"
+    (found,) = findings(outcome_of(experiment, tmp_path, row("pmpp:directed", "cpu_queue", "1")))
+    assert found.evidence == "no rows"
+
+
+def test_the_paper_s_numbers_stand_beside_measured_ones_with_their_machine(
+    experiment: Experiment, tmp_path: Path
+) -> None:
+    rows = (
+        row(LINE, "frontier_numbers", "0.25"),
+        row(LINE, "cpu_queue", "0.5"),
+        row(LINE, "virtual_warp", "0.5", "W_SZ=4"),
+        row(LINE, "virtual_warp", "0.4", "W_SZ=16"),
+    )
+    text = render(tables(outcome_of(experiment, tmp_path, *rows)), "text")
+    assert "812.5 | 250" in text
+    assert "out-of-time | 400" in text
+    assert "4 | 16" in text
+    assert "3.0 | 2" in text
+    assert "of A paper, Table 9 (an abacus)" in text
+    assert re.search(r"virtual_warp +W_SZ +16 +0\.400 +best", text)
+    emulated = [{**one, "backend": "cpu"} for one in rows if one["backend"] == "cuda"]
+    text = render(tables(outcome_of(experiment, tmp_path, *emulated)), "text")
+    assert "812.5" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.012345, "0.0123"), (1.5, "1.5"), (12.345, "12.3"), (1234.5, "1,230"), (100, "100")]
+)
+def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
+    assert significant(value) == text
+
+
+def test_the_quadratic_curve_crosses_where_its_steps_exceed_n_log_n() -> None:
+    n = crossing(1000.0)
+    assert n == pytest.approx(13_747, rel=0.01)
+    assert crossing(1.0) == 2
