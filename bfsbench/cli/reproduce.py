@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -53,7 +54,7 @@ RESULTS = Path("results")
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Folder for NAME.csv, level profiles and NAME.md.",
+    help="Folder for rows (NAME.csv), tables (NAME.md) and pictures.",
 )
 @click.option("--resume", is_flag=True, help="Measure only what the files in --out do not hold yet.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: measure the points that failed again.")
@@ -199,14 +200,16 @@ class _Run:
     def _runner(self, experiment: Experiment) -> Runner:
         from bfsbench.experiments.series import variants_of
 
-        host_only = all(variant.host for sweep in experiment.sweeps for variant in variants_of(sweep))
+        host_only = all(
+            variant.host for sweep in experiment.sweeps for variant in variants_of(experiment, sweep)
+        )
         return self.new_runner(None if host_only else self.backend)
 
     def _start(self, experiment: Experiment, runner: Runner) -> str:
         """Start the runner and check all sweeps on its device; returns the backend for rows."""
         from bfsbench.experiments.sweeps import axes_of
 
-        return [start(runner, axes_of(sweep)) for sweep in experiment.sweeps][-1]
+        return [start(runner, axes_of(experiment, sweep)) for sweep in experiment.sweeps][-1]
 
     def print_plan(self, experiment: Experiment, choices: list[Choice]) -> None:
         """Say how many points there are and how long they may take."""
@@ -235,7 +238,7 @@ def _loaded(choices: list[Choice]) -> dict[str, Graph]:
 
 
 def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[str, Graph]) -> None:
-    """Print the tables, and write them as NAME.md."""
+    """Print the tables, and write them as NAME.md, and the pictures where matplotlib is installed."""
     from bfsbench.experiments.outcome import read_outcome
     from bfsbench.experiments.tables import drawings_in_text, tables
     from bfsbench.report.formats import render
@@ -248,3 +251,10 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
         file.write("\n".join([render(made, "markdown"), *(f"```\n{text}\n```\n" for text in drawn.values())]))
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     click.echo("\n".join([render(made, "text", colour=colour), *drawn.values()]))
+    if importlib.util.find_spec("matplotlib") is None:
+        click.echo("no pictures: pip install 'bfsbench[plots]' brings matplotlib", err=True)
+        return
+    from bfsbench.experiments.pictures import write_pictures
+
+    if paths := write_pictures(outcome, folder):
+        click.echo(f"{len(paths)} pictures in {folder}/: {', '.join(path.name for path in paths)}", err=True)

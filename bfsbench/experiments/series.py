@@ -46,11 +46,16 @@ def knob_values(text: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in text.split())
 
 
-def variants_of(sweep: Sweep) -> list[type[Variant]]:
-    """The variants a sweep names. Raises UsageError for an unknown one."""
-    found = [
-        v for name in sweep.variants for v in (all_variants().values() if name == "all" else [find(name)])
-    ]
+def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
+    """The variants a sweep names; ``all`` is those of the experiment's family.
+
+    Raises UsageError for an unknown one and one of another family.
+    """
+    every = [variant for variant in all_variants().values() if variant.family == experiment.family]
+    found = [v for name in sweep.variants for v in (every if name == "all" else [find(name)])]
+    for variant in found:
+        if variant not in every:
+            raise UsageError(f"variant {variant.name} is of family {variant.family}, not {experiment.family}")
     return list(dict.fromkeys(found))
 
 
@@ -58,7 +63,9 @@ def every_series(experiment: Experiment) -> list[Series]:
     """All series of an experiment in the order of its sweeps: a sweep's label, or its variants."""
     found: dict[str, Series] = {}
     for sweep in experiment.sweeps:
-        titles = [sweep.label] if sweep.label else [variant.name for variant in variants_of(sweep)]
+        titles = (
+            [sweep.label] if sweep.label else [variant.name for variant in variants_of(experiment, sweep)]
+        )
         found |= {title: series_called(experiment, title) for title in titles}
     return list(found.values())
 
@@ -67,7 +74,7 @@ def series_called(experiment: Experiment, text: str) -> Series:
     """The series that a drawing, claim or printed table names. Raises UsageError when it is none."""
     for sweep in experiment.sweeps:
         if sweep.label == text:
-            (variant,) = variants_of(sweep)
+            (variant,) = variants_of(experiment, sweep)
             return Series(text, variant.name, _of_preset(variant, sweep) | _allowed(variant, sweep.knobs))
     name, *settings = text.split()
     variant = find(name)
@@ -115,7 +122,7 @@ def _other_values(experiment: Experiment, series: Series) -> Series:
     """The same variant with all other values of the knobs that the experiment sweeps."""
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     for sweep in experiment.sweeps:
-        for variant in variants_of(sweep):
+        for variant in variants_of(experiment, sweep):
             if variant.name == series.variant:
                 for name, allowed in _allowed(variant, sweep.knobs).items():
                     if name in values:

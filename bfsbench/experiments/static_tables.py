@@ -62,10 +62,10 @@ def _as_printed(ours: float, theirs: Value | None) -> str:
     return f"{ours:.{digits}f}"
 
 
-def complexity_table(printed: list[Printed]) -> Table:
-    """What every variant declares, the paper's words behind where it has some."""
+def complexity_table(family: str, printed: list[Printed]) -> Table:
+    """What every variant of a family declares, the paper's words behind where it has some."""
     lines: list[tuple[Cell, ...]] = []
-    for variant in all_variants().values():
+    for variant in (variant for variant in all_variants().values() if variant.family == family):
         lines.append((variant.name, *(_with_printed(variant, column, printed) for column in _DECLARED)))
     notes = [f"Here; [in brackets] as in {table.source}." for table in printed]
     notes.append("Space in words of 4 bytes, the graph included; D is the depth of the search.")

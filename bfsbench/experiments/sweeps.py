@@ -13,6 +13,7 @@ from bfsbench.errors import InputError
 from bfsbench.experiments.choice import Choice
 from bfsbench.experiments.declaration import Experiment, Sweep
 from bfsbench.experiments.series import variants_of
+from bfsbench.families import FAMILIES
 from bfsbench.graphs.generators import parse_spec, recommended_source
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.base import PRESETS
@@ -20,10 +21,10 @@ from bfsbench.variants.base import PRESETS
 RECOMMENDED = "recommended"
 
 
-def axes_of(sweep: Sweep) -> Axes:
+def axes_of(experiment: Experiment, sweep: Sweep) -> Axes:
     """What a sweep crosses. Raises UsageError for an unknown variant or a malformed axis."""
     return Axes(
-        variants_of(sweep),
+        variants_of(experiment, sweep),
         axis_language.grids(sweep.grid),
         axis_language.blocks(sweep.block),
         {name: axis_language.expand(str(values)) for name, values in sweep.knobs.items()},
@@ -31,8 +32,15 @@ def axes_of(sweep: Sweep) -> Axes:
     )
 
 
-def sources_of(experiment: Experiment, choice: Choice, graph: Graph) -> list[int]:
-    """The sources of one graph. Raises UsageError for one that it does not have."""
+def sources_of(experiment: Experiment, choice: Choice, graph: Graph) -> Sequence[int | None]:
+    """The sources of one graph; None where the family asks about all vertices.
+
+    Raises UsageError for a source that the graph does not have, or a graph that the family cannot take.
+    """
+    family = FAMILIES[experiment.family]
+    family.require(graph)
+    if not family.from_sources:
+        return [None]
     if experiment.source and experiment.source != RECOMMENDED:
         return [check_source(graph, source) for source in given_sources(experiment)]
     if experiment.source and choice.request.spec is not None:
@@ -51,8 +59,10 @@ def given_sources(experiment: Experiment) -> list[int]:
         raise InputError(f"experiment {experiment.name}: {message}") from None
 
 
-def counted_sources(experiment: Experiment) -> list[int]:
+def counted_sources(experiment: Experiment) -> Sequence[int | None]:
     """As many sources as there will be, for counting points before the graphs are there."""
+    if not FAMILIES[experiment.family].from_sources:
+        return [None]
     if experiment.source and experiment.source != RECOMMENDED:
         return given_sources(experiment)
     return list(range(1 if experiment.source else experiment.sources))
@@ -60,7 +70,7 @@ def counted_sources(experiment: Experiment) -> list[int]:
 
 def points_of(
     experiment: Experiment,
-    sources: Mapping[Choice, Sequence[int]],
+    sources: Mapping[Choice, Sequence[int | None]],
     statistics: Mapping[str, Mapping[str, float]],
     where: str,
 ) -> list[Point]:
@@ -74,7 +84,7 @@ def points_of(
         for sweep in experiment.sweeps:
             if sweep.graphs and not {choice.use.title, choice.use.name} & {*sweep.graphs}:
                 continue
-            axes = axes_of(sweep)
+            axes = axes_of(experiment, sweep)
             if not statistics:
                 axes = replace(axes, preset=PRESETS[0])
             points += plan(axes, {choice.full_name: searched_from}, statistics, where)

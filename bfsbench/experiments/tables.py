@@ -64,7 +64,7 @@ def _of_graphs(outcome: Outcome, drawing: Drawing) -> Iterator[Table]:
     if isinstance(drawing, Datasets):
         yield from dataset_tables(outcome, _printed(outcome.experiment, "statistics"))
     elif isinstance(drawing, Complexity):
-        yield complexity_table(_printed(outcome.experiment, "text"))
+        yield complexity_table(outcome.experiment.family, _printed(outcome.experiment, "text"))
     elif isinstance(drawing, Trace):
         yield from trace_tables(outcome, drawing)
     elif isinstance(drawing, Maze):

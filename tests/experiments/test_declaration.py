@@ -115,7 +115,7 @@ def test_a_bundled_experiment_names_only_what_exists(name: str) -> None:
         for text in (use.name, *use.stand_ins):
             assert resolve(text).full_name
     for sweep in experiment.sweeps:
-        check_axes(axes_of(sweep), None)
+        check_axes(axes_of(experiment, sweep), None)
     for claim in experiment.claims:
         assert rivals(experiment, series_called(experiment, claim.series), claim.versus)
 
