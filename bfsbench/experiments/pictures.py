@@ -14,7 +14,7 @@ from bfsbench.experiments.maze import Route, routed
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.tables import crossing
 from bfsbench.report.plots import FORMATS, PLOTS, NothingToDrawError, Picture, draw, save
-from bfsbench.report.plots.picture import COLOURS, file_name, panels, plain_log
+from bfsbench.report.plots.picture import COLOURS, file_name, panels, plain_log, wrapped
 
 _COMMON = frozenset(("title", "graphs", "series"))
 
@@ -65,13 +65,13 @@ def write_pictures(outcome: Outcome, folder: Path) -> list[Path]:
 def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
     """The two model curves with the place where they cross; and times over the number of vertices."""
     heading = title + outcome.heading
-    figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
+    figure, (model, measured) = panels(wrapped(heading, 90), 2, across=2, size=(4.8, 3.6))
     n = np.logspace(1, 7, 200)
     meeting = crossing(drawing.acceleration)
     model.plot(n, n * n / drawing.acceleration, color=COLOURS[0], label=f"n² / {drawing.acceleration:g}")
     model.plot(n, n * np.log2(n), color=COLOURS[4], linestyle="--", label="n log₂ n")
     model.axvline(meeting, color="#777777", linewidth=0.8, label=f"equal at n = {meeting:,}")
-    model.set_xlabel("n")
+    model.set(xscale="log", yscale="log", xlabel="n")
     model.set_ylabel("steps")
     sizes = outcome.rows.drop_duplicates("graph").set_index("graph")["num_vertices"]
     for place, series in enumerate(outcome.series_of(drawing)):
@@ -82,9 +82,9 @@ def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
             measured.plot(at, ms, "o-", color=COLOURS[place % len(COLOURS)], ms=4, label=series.title)
     measured.set_xlabel("vertices")
     measured.set_ylabel("time of a search (ms)")
+    plain_log(measured, "x")
+    plain_log(measured, "y")
     for axis in (model, measured):
-        plain_log(axis, "x")
-        plain_log(axis, "y")
         axis.legend(fontsize=8)
     return Picture(file_name("growth", "emulated" if outcome.emulated else ""), heading, figure)
 
@@ -93,7 +93,7 @@ def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
     """Blocked cells black, reached ones coloured by their level, the route drawn through them."""
     route = routed(outcome.loaded[graph])
     heading = f"{title}: {outcome.title(graph)}, {_in_words(route)}"
-    figure, (axis,) = panels(heading, 1, across=1, size=(6.4, 6.0))
+    figure, (axis,) = panels(wrapped(heading, 70), 1, across=1, size=(6.4, 6.0))
     levels = np.ma.masked_where(route.levels < 0, route.levels)
     image = axis.imshow(levels, cmap="cividis", interpolation="nearest")
     axis.imshow(np.ma.masked_where(route.open, route.open), cmap="gray", vmin=0, vmax=1)
@@ -103,7 +103,7 @@ def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
     last = (route.open.shape[1] - 1, route.open.shape[0] - 1)
     axis.plot(*zip((0, 0), last, strict=True), "o", color="white", markeredgecolor="black", label="terminals")
     axis.grid(visible=False)
-    axis.set_xlabel("column")
+    axis.set_xlabel("column (black cells are blocked, white ones out of reach)")
     axis.set_ylabel("row")
     figure.colorbar(image, label="level (cells from the first terminal)", shrink=0.8)
     figure.legend(loc="outside lower center", ncols=2)

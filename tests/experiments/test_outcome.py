@@ -71,6 +71,7 @@ def row(graph: str, variant: str, samples: str, knobs: str = "", backend: str = 
         "grid": "" if host else "auto",
         "block": "" if host else "256",
         "knobs": knobs,
+        "family": "bfs",
         "status": "ok",
         "search_ms": str(min(times)),
         "search_ms_median": str(sorted(times)[len(times) // 2]),
