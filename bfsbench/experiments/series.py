@@ -26,11 +26,6 @@ class Series:
     knobs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Values that a knob may have, as rows write them; other knobs may have any."""
 
-    @property
-    def swept(self) -> list[str]:
-        """The knobs that have more than one value."""
-        return [name for name, values in self.knobs.items() if len(values) > 1]
-
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Those of the rows that belong to the series."""
         rows = rows[rows["variant"] == self.variant]

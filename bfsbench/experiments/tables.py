@@ -201,16 +201,17 @@ def _matrix(graphs: list[str], times: dict[tuple[str, str], float]) -> Table:
 
 
 def knob_table(outcome: Outcome, drawing: KnobSweep) -> Table:
-    """Best time of each series at each value of the knobs that it sweeps; the least of a graph is marked."""
+    """Best time of each series at each value of the knobs that have several, the least marked."""
     lines: list[tuple[Cell, ...]] = []
     for series in outcome.series_of(drawing):
         found = configurations(series.select(outcome.rows))
+        settings = found["knobs"].map(knob_values)
         for name in outcome.graphs_of(drawing):
-            of_graph = found[found["graph"] == name]
-            for knob in series.swept:
-                values = of_graph["knobs"].map(lambda text, knob=knob: knob_values(text).get(knob))
-                least = of_graph.groupby(values)["search_ms"].min()
-                for value in sorted(least.index, key=_order):
+            of_graph = found["graph"] == name
+            for knob in dict.fromkeys(knob for values in settings for knob in values):
+                values = settings[of_graph].map(lambda setting, knob=knob: setting.get(knob))
+                least = found[of_graph].groupby(values)["search_ms"].min()
+                for value in sorted(least.index, key=_order) if len(least) > 1 else ():
                     mark = "best" if least[value] == least.min() else ""
                     lines.append((outcome.title(name), series.title, knob, value, float(least[value]), mark))
     title = f"Best search time in ms at each value of a knob{outcome.heading}"
