@@ -21,6 +21,7 @@ struct visitor {
     // Races. Threads that find the same vertex unreached all write the same level, and the vertex stands in the
     // frontier more than once unless drop_duplicates notices. That costs time only.
     __device__ __forceinline__ void visit(const int (&neighbours)[BATCH]) {
+        if (warp.lane == 0) search.count(WARP_STEPS);
         int levels[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; ++k)

@@ -108,6 +108,7 @@ class Bfs4k(KernelVariant):
         "virtual_warp_levels": "1 in a level by virtual warps",
         "coalesced_read_levels": "1 in a level by virtual warps whose rows are read by whole warps",
         "virtual_warp_threads": "threads of a virtual warp",
+        "warp_steps": "times a warp inspected a neighbour, or some, with each thread at a time",
         "binary_sums": "prefix sums of a warp by ballot",
         "shuffle_sums": "prefix sums of a warp by shuffles",
         "coalesced_writes": "times a warp wrote to the next frontier in induced coalescence",

@@ -16,7 +16,7 @@ from bfsbench.errors import LaunchError, UsageError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
-from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.base import DeviceGraph
 from bfsbench.variants.bfs4k import Bfs4k
 from tests.shapes import SHAPES, edge_list
@@ -92,6 +92,38 @@ def test_k1_bounds_the_virtual_warps(device: Device, k1: int) -> None:
     counters = counted(device, tree(), 0, K1=k1, K4=0, K5=0)
     assert counters["virtual_warp_threads"] == widths(sizes, resident, k1)
     assert counted(device, tree(), 0, K1=k1, K4=0, VIRTUAL_WARPS=0)["virtual_warp_threads"] == 9
+
+
+BATCH = 4
+"""Neighbours that a thread inspects in a step."""
+
+
+def steps_of_levels(device: Device, graph: Graph, grid: int | None = None, **knobs: KnobValue) -> list[int]:
+    """How many steps warps took in each level from vertex 0."""
+    search = prepared(device, graph, grid, K2=0, **knobs)
+    search_from(search, 0)
+    return [level["warp_steps"] for level in search.counted()]
+
+
+@pytest.mark.parametrize("k5", [0, 1])
+def test_threads_of_a_virtual_warp_share_a_row(device: Device, k5: int) -> None:
+    star = build_graph(edge_list(1025, [(0, v) for v in range(1, 1025)]), "star")
+    for knobs, threads in (({"K1": 1}, 32), ({"VIRTUAL_WARPS": 0}, 1)):  # a single vertex has all threads
+        assert steps_of_levels(device, star, K4=0, K5=k5, **knobs)[0] == 1024 // (BATCH * threads)
+
+
+def test_threads_of_a_whole_warp_share_a_row(device: Device) -> None:
+    size = device.limits.num_multiprocessors * device.limits.max_threads_per_multiprocessor + 100
+    leaves, per_leaf = np.arange(1, size + 1, dtype=np.int32), 2 * BATCH
+    sources = np.concatenate([np.zeros_like(leaves), np.repeat(leaves, per_leaf)])
+    targets = np.concatenate([leaves, np.tile(leaves[:per_leaf], size)])
+    graph = build_graph(EdgeList(sources, targets, size + 1), "leaves")
+    assert steps_of_levels(device, graph, K1=32, K4=0, K5=0)[1] == size
+
+
+def test_a_warp_of_edge_discover_takes_several_vertices(device: Device) -> None:
+    steps = steps_of_levels(device, tree(), 1, K5=0, K6=128)
+    assert steps[6] == 4, "64 rows of two edges, for the four warps of a block"
 
 
 def test_k2_sends_the_vertices_of_highest_degree_to_child_kernels(device: Device) -> None:
