@@ -206,6 +206,16 @@ def test_k7_and_its_switch_say_when_writes_are_coalesced(device: Device) -> None
     assert counted(device, graph, 0, K5=0, K2=0, K7=1, COALESCED_WRITES=0)["coalesced_writes"] == 0
 
 
+def test_coalesced_writes_lie_side_by_side(device: Device) -> None:
+    """A warp finds 512 vertices, 16 a thread: those found in the same step by all threads, or by one in all."""
+    star = build_graph(edge_list(513, [(0, v) for v in range(1, 513)]), "star")
+    found = np.arange(1, 513).reshape(16, 32)  # by step and thread
+    for switch, order in ((1, found), (0, found.T)):
+        search = prepared(device, star, K4=0, K5=0, K2=0, COALESCED_WRITES=switch)
+        search_from(search, 0)
+        assert search.queues[1].download()[:512].tolist() == order.ravel().tolist()
+
+
 def test_large_frontiers_are_read_coalesced_by_whole_warps(device: Device) -> None:
     resident = device.limits.num_multiprocessors * device.limits.max_threads_per_multiprocessor
     graph = build_graph(generate("star", n=resident + 100), "star")
