@@ -207,7 +207,7 @@ def test_k7_and_its_switch_say_when_writes_are_coalesced(device: Device) -> None
 
 
 def test_coalesced_writes_lie_side_by_side(device: Device) -> None:
-    """A warp finds 512 vertices, 16 a thread: those found in the same step by all threads, or by one in all."""
+    """A warp finds 512 vertices, 16 a thread: first what all threads found first, or all that one found."""
     star = build_graph(edge_list(513, [(0, v) for v in range(1, 513)]), "star")
     found = np.arange(1, 513).reshape(16, 32)  # by step and thread
     for switch, order in ((1, found), (0, found.T)):
