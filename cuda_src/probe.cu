@@ -2,6 +2,9 @@
 //
 // Every kernel leaves something behind that shows whether it did its work: a sum of what it read, a count of what went
 // wrong, where it ended. Sums and counts are one a thread, because adding them up in one place would be timed too.
+//
+// Where rates are measured, counters are signed: as those must not overflow, the compiler knows how often a loop runs
+// and lets several of its accesses be in flight.
 #include "barrier.cuh"
 #include "graph.cuh"
 
@@ -27,23 +30,26 @@ extern "C" __global__ void number(unsigned *numbers, int bits) {
 // Arrays of 2^bits elements, over and over until so many are copied.
 extern "C" __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, int bits, int copies) {
     const unsigned mask = (1u << bits) - 1;
+    const int stride = grid_threads();
 #pragma unroll 4
-    for (unsigned i = global_thread(); i < copies; i += grid_threads()) to[i & mask] = from[i & mask];
+    for (int i = global_thread(); i < copies; i += stride) to[i & mask] = from[i & mask];
 }
 
 extern "C" __global__ void random_reads(const unsigned *__restrict__ numbers, int bits, int reads,
                                         unsigned long long *sums) {
     unsigned long long sum = 0;
+    const int stride = grid_threads();
 #pragma unroll 8
-    for (unsigned i = global_thread(); i < reads; i += grid_threads()) sum += numbers[place(i, bits)];
+    for (int i = global_thread(); i < reads; i += stride) sum += numbers[place(i, bits)];
     sums[global_thread()] = sum;
 }
 
 extern "C" __global__ void random_bit_tests(const unsigned *__restrict__ bitmap, int bits, int tests,
                                             unsigned long long *sums) {
     unsigned long long sum = 0;
+    const int stride = grid_threads();
 #pragma unroll 8
-    for (unsigned i = global_thread(); i < tests; i += grid_threads()) {
+    for (int i = global_thread(); i < tests; i += stride) {
         const unsigned bit = place(i, bits);
         sum += bitmap[bit >> 5] >> (bit & 31) & 1;
     }
@@ -56,9 +62,8 @@ extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes,
                                           int start) {
     unsigned failed = 0;
     for (unsigned value = start; value < start + passes; ++value)
-        for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads()) {
+        for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads())
             failed += atomicCAS(&words[scatter(i, bits)], value, value + 1) != value;
-        }
     failures[global_thread()] = failed;
 }
 

@@ -39,7 +39,8 @@ def command(
     For the fastest search of each variant, graph and source: edges read and bytes moved a second, the least
     time that latency, random access and bandwidth allow, which of them bounds the search, and its share of
     the time measured. Edges are counted where level profiles lie beside the files ('bfsbench run
-    --profile'), and modelled from the rows where not; each line says which.
+    --profile'), and modelled from the rows where not; each line says which. 'bfsbench report --plot roofline'
+    draws the shares.
     """
     from bfsbench.probe.ceilings import ceilings_beside, read_ceilings
     from bfsbench.report.levels import read_levels

@@ -203,6 +203,9 @@ def test_nothing_to_draw(tmp_path: Path) -> None:
     ceilings(tmp_path)
     with pytest.raises(NothingToDrawError, match="edges that are known"):
         draw("roofline", read_results([path]))
+    other = write(tmp_path / "other.csv", [big(4.0, "luo", gpu="NVIDIA A100")])
+    with pytest.raises(NothingToDrawError, match="rows were taken on NVIDIA A100"):
+        draw("roofline", read_results([other]))
 
 
 def test_a_variant_that_is_no_longer_known(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.errors import InputError
 from bfsbench.probe.ceilings import Ceilings, ceilings_beside, read_ceilings
+from bfsbench.report.levels import read_levels
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
 from bfsbench.report.plots.picture import COLOURS, Picture, file_name, pages, panels, wrapped
 from bfsbench.report.roofline import BOUNDS, COUNTED, held_against
@@ -31,8 +32,7 @@ def rooflines(measured: Measured, *, title: str = "", ceilings: Ceilings | None 
     """Horizontal bars of the share of the ceiling (see ``report.roofline``), in per cent, in the colour of
     what bounds the search, hatched where the work is modelled; over several sources the median. The ceilings
     are by default those beside the result files."""
-    frame = held_against(measured.rows, _levels(measured), ceilings or _found(measured))
-    frame = frame.dropna(subset=["share"])
+    frame = _shares(measured, ceilings)
     if frame.empty:
         raise NothingToDrawError("a roofline needs kernels that were timed on a GPU and edges that are known")
     heading = (title or "Share of the device's ceiling") + measured.heading
@@ -49,15 +49,15 @@ def rooflines(measured: Measured, *, title: str = "", ceilings: Ceilings | None 
         yield Picture(file_name("roofline", page), heading, figure)
 
 
-def _levels(measured: Measured) -> pd.DataFrame:
-    from bfsbench.report.levels import read_levels
-
-    return read_levels([]) if measured.levels is None else measured.levels
-
-
-def _found(measured: Measured) -> Ceilings:
+def _shares(measured: Measured, ceilings: Ceilings | None) -> pd.DataFrame:
+    """The searches whose share is known. Raises NothingToDrawError when the ceilings are not to be had, or
+    are those of another device."""
+    levels = read_levels([]) if measured.levels is None else measured.levels
     try:
-        return read_ceilings(ceilings_beside(Path(file) for file in dict.fromkeys(measured.rows["file"])))
+        if ceilings is None:
+            files = dict.fromkeys(map(Path, measured.rows["file"]))
+            ceilings = read_ceilings(ceilings_beside(files))
+        return held_against(measured.rows, levels, ceilings).dropna(subset=["share"])
     except InputError as error:
         raise NothingToDrawError(str(error)) from error
 
