@@ -160,7 +160,10 @@ def slurm_options(settings: Path | None) -> dict[str, Any]:
 
 
 async def serve(address: str, workers: list[dict[str, Any]]) -> None:
-    """Run workers of a scheduler until that ends or a signal does. Raises UsageError when none answers."""
+    """Run workers, as ``nannies`` gives them, until their scheduler ends or a signal comes.
+
+    Raises UsageError when no scheduler answers.
+    """
     from distributed import Nanny
 
     loop, here = asyncio.get_running_loop(), asyncio.current_task()
@@ -171,7 +174,9 @@ async def serve(address: str, workers: list[dict[str, Any]]) -> None:
     try:
         await asyncio.gather(*running)
         await asyncio.gather(*(nanny.finished() for nanny in running))
-    except TimeoutError:
-        raise UsageError(f"no scheduler answers at {address}: start one with 'dask scheduler'") from None
+    except (TimeoutError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not isinstance(error.__cause__, OSError):
+            raise
+        raise UsageError(f"no scheduler answers at {address}: start one with 'dask scheduler'") from error
     finally:
         await asyncio.gather(*(nanny.close(timeout=5) for nanny in running))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 POLL_S = 1.0
-WITHOUT_WORKERS_S = 60.0
+WITHOUT_WORKERS_S = 30.0
 """How long a sweep waits when nobody is left, for a worker to be restarted or another to come."""
 SAME_CODE = ("version", "commit")
 
@@ -91,7 +91,7 @@ class Members:
             self.present[address].last_seen = now
         if self.present or self._asked:
             self._last_anybody = now
-        elif self._left_out or now - self._last_anybody > WITHOUT_WORKERS_S:
+        elif now - self._last_anybody > WITHOUT_WORKERS_S:
             reasons = "; ".join(dict.fromkeys(self._left_out.values()))
             raise ClusterError(
                 f"no worker is left{': ' + reasons if reasons else ''}; continue with --resume"
@@ -123,9 +123,9 @@ class Members:
         for address, future in list(self._asked.items()):
             if future.done() or address not in addresses:
                 del self._asked[address]
-            if future.status != "finished" or address not in addresses:
+            if not future.done() or address not in addresses:
                 continue
-            answer = future.result()
+            answer = future.result() if future.status == "finished" else Unable(str(future.exception()))
             if isinstance(answer, Unable):
                 self._left_out[address] = answer.reason
                 self._tell(f"worker {address} is left out: {answer.reason}")

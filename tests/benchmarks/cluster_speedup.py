@@ -42,7 +42,7 @@ Times = dict[tuple[str, ...], dict[str, float]]
 
 def sweep(runner: Runner, points: Sequence[Point], method: Method) -> tuple[float, float, Times]:
     """Seconds to start, seconds to sweep, and each point's times."""
-    graphs = {point.graph: bfsbench.load(point.graph) for point in points}
+    graphs = {name: bfsbench.load(name) for name in dict.fromkeys(point.graph for point in points)}
     began = time.perf_counter()
     runner.start()
     started = time.perf_counter()

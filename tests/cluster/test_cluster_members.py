@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import distributed
 import pytest
+from click.testing import CliRunner
 
 import bfsbench
 from bfsbench.backends.base import Limits
@@ -16,6 +18,7 @@ from bfsbench.bench.point import Point
 from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
 from bfsbench.bench.worker import DeviceInfo
+from bfsbench.cli import main
 from bfsbench.cluster import members, tasks
 from bfsbench.cluster.address import Running
 from bfsbench.cluster.examine import Findings, examine
@@ -173,6 +176,7 @@ def test_a_sweep_ends_when_no_worker_is_left(two_workers: str, monkeypatch: pyte
 
     monkeypatch.setattr(tasks.Station, "graph", graph)
     monkeypatch.setattr(members, "POLL_S", 0.1)
+    monkeypatch.setattr(members, "WITHOUT_WORKERS_S", 0.5)
     cluster = cluster_at(two_workers, [])
     with pytest.raises(ClusterError, match=r"no worker is left: .* is not the one that the sweep began with"):
         sweep(cluster, points(5))
@@ -199,9 +203,34 @@ def test_the_doctor_names_what_differs(two_workers: str, describing: Any) -> Non
     assert all(facts["cache"].endswith(", shared") for facts in found.workers)
 
 
+def test_the_doctor_s_words(two_workers: str, describing: Any) -> None:
+    words = ["doctor", "--cluster", two_workers.replace("tcp", "dask")]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0
+    assert done.stdout.count("NVIDIA H200") == 2
+    assert done.stdout.endswith("All 2 workers can run and are alike.\n")
+    describing({"a": {"gpu": "NVIDIA H100"}})
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 1
+    assert "differs: gpu: NVIDIA H100 (a), NVIDIA H200 (b)\n" in done.stdout
+    told = json.loads(CliRunner().invoke(main, [*words, "--format", "json"]).stdout)
+    assert not told["works"] and [facts["worker"] for facts in told["workers"]] == ["a", "b"]
+
+
 def test_the_doctor_compares_with_the_machine_that_begins_a_sweep() -> None:
     worker = {"worker": "a", "python": "3.11.1", "version": "1", "commit": "c", "driver": "1"}
     here = {"worker": "this machine", "python": "3.12.0", "version": "1", "commit": "c"}
     assert Findings([worker], here).differences == ["python: 3.11.1 (a), 3.12.0 (this machine)"]
     assert Findings([worker | {"trouble": "no GPU"}], here).troubles == ["a: no GPU"]
     assert not Findings([], here).works
+
+
+def test_a_worker_fetches_a_graph_that_is_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[str] = []
+    monkeypatch.setattr(tasks.files, "held", lambda _dataset: None)
+    monkeypatch.setattr(tasks.Fetcher, "fetch", lambda _self, dataset: fetched.append(dataset.name))
+    monkeypatch.setattr(tasks, "load", lambda _name: GRAPH)
+    station = tasks.Station()
+    for name in ("soc-Slashdot0902:directed", "soc-Slashdot0902:directed", GRAPH.full_name):
+        assert station.graph(name) is GRAPH
+    assert fetched == ["soc-Slashdot0902"]

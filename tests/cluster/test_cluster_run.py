@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import dask
+import distributed
 import psutil
 import pytest
 from click.testing import CliRunner
@@ -21,6 +23,7 @@ from bfsbench.bench import profile
 from bfsbench.bench.results import COLUMNS, axes_of, read_rows
 from bfsbench.cli import main
 from bfsbench.cluster import launch
+from bfsbench.cluster.address import scheduler_address
 
 FAULTY = Path(__file__).parent.parent / "faulty"
 GRAPHS = "kronecker(scale=6,edge_factor=4,seed=1),lattice(rows=9,columns=7)"
@@ -85,14 +88,14 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def scheduler(start: Start) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def scheduler(start: Start) -> tuple[str, subprocess.Popen[str]]:
     """A scheduler and two workers, each started by its documented command."""
     port = free_port()
     words = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
     process = start(sys.executable, "-m", "dask", "scheduler", *words)
     address = f"dask://127.0.0.1:{port}"
     start(*BFSBENCH, "worker", address, "--workers", "2")
-    yield address, process
+    return address, process
 
 
 def test_the_rows_are_those_of_one_process(start: Start, tmp_path: Path) -> None:
@@ -193,6 +196,28 @@ def test_a_lost_scheduler_ends_the_sweep_which_is_resumed(
     rows = rows_in(tmp_path / "r.csv")
     assert len({axes_of(row) for row in rows}) == len(rows) == 48
     assert {row["status"] for row in rows} == {"ok"}
+
+
+def test_workers_end_with_their_scheduler_and_when_told(
+    start: Start, scheduler: tuple[str, subprocess.Popen[str]]
+) -> None:
+    address, head = scheduler
+    told, other = (start(*BFSBENCH, "worker", address, "--workers", "1") for _ in range(2))
+    with distributed.Client(scheduler_address(address), set_as_default=False) as client:
+        client.wait_for_workers(4, timeout=60)
+    told.send_signal(signal.SIGTERM)
+    finished(told, 130)
+    head.kill()
+    assert "Traceback" not in finished(other, 0)
+
+
+def test_workers_without_a_scheduler_say_so() -> None:
+    with dask.config.set({"distributed.comm.timeouts.connect": "0.5s"}):
+        done = CliRunner().invoke(main, ["worker", "dask://127.0.0.1:1", "--workers", "1"])
+    assert done.exit_code == 2
+    assert done.stderr.strip().endswith(
+        "no scheduler answers at tcp://127.0.0.1:1: start one with 'dask scheduler'"
+    )
 
 
 @pytest.mark.parametrize(
