@@ -14,7 +14,7 @@ from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
 from bfsbench.cluster.members import POLL_S, ClusterError, Member, Members
 from bfsbench.cluster.shares import Shares
-from bfsbench.cluster.tasks import BEGUN, Equipment, Stranger, Unable, measure
+from bfsbench.cluster.tasks import Assignment, Equipment, Stranger, Unable, measure
 from bfsbench.graphs.graph import Graph
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ class Dispatch:
         """Keys of finished tasks."""
         self._begun: dict[str, str] = {}
         """Key of the task that each worker, by address, began last."""
-        client.subscribe_topic(BEGUN, self._note_begun)
+        self._topic = f"bfsbench-{uuid.uuid4()}"
+        client.subscribe_topic(self._topic, self._note_begun)
 
     def __iter__(self) -> Iterator[Measured]:
         """What became of each point, as it happens. Raises ClusterError when no worker is left."""
@@ -90,11 +91,9 @@ class Dispatch:
             if point is None:
                 return
             key = f"{point.variant}-{uuid.uuid4()}"  # Dask's displays show what stands before the uuid
-            what = (self._equipment, member.introduction.identity, key, point)
-            checksum = self._graphs[point.graph].checksum
-            future = self._client.submit(
-                measure, *what, checksum, self._method, key=key, workers=[member.address], pure=False
-            )
+            identity, checksum = member.introduction.identity, self._graphs[point.graph].checksum
+            task = Assignment(key, self._topic, identity, self._equipment, point, checksum, self._method)
+            future = self._client.submit(measure, task, key=key, workers=[member.address], pure=False)
             self._tickets[key] = Ticket(key, point, member, future)
             future.add_done_callback(lambda _future, key=key: self._answered.put(key))
 

@@ -64,13 +64,15 @@ def visible_gpus() -> list[str]:
 def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     """Arguments of Dask's Nanny for each worker on this machine: ``count`` of them, None for one a GPU.
 
-    Without a GPU, or with one that ``backend`` does not want, they run the emulator or host programs, one a
-    core unless counted. Raises UsageError for more workers than GPUs.
+    Without a GPU, or with one that ``backend`` does not want, they run the emulator, one a core unless
+    counted; for host programs (None), which would take cores from each other, it is one. Raises UsageError
+    for more workers than GPUs.
     """
     gpus = visible_gpus() if backend in ("auto", "cuda") else []
     if gpus and count is not None and count > len(gpus):
         raise UsageError(f"{count} workers for {len(gpus)} visible GPUs: each needs one of its own")
-    pins = [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus] or [{}] * (count or len(os.sched_getaffinity(0)))
+    without = 1 if backend is None else len(os.sched_getaffinity(0))
+    pins = [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus] or [{}] * (count or without)
     origin = f"{platform.node()}-{os.getpid()}"
     return [NANNY | {"name": f"{origin}-{i}", "env": pin} for i, pin in enumerate(pins[:count])]
 
@@ -80,7 +82,6 @@ def start_workers(place: Place, backend: str | None) -> tuple[Any, int]:
 
     Raises UsageError, InputError, ToolchainError.
     """
-    require_dask()
     match place:
         case Local(count):
             workers = nannies(count, backend)
@@ -131,10 +132,12 @@ def slurm(settings: Path | None) -> Any:
 def slurm_options(settings: Path | None) -> dict[str, Any]:
     """Arguments of dask_jobqueue.SLURMCluster.
 
-    ``settings`` is a TOML file of them, such as ``n_workers`` (jobs), ``queue``, ``walltime``, ``cores`` and
-    ``memory`` (of a job), ``job_extra_directives = ["--gres=gpu:1"]``; what it leaves out is taken from the
-    Dask configuration. Each job runs one worker of one thread. Raises InputError.
+    ``settings`` is a TOML file of them, such as ``n_workers`` (jobs, 1 by default), ``queue``, ``walltime``,
+    ``cores`` and ``memory`` (of a job), ``job_extra_directives = ["--gres=gpu:1"]``; what it leaves out is
+    taken from the Dask configuration. Each job runs one worker of one thread. Raises InputError.
     """
+    import dask
+
     given: dict[str, Any] = {}
     if settings is not None:
         try:
@@ -143,20 +146,18 @@ def slurm_options(settings: Path | None) -> dict[str, Any]:
             raise InputError(f"cannot read {settings}: {error.strerror or error}") from error
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise InputError(f"{settings}: {error}") from error
+    if "processes" in given:
+        raise InputError(
+            f"{settings}: processes cannot be chosen: a job is one worker; ask for more n_workers"
+        )
+    cores = given.get("cores") or dask.config.get("jobqueue.slurm.cores", None) or 1
     prologue = [
-        *given.pop("job_script_prologue", []),
+        *given.get("job_script_prologue", []),
         "export DASK_DISTRIBUTED__WORKER__DAEMON=False",  # a worker has a process of its own
     ]
-    return {
-        "n_workers": 1,
-        "job_cpu": given.get("cores", 1),
-        "memory": "4GB",
-        **given,
-        "cores": 1,
-        "processes": 1,
-        "worker_extra_args": ["--memory-limit", "0", "--no-dashboard"],
-        "job_script_prologue": prologue,
-    }
+    extra = [*given.get("worker_extra_args", []), "--memory-limit", "0", "--no-dashboard"]
+    ours = {"cores": 1, "processes": 1, "worker_extra_args": extra, "job_script_prologue": prologue}
+    return {"n_workers": 1, "job_cpu": cores} | given | ours
 
 
 async def serve(address: str, workers: list[dict[str, Any]]) -> None:

@@ -27,9 +27,6 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load, resolve
 from bfsbench.paths import cache_dir
 
-BEGUN = "bfsbench-begun"
-"""Topic on which a worker announces the task that it begins."""
-
 
 @dataclass(frozen=True)
 class Equipment:
@@ -53,6 +50,23 @@ class Introduction:
     def origin(self) -> dict[str, str]:
         """Provenance columns of its rows."""
         return {**self.host, **(self.device.description if self.device else {})}
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A point that a worker is to run."""
+
+    key: str
+    """Of the task."""
+    topic: str
+    """Of Dask's events, on which the worker announces that it begins."""
+    identity: str
+    """Of the process that is meant."""
+    equipment: Equipment
+    point: Point
+    checksum: str
+    """Of the graph to be searched."""
+    method: Method
 
 
 @dataclass(frozen=True)
@@ -119,19 +133,17 @@ def introduce(equipment: Equipment) -> Introduction | Unable:
     return Introduction(str(worker.name), station.identity, provenance.host_columns(), device)
 
 
-def measure(
-    equipment: Equipment, identity: str, key: str, point: Point, checksum: str, method: Method
-) -> Measured | Unable | Stranger:
-    """Run a point as a sweep on one device does. ``checksum`` is that of the graph to be searched."""
+def measure(task: Assignment) -> Measured | Unable | Stranger:
+    """Run a point as a sweep on one device does."""
     worker, station = distributed.get_worker(), _station()
-    if station.identity != identity:
+    if station.identity != task.identity:
         return Stranger()
-    worker.log_event(BEGUN, {"worker": worker.address, "key": key})
+    worker.log_event(task.topic, {"worker": worker.address, "key": task.key})
     try:
-        graph = station.graph(point.graph)
-        if graph.checksum != checksum:
-            raise UsageError(f"its {point.graph} is not the one that the sweep began with")
-        return station.worker(equipment).run_point(point, graph, method)
+        graph = station.graph(task.point.graph)
+        if graph.checksum != task.checksum:
+            raise UsageError(f"its {task.point.graph} is not the one that the sweep began with")
+        return station.worker(task.equipment).run_point(task.point, graph, task.method)
     except BfsbenchError as error:
         return Unable(str(error))
 

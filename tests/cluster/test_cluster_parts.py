@@ -123,7 +123,8 @@ def test_each_worker_is_pinned_to_a_gpu_of_its_own() -> None:
 def test_emulators_and_host_programs_need_no_gpu() -> None:
     for backend in ("cpu", None):
         assert [options["env"] for options in launch.nannies(3, backend)] == [{}, {}, {}]
-        assert len(launch.nannies(None, backend)) == len(os.sched_getaffinity(0))
+    assert len(launch.nannies(None, "cpu")) == len(os.sched_getaffinity(0))
+    assert len(launch.nannies(None, None)) == 1
 
 
 class Driver:
@@ -185,7 +186,13 @@ def test_a_slurm_job_runs_one_worker_of_one_thread(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [(None, "cannot read"), ("queue = ", "cluster.toml: "), ("\xff", "cluster.toml: ")]
+    ("text", "says"),
+    [
+        (None, "cannot read"),
+        ("queue = ", "cluster.toml: "),
+        ("\xff", "cluster.toml: "),
+        ("processes = 2", "a job is one worker"),
+    ],
 )
 def test_slurm_settings_that_cannot_be_read(tmp_path: Path, text: str | None, says: str) -> None:
     file = tmp_path / "cluster.toml"
