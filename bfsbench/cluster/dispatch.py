@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import queue
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from bfsbench.bench.point import Point
 from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
-from bfsbench.cluster.members import POLL_S, ClusterError, Member, Members
+from bfsbench.cluster.members import POLL_S, Member, Members, ask
 from bfsbench.cluster.shares import Shares
 from bfsbench.cluster.tasks import Assignment, Equipment, Stranger, Unable, measure
 from bfsbench.graphs.graph import Graph
 
 if TYPE_CHECKING:
     from distributed import Client, Future
-
-T = TypeVar("T")
 
 AT_A_WORKER = 2
 """Tasks that a worker has: the one it runs, and the next, so that it need not wait for us."""
@@ -73,7 +70,7 @@ class Dispatch:
     def __iter__(self) -> Iterator[Measured]:
         """What became of each point, as it happens. Raises ClusterError when no worker is left."""
         while self._shares or self._tickets:
-            for member in self._ask(self._members.poll):
+            for member in ask(self._client, self._members.poll):
                 yield from self._lose(member)
             for member in self._members.present.values():
                 self._hand_out(member)
@@ -98,19 +95,17 @@ class Dispatch:
             future.add_done_callback(lambda _future, key=key: self._answered.put(key))
 
     def _settle(self, ticket: Ticket) -> Iterator[Measured]:
-        """What a finished task says."""
-        from distributed import KilledWorker
-
+        """What follows from a finished task."""
         try:
-            answer = self._ask(lambda: ticket.future.result(timeout=ANSWER_LIMIT_S))
+            answer = ask(self._client, lambda: self._answer(ticket.future))
         except TimeoutError:
             self._answered.put(ticket.key)
             return
-        except KilledWorker:
-            answer = Stranger()
         if isinstance(answer, Stranger):
             yield from self._lose(ticket.member)
             return
+        if isinstance(answer, BaseException):
+            raise answer
         del self._tickets[ticket.key]
         if isinstance(answer, Unable):
             self._shares.give_back(ticket.point)
@@ -118,6 +113,16 @@ class Dispatch:
             self._members.leave_out(ticket.member, answer.reason)
         else:
             yield replace(answer, worker=ticket.member.name)
+
+    def _answer(self, future: Future[Any]) -> Measured | Unable | Stranger | BaseException:
+        """What a task returned or raised; raised here, ``ask`` might blame the connection. Raises TimeoutError."""
+        from distributed import KilledWorker
+
+        if future.status != "error":
+            answer: Measured | Unable | Stranger = future.result(timeout=ANSWER_LIMIT_S)
+            return answer
+        error = future.exception()
+        return Stranger() if isinstance(error, KilledWorker) else error
 
     def _lose(self, member: Member) -> Iterator[Measured]:
         """A worker is gone: the point it had begun is lost with it, its others are not."""
@@ -138,14 +143,3 @@ class Dispatch:
     def _note_begun(self, event: tuple[float, Mapping[str, str]]) -> None:
         _stamp, message = event
         self._begun[message["worker"]] = message["key"]
-
-    def _ask(self, question: Callable[[], T]) -> T:
-        """The scheduler's answer. Raises ClusterError when it is gone."""
-        try:
-            if self._client.status == "running":
-                return question()
-        except TimeoutError:
-            raise
-        except (CancelledError, OSError):
-            pass  # a lost connection cancels all that waits for it
-        raise ClusterError("the scheduler was lost: continue with --resume")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bfsbench.bench.sweep import SAME_DEVICE
 from bfsbench.cluster.tasks import Equipment, Introduction, Unable, introduce
@@ -13,6 +14,8 @@ from bfsbench.errors import BfsbenchError, UsageError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+T = TypeVar("T")
 
 POLL_S = 1.0
 WITHOUT_WORKERS_S = 30.0
@@ -22,6 +25,18 @@ SAME_CODE = ("version", "commit")
 
 class ClusterError(BfsbenchError):
     """Nothing is left that could run points."""
+
+
+def ask(client: Client, question: Callable[[], T]) -> T:
+    """The answer to something that the scheduler must be there for. Raises ClusterError when it is not."""
+    try:
+        if client.status == "running":
+            return question()
+    except TimeoutError:
+        raise
+    except (CancelledError, OSError):
+        pass  # a lost connection cancels all that waits for it
+    raise ClusterError("the scheduler was lost: continue with --resume")
 
 
 @dataclass(eq=False)
@@ -94,7 +109,7 @@ class Members:
         elif now - self._last_anybody > WITHOUT_WORKERS_S:
             reasons = "; ".join(dict.fromkeys(self._left_out.values()))
             raise ClusterError(
-                f"no worker is left{': ' + reasons if reasons else ''}; continue with --resume"
+                f"no worker is left{' (' + reasons + ')' if reasons else ''}: continue with --resume"
             )
         return [member for member in self.present.values() if now - member.last_seen > 1.5 * POLL_S]
 

@@ -12,7 +12,7 @@ from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
 from bfsbench.cluster.address import Place, Running, Slurm
 from bfsbench.cluster.dispatch import Dispatch
 from bfsbench.cluster.launch import connect, start_workers
-from bfsbench.cluster.members import Members
+from bfsbench.cluster.members import Members, ask
 from bfsbench.cluster.tasks import Equipment, release
 from bfsbench.graphs.graph import Graph
 
@@ -51,7 +51,7 @@ class Cluster:
             self.tell("waiting for Slurm to start a worker")
         limit_s = None if isinstance(self.place, Slurm) else START_LIMIT_S
         members = Members(self._client, self.equipment, mixed_devices=self.mixed_devices, tell=self.tell)
-        members.assemble(count, limit_s)
+        ask(self._client, lambda: members.assemble(count, limit_s))
         self._members = members
         self.device = next(iter(members.present.values())).introduction.device
         hosts = {origin["host"] for origin in self.origins()}

@@ -144,7 +144,7 @@ def measure(task: Assignment) -> Measured | Unable | Stranger:
         if graph.checksum != task.checksum:
             raise UsageError(f"its {task.point.graph} is not the one that the sweep began with")
         return station.worker(task.equipment).run_point(task.point, graph, task.method)
-    except BfsbenchError as error:
+    except (BfsbenchError, OSError) as error:
         return Unable(str(error))
 
 

@@ -170,6 +170,32 @@ def test_a_worker_that_has_lost_its_device_is_left_out(
     assert told[-1] == "worker b is left out: the GPU has fallen off the bus"
 
 
+def test_a_worker_that_cannot_read_is_left_out(two_workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def graph(_self: tasks.Station, _name: str) -> Graph:
+        if distributed.get_worker().name == "a":
+            raise PermissionError("no entry")
+        return GRAPH
+
+    monkeypatch.setattr(tasks.Station, "graph", graph)
+    told: list[str] = []
+    cluster = cluster_at(two_workers, told)
+    found = sweep(cluster, points(20))
+    cluster.close()
+    assert sorted(int(outcome.row["source"]) for outcome in found) == list(range(20))
+    assert "worker a is left out: no entry" in told
+
+
+def test_a_bug_on_a_worker_is_shown_as_it_is(two_workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_point(_self: Made, _point: Point, _graph: Graph, _method: Method) -> Measured:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(Made, "run_point", run_point)
+    cluster = cluster_at(two_workers, [])
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        sweep(cluster, points(5))
+    cluster.close()
+
+
 def test_a_sweep_ends_when_no_worker_is_left(two_workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def graph(_self: tasks.Station, _name: str) -> Graph:
         return replace(GRAPH, checksum="another")
@@ -178,7 +204,7 @@ def test_a_sweep_ends_when_no_worker_is_left(two_workers: str, monkeypatch: pyte
     monkeypatch.setattr(members, "POLL_S", 0.1)
     monkeypatch.setattr(members, "WITHOUT_WORKERS_S", 0.5)
     cluster = cluster_at(two_workers, [])
-    with pytest.raises(ClusterError, match=r"no worker is left: .* is not the one that the sweep began with"):
+    with pytest.raises(ClusterError, match=r"no worker is left .* is not the one that the sweep began with"):
         sweep(cluster, points(5))
     cluster.close()
 
