@@ -115,7 +115,7 @@ class Dispatch:
             yield replace(answer, worker=ticket.member.name)
 
     def _answer(self, future: Future[Any]) -> Measured | Unable | Stranger | BaseException:
-        """What a task returned or raised; raised here, ``ask`` might blame the connection. Raises TimeoutError."""
+        """What a task returned, or raised: ``ask`` would blame the connection. Raises TimeoutError."""
         from distributed import KilledWorker
 
         if future.status != "error":
