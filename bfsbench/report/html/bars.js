@@ -23,7 +23,7 @@ function drawBars(table) {
       bar.classList.toggle("best", place === 0);
       bar.classList.toggle("cut", cut);
       bar.style.width = `calc((100% - 5.5em) * ${Math.min(time, end) / end})`;
-      const label = `${shown(time)} ms${cut ? " (cut off)" : ""}`;
+      const label = `${measured(time)} ms${cut ? " (cut off)" : ""}`;
       const shape = [row[at.grid] && `grid ${row[at.grid]}`, row[at.block] && `block ${row[at.block]}`, row[at.knobs]];
       const title = [row[at.device], ...shape].filter(Boolean).join(", ");
       return [

@@ -1,8 +1,8 @@
 """What an HTML page shows, as plain data for its scripts.
 
-``tables``: name, title, notes, columns (key, label, whether numbers) and rows. ``maps``: times by grid and
-block of one series on one graph. ``profiles``: columns of the level profile of one search. Numbers are in ms,
-but for the levels' times, which are in microseconds.
+``tables``: name, title, notes, columns (key, label, whether numbers, whether whole ones) and rows. ``maps``:
+times by grid and block of one series on one graph. ``profiles``: columns of the level profile of one search.
+Times are in ms, but for those of levels, which are in microseconds.
 """
 
 from __future__ import annotations
@@ -74,12 +74,15 @@ def _tables(rows: pd.DataFrame) -> Iterator[Table]:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    numbers = [
-        any(isinstance(cell, int | float) for cell in cells) for cells in zip(*table.rows, strict=True)
-    ]
+    cells = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
     columns = [
-        {"key": key, "label": header(key), "number": number}
-        for key, number in zip(table.columns, numbers or [False] * len(table.columns), strict=True)
+        {
+            "key": key,
+            "label": header(key),
+            "number": any(isinstance(cell, int | float) for cell in column),
+            "whole": not any(isinstance(cell, float) for cell in column),
+        }
+        for key, column in zip(table.columns, cells, strict=True)
     ]
     return {
         "name": table.name,

@@ -17,12 +17,17 @@ function drawing(name, attributes = {}, ...children) {
   return made;
 }
 
-/* Whole numbers in full, others with four significant digits; thousands are set apart. */
+/* Text as it is, whole numbers in full, thousands set apart in long ones. */
 function shown(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return String(value);
-  if (Number.isInteger(value)) return value.toLocaleString("en", { useGrouping: value >= 10000 });
-  return value.toLocaleString("en", { maximumSignificantDigits: Math.abs(value) >= 1000 ? 6 : 4 });
+  return value.toLocaleString("en", { useGrouping: value >= 10000 });
+}
+
+/* A measured number with four significant digits. */
+function measured(value) {
+  if (value === null || value === undefined) return "";
+  return value.toLocaleString("en", { minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
 }
 
 function distinct(values) {

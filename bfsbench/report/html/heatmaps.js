@@ -52,7 +52,7 @@ function mapTable(map, tell) {
 function mapCell(map, cell, grid, block, best, tell) {
   if (cell === null) return element("td");
   const failed = cell === "failed";
-  const node = element("td", { tabIndex: 0, className: failed ? "failed" : "time" }, failed ? "failed" : shown(cell.ms));
+  const node = element("td", { tabIndex: 0, className: failed ? "failed" : "time" }, failed ? "failed" : measured(cell.ms));
   let words = `grid ${grid}, block ${block}: no time, see Failures`;
   if (!failed) {
     const ratio = cell.ms / best;
@@ -61,13 +61,12 @@ function mapCell(map, cell, grid, block, best, tell) {
     node.classList.toggle("deep", share > DEEP);
     node.classList.toggle("best", ratio === 1);
     const knobs = cell.knobs ? `, ${cell.knobs}` : "";
-    words = `grid ${grid}, block ${block}${knobs}: ${shown(cell.ms)} ms, ${ratio.toFixed(2)} times the best of the map, `
+    words = `grid ${grid}, block ${block}${knobs}: ${measured(cell.ms)} ms, ${ratio.toFixed(2)} times the best of the map, `
       + `${cell.sources} ${cell.sources === 1 ? "source" : "sources"}`;
   }
   node.title = words;
   for (const event of ["pointerenter", "focus", "click"]) {
     node.addEventListener(event, () => tell(grid, block, words));
   }
-
   return node;
 }

@@ -103,7 +103,7 @@ function follow(chart, profile, across, last, bottom, facts) {
     for (const [key, value] of Object.entries({ x1: x, x2: x, visibility: "visible" })) cursor.setAttribute(key, value);
     const edges = profile.edges_inspected[place];
     facts.textContent = `level ${profile.level[place]}: ${shown(profile.frontier_size[place])} vertices, `
-      + `${edges === null ? "" : `${shown(edges)} edges inspected, `}${shown(profile.time_us[place])} µs, `
+      + `${edges === null ? "" : `${shown(edges)} edges inspected, `}${measured(profile.time_us[place])} µs, `
       + `kernel ${profile.kernel[place]}`;
   };
   const point = (event) => {

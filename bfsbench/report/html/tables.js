@@ -2,7 +2,17 @@
 
 const FIRST_ROWS = 100;
 const LISTED = ["graph", "variant", "backend", "status"];
-const LONG = ["knobs", "reason", "search_ms_samples", "file", "device", "host_cpu"];
+const LONG = ["knobs", "reason", "search_ms_samples", "file", "host_cpu"];
+
+const MINOR = [ // left out on paper
+  "mteps_q1", "mteps_median", "mteps_q3", "mteps_graph500", "device", "search_ms_samples", "wall_ms", "reset_ms",
+  "depth", "reached", "taken_at", "python", "schema", "throttled_rows",
+];
+
+function cellClass({ key, number }) {
+  const names = [number && "number", LONG.includes(key) && "long", MINOR.includes(key) && "minor"];
+  return names.filter(Boolean).join(" ");
+}
 
 class SortedTable {
   constructor(table) {
@@ -45,7 +55,7 @@ class SortedTable {
       this.lists[key] = list.select;
       nodes.push(list.node);
     }
-    return element("div", { className: "controls" }, element("label", {}, "filter", this.input), ...nodes, this.count);
+    return element("div", { className: "controls" }, element("label", { className: "words" }, "filter", this.input), ...nodes, this.count);
   }
 
   values(key) {
@@ -73,7 +83,7 @@ class SortedTable {
     this.headers = this.table.columns.map((column, index) => {
       const button = element("button", { type: "button" }, column.label);
       button.addEventListener("click", () => this.sort(index));
-      return element("th", { scope: "col", className: column.number ? "number" : "" }, button);
+      return element("th", { scope: "col", className: cellClass(column) }, button);
     });
     const extra = this.table.name.startsWith("best") ? [element("th", { scope: "col" })] : [];
     const head = element("thead", {}, element("tr", {}, ...this.headers, ...extra));
@@ -117,9 +127,10 @@ class SortedTable {
 
   line(row) {
     const cells = row.map((cell, index) => {
-      const { key, number } = this.table.columns[index];
-      const name = number ? "number" : LONG.includes(key) ? "long" : "";
-      return element("td", { className: name, title: typeof cell === "number" ? String(cell) : "" }, shown(cell));
+      const column = this.table.columns[index];
+      const text = column.number && !column.whole ? measured(cell) : shown(cell);
+      const title = typeof cell === "number" ? String(cell) : "";
+      return element("td", { className: cellClass(column), title }, text);
     });
     if (this.table.name.startsWith("best")) cells.push(element("td", {}, this.origin(row)));
     return element("tr", {}, ...cells);
