@@ -34,8 +34,7 @@ _FONTS = """<?xml version="1.0"?>
 def chromium() -> tuple[Path, dict[str, str]]:
     """The browser's program and the environment variables that it needs.
 
-    Raises RuntimeError with what to install where the package has no browser for the machine, and
-    CalledProcessError when npm cannot get it.
+    Raises RuntimeError with what to do where the package has no browser for the machine or npm cannot get it.
     """
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         return _installed(), {}
@@ -63,13 +62,15 @@ def _unpack(folder: Path) -> None:
         unpacked.mkdir()
         install = ("install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", PACKAGE)
         for program, *arguments in (("npm", *install), ("node", "--input-type=module", "-e", _UNPACK)):
-            subprocess.run(
+            done = subprocess.run(
                 [str(Path(sys.executable).with_name(program)), *arguments],
                 cwd=workplace,
                 env=os.environ | {"TMPDIR": str(unpacked)},
-                check=True,
-                stdout=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
                 timeout=240,
             )
+            if done.returncode:
+                raise RuntimeError(f"no browser for the tests of HTML pages: {program} said: {done.stderr}")
         (unpacked / "fonts.conf").write_text(_FONTS.format(folder=folder))
         unpacked.rename(folder)
