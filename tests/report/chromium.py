@@ -60,7 +60,8 @@ def _unpack(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as workplace:
         unpacked = Path(workplace) / "unpacked"
         unpacked.mkdir()
-        install = ("install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", PACKAGE)
+        quick = ("--fetch-retries=1", "--fetch-timeout=60000")
+        install = ("install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", *quick, PACKAGE)
         for program, *arguments in (("npm", *install), ("node", "--input-type=module", "-e", _UNPACK)):
             done = subprocess.run(
                 [str(Path(sys.executable).with_name(program)), *arguments],

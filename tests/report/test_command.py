@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,52 @@ def test_a_report_without_a_terminal_has_no_colours(tmp_path: Path) -> None:
     shown = report(path, "--table", "heatmap").stdout
     assert "1.00 *" in shown
     assert "\x1b" not in shown
+
+
+def test_pictures_go_to_a_folder_and_what_has_nothing_to_show_says_so(results: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "pictures"
+    result = report(results, "--format", "svg", "--out", folder)
+    assert result.exit_code == 0
+    written = [Path(line) for line in result.stdout.splitlines()]
+    assert {path.name for path in written} >= {"bars.svg", "bars_emulated.svg", "speedup.svg", "spread.svg"}
+    assert sorted(folder.iterdir()) == sorted(written)
+    assert all(path.read_text().lstrip().startswith("<?xml") for path in written)
+    assert "no profile: no level profile belongs to these rows" in result.stderr
+
+
+def test_a_picture_asked_for_that_would_be_empty_is_an_error(results: Path, tmp_path: Path) -> None:
+    result = report(results, "--format", "png", "--plot", "bars,profile", "--out", tmp_path / "pictures")
+    assert result.exit_code == 2
+    assert "bfsbench run --profile" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--format", "png"), "name their folder with --out"),
+        (("--format", "svg", "--plot", "pie"), "unknown plot 'pie': there are bars"),
+        (("--plot", "bars"), "--plot goes with --format png or svg, not text"),
+        (("--format", "html", "--table", "best"), "--table does not go with --format html"),
+    ],
+)
+def test_options_of_pictures_that_do_not_go_together(
+    options: tuple[str, ...], words: str, results: Path
+) -> None:
+    assert words in refused(report(results, *options))
+
+
+def test_pictures_without_matplotlib_say_how_to_get_it(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    line = refused(report(results, "--format", "png", "--out", tmp_path / "pictures"))
+    assert "pip install 'bfsbench[plots]'" in line
+    assert not (tmp_path / "pictures").exists()
+
+
+def test_a_page_is_written_whole(results: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert report(results, "--format", "html", "--out", page).exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>")
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "") and "https://" not in text

@@ -85,6 +85,88 @@ def test_profiles_show_frontier_and_time_by_kernel(tmp_path: Path) -> None:
     assert frontier.lines[0].get_ydata().tolist() == [1, 2, 4]
 
 
+def test_speed_ups_are_over_both_cpu_programs(tmp_path: Path) -> None:
+    rows = [row(2.0), host_row(8.0), host_row(4.0, variant="cpu_parallel")]
+    (picture,) = draw("speedup", frame(tmp_path, rows))
+    (axes,) = picture.figure.axes
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    found = {
+        (names[round(y)], part.get_label()): x
+        for part in axes.collections
+        for x, y in np.asarray(part.get_offsets())
+    }
+    assert found == {
+        ("pull", "over cpu_queue"): 4.0,
+        ("cpu_parallel", "over cpu_queue"): 2.0,
+        ("pull", "over cpu_parallel"): 2.0,
+        ("cpu_queue", "over cpu_parallel"): 0.5,
+    }
+    assert axes.get_xlabel() == "speed-up (times as fast)"
+
+
+def test_the_spread_runs_from_the_fastest_to_the_slowest_sample(tmp_path: Path) -> None:
+    (picture,) = draw("spread", frame(tmp_path, [row(2.0)]))
+    (axes,) = picture.figure.axes
+    lines, dots = axes.collections
+    assert np.allclose(lines.get_segments()[0], [[0, 0], [50, 0]])
+    assert np.allclose(dots.get_offsets(), [[10, 0]])
+    assert axes.get_xlabel() == "above the fastest sample (%)"
+
+
+def test_settings_of_knobs_are_the_bars_of_an_ablation(tmp_path: Path) -> None:
+    rows = [row(4.0, knobs="A=0 B=1"), row(2.0, knobs="A=1 B=1"), row(5.0, variant="push"), host_row(8.0)]
+    (picture,) = draw("ablation", frame(tmp_path, rows), references=["push"])
+    (axes,) = picture.figure.axes
+    assert widths(axes) == {"A=0": 2.0, "A=1": 4.0}
+    assert axes.get_xlabel() == "speed-up over cpu_queue (times as fast)"
+    assert [line.get_label() for line in axes.lines] == ["push (1.60)"]
+
+
+def test_knob_sweeps_show_the_best_time_of_each_value(tmp_path: Path) -> None:
+    settings = {"A=2 B=1": 4.0, "A=16 B=1": 2.0, "A=2 B=x": 3.0}
+    (picture,) = draw("knobs", frame(tmp_path, [row(time, knobs=knobs) for knobs, time in settings.items()]))
+    first, second = picture.figure.axes
+    assert first.get_xlabel() == "A" and second.get_xlabel() == "B"
+    assert first.get_ylabel() == "time of a search (ms)"
+    assert [text.get_text() for text in first.get_xticklabels()] == ["2", "16"]
+    assert first.lines[0].get_ydata().tolist() == [3.0, 2.0]
+    assert second.lines[0].get_ydata().tolist() == [2.0, 3.0]
+
+
+def test_curves_join_graphs_whose_names_differ_in_numbers(tmp_path: Path) -> None:
+    sizes = {"random(n=64)": 64, "random(n=128)": 128, "other": 500}
+    rows = [row(n / 10, graph=graph, num_vertices=n, num_edges=4 * n) for graph, n in sizes.items()]
+    pictures = {picture.name: picture for picture in draw("curve", frame(tmp_path, rows))}
+    assert set(pictures) == {"curve-num_vertices", "curve-num_edges", "curve-density"}
+    (axes,) = pictures["curve-num_vertices"].figure.axes
+    joined, alone = (line.get_xydata().tolist() for line in axes.lines)
+    assert joined == [[64, 6.4], [128, 12.8]] and alone == [[500, 50.0]]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("vertices", "time of a search (ms)")
+
+
+def test_duplicates_are_those_that_were_counted(tmp_path: Path) -> None:
+    counts = ["entries=5 missed=2 detected=1", "entries=7"]
+    levels = read_profiled(tmp_path, [row()], [level(i, counts=text) for i, text in enumerate(counts)])
+    (picture,) = draw("duplicates", frame(tmp_path, [row()]), levels)
+    drawn = {
+        line.get_label(): line.get_xydata().tolist() for axes in picture.figure.axes for line in axes.lines
+    }
+    assert drawn == {
+        "distinct vertices": [[1, 3], [2, 7]],
+        "pull": [[1, 5], [2, 7]],
+        "pull, kept": [[1, 2], [2, 0]],
+        "pull, dropped": [[1, 1], [2, 0]],
+    }
+
+
+def test_one_row_is_enough_for_bars_and_too_little_for_maps_and_sweeps(tmp_path: Path) -> None:
+    rows = frame(tmp_path, [row()])
+    assert len(draw("bars", rows)) == 1
+    for kind, words in {"heatmap": "several grids", "knobs": "several values", "curve": "differ"}.items():
+        with pytest.raises(NothingToDrawError, match=words):
+            draw(kind, rows)
+
+
 @pytest.mark.parametrize("kind", PLOTS)
 def test_failures_alone_draw_nothing(kind: str, tmp_path: Path) -> None:
     with pytest.raises(NothingToDrawError):

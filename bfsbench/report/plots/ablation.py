@@ -26,35 +26,40 @@ def ablation(
     baseline = baseline or measured.baseline
     heading = (title or "Ablation") + measured.heading
     if "series" in measured.rows:
-        yield from _pictures(measured, heading, "", measured, baseline, references)
+        names = [name for name in measured.labels if name not in (baseline, *references)]
+        yield from _pictures(measured, heading, "", names, baseline, references)
         return
     drawn = False
-    for variant, setting in told_apart(measured):
+    for variant, names, settings in told_apart(measured):
         drawn = True
-        yield from _pictures(measured, f"{heading}: {variant}", variant, setting, baseline, references)
+        yield from _pictures(settings, f"{heading}: {variant}", variant, names, baseline, references)
     if not drawn:
         raise NothingToDrawError("an ablation needs a variant timed with several settings of its knobs")
 
 
 def _pictures(
-    whole: Measured, heading: str, variant: str, part: Measured, baseline: str, references: Sequence[str]
+    measured: Measured,
+    heading: str,
+    variant: str,
+    names: Sequence[str],
+    baseline: str,
+    references: Sequence[str],
 ) -> Iterator[Picture]:
-    known = whole.best(baseline=baseline)
-    best = part.best(baseline=baseline).dropna(subset=["speedup"])
-    best = best[~best["label"].isin([baseline, *references])]
+    """Bars of the series ``names``."""
+    known = measured.best(baseline=baseline).dropna(subset=["speedup"])
+    best, lines = known[known["label"].isin(names)], known[known["label"].isin(references)]
     if best.empty:
         raise NothingToDrawError(f"an ablation needs rows of {baseline} from the machine of the others")
-    lines = known[known["label"].isin(references)].dropna(subset=["speedup"])
-    for page, graphs in pages(part.among(best), _PANELS):
+    for page, graphs in pages(measured.among(best), _PANELS):
         chosen = best[best["title"].isin(graphs)]
-        shown = [label for label in part.labels if label in set(chosen["label"])]
+        shown = [label for label in names if label in set(chosen["label"])]
         size = (5.2, 0.3 * len(shown) + 1.4)
         figure, axes = panels(wrapped(heading, 90), len(graphs), across=_PANELS, size=size, sharey=True)
         for axis, graph in zip(axes, graphs, strict=True):
             _panel(axis, chosen[chosen["title"] == graph], shown, lines[lines["title"] == graph])
             axis.set_xlabel(f"speed-up over {baseline} (times as fast)")
-            axis.set_title(f"{wrapped(graph)}\n{whole.searched(graph)}")
-        yield Picture(file_name(f"ablation{whole.suffix}", variant, page), heading, figure)
+            axis.set_title(f"{wrapped(graph)}\n{measured.searched(graph)}")
+        yield Picture(file_name(f"ablation{measured.suffix}", variant, page), heading, figure)
 
 
 def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], references: pd.DataFrame) -> None:

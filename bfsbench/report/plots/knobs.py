@@ -43,13 +43,19 @@ def knob_sweeps(measured: Measured, *, title: str = "", knobs: Sequence[str] = (
         raise NothingToDrawError("knob sweeps need a variant timed with several values of a knob")
 
 
-def told_apart(measured: Measured) -> Iterator[tuple[str, Measured]]:
-    """Every variant timed with several settings of its knobs; its series are the settings, named by the knobs
-    that differ."""
+def told_apart(measured: Measured) -> Iterator[tuple[str, list[str], Measured]]:
+    """Every variant timed with several settings of its knobs, with the settings, which are its series then:
+    they are named by the knobs that differ. Rows of other variants stay as they are."""
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]
         if rows["knobs"].nunique() > 1:
-            yield label, replace(measured, rows=rows.assign(label=settings_of(rows["knobs"])))
+            names = settings_of(rows["knobs"])
+            labels = names.reindex(measured.rows.index).fillna(measured.rows["label"])
+            yield (
+                label,
+                list(dict.fromkeys(names)),
+                replace(measured, rows=measured.rows.assign(label=labels)),
+            )
 
 
 def settings_of(knobs: pd.Series[str]) -> pd.Series[str]:
