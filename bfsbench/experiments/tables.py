@@ -50,7 +50,7 @@ def tables(outcome: Outcome) -> list[Table]:
         printed = [] if kind.emulated else times_beside(kind)
         made += printed or best_times(kind)
         for drawing in experiment.drawings:
-            made += _of_rows(kind, drawing)
+            made += [table for table in _of_rows(kind, drawing) if table.rows]
         made += counts_beside(kind, _printed(experiment, "counts"))
     if experiment.claims:
         made.append(claims(outcome))

@@ -34,6 +34,9 @@ _LINEAR_UP_TO = 20
 _DECADES_WITH_STEPS = 300
 """Largest / smallest value below which a logarithmic axis has labels between powers of 10."""
 
+_LETTERS_AN_INCH = 9.5
+"""Of a title."""
+
 STYLE: dict[str, Any] = {
     "font.size": 9,
     "axes.titlesize": 10,
@@ -79,7 +82,7 @@ def panels(
     columns = min(count, across)
     lines = math.ceil(count / columns)
     figure = Figure(figsize=(size[0] * columns, size[1] * lines + 0.5), layout="constrained")
-    figure.suptitle(title, fontsize=11, fontweight="bold")
+    figure.suptitle(wrapped(title, int(size[0] * columns * _LETTERS_AN_INCH)), fontsize=11, fontweight="bold")
     axes = list(figure.subplots(lines, columns, squeeze=False, **shared).flat)
     for spare in axes[count:]:
         spare.remove()
