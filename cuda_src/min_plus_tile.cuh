@@ -11,9 +11,6 @@
 #define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
 #define THREADS (THREADS_X * THREADS_Y)
 // As many blocks shall fit a multiprocessor as have 512 threads together, which leaves 128 registers to each of them.
-#ifndef UNROLL_K
-#define UNROLL_K 2
-#endif
 #define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
 #define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
 #ifndef DEPTH
@@ -21,8 +18,6 @@
 #endif
 // Neighbouring threads of a column read neighbouring rows of A: four words more a row put these in different banks.
 #define LEFT_PITCH (DEPTH + 4)
-
-constexpr int kUnroll = UNROLL_K;
 
 template <int kLength>
 struct __align__(4 * kLength) Vector {
@@ -103,6 +98,19 @@ __device__ __forceinline__ void load_columns(int (&values)[ELEMENTS_X], const in
     }
 }
 
+// Copies `kRows` x `kColumns` elements to shared memory, four at a time, all threads of the block together.
+template <int kRows, int kColumns, int kPitch>
+__device__ __forceinline__ void copy_piece(int (&piece)[kRows][kPitch], const int *from, int pitch) {
+    constexpr int kVectors = kRows * kColumns / 4, kVectorsPerRow = kColumns / 4;
+#pragma unroll
+    for (int first = 0; first < kVectors; first += THREADS) {
+        const int i = first + threadIdx.x;
+        if (kVectors % THREADS && i >= kVectors) break;
+        const int row = i / kVectorsPerRow, column = i % kVectorsPerRow * 4;
+        *reinterpret_cast<Vector<4> *>(&piece[row][column]) = load_vector<4>(from + row * pitch + column);
+    }
+}
+
 // Lowers a tile by the product of the tiles `left` and `right`, whose inner side are the vertices from first_k on. All
 // threads of the block must call it; what it reads from global memory has been read when it returns.
 __device__ __forceinline__ void multiply(Tile &tile, const int *left, const int *right, int pitch, int first_k) {
@@ -110,18 +118,10 @@ __device__ __forceinline__ void multiply(Tile &tile, const int *left, const int 
     __shared__ __align__(16) int right_piece[DEPTH][TILE_SIZE];
     for (int start = 0; start < TILE_SIZE; start += DEPTH) {
         __syncthreads();  // the piece before has been used
-        for (int i = threadIdx.x; i < TILE_SIZE * DEPTH / 4; i += THREADS) {
-            const int row = i / (DEPTH / 4), column = i % (DEPTH / 4) * 4;
-            *reinterpret_cast<Vector<4> *>(&left_piece[row][column]) =
-                load_vector<4>(left + row * pitch + start + column);
-        }
-        for (int i = threadIdx.x; i < DEPTH * TILE_SIZE / 4; i += THREADS) {
-            const int row = i / (TILE_SIZE / 4), column = i % (TILE_SIZE / 4) * 4;
-            *reinterpret_cast<Vector<4> *>(&right_piece[row][column]) =
-                load_vector<4>(right + (start + row) * pitch + column);
-        }
+        copy_piece<TILE_SIZE, DEPTH>(left_piece, left + start, pitch);
+        copy_piece<DEPTH, TILE_SIZE>(right_piece, right + start * pitch, pitch);
         __syncthreads();
-#pragma unroll kUnroll
+#pragma unroll 2
         for (int k = 0; k < DEPTH; k += 4) {
             Vector<4> to_k[ELEMENTS_Y];
 #pragma unroll
