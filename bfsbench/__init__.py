@@ -9,6 +9,8 @@ The words of the command line work in Python as well::
     list(bfsbench.list_variants())
     result = bfsbench.search(graph, "frontier_queue", source=0, block=128, parents=True)
     bfsbench.path(result.parents, target=7)
+    pairs = bfsbench.all_pairs(bfsbench.generate("weighted_random", n=500), next_hops=True)
+    bfsbench.path_between(pairs.next_hops, source=3, target=7)
     rows = bfsbench.read_results("results/run.csv")
 """
 
@@ -17,16 +19,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bfsbench.api import AllPairsResult as AllPairsResult
     from bfsbench.api import SearchResult as SearchResult
+    from bfsbench.api import all_pairs as all_pairs
     from bfsbench.api import generate as generate
     from bfsbench.api import list_variants as list_variants
     from bfsbench.api import load as load
     from bfsbench.api import path as path
+    from bfsbench.api import path_between as path_between
     from bfsbench.api import read_results as read_results
     from bfsbench.api import search as search
 
 __version__ = "0.1.0"
-__all__ = ["SearchResult", "generate", "list_variants", "load", "path", "read_results", "search"]
+__all__ = [
+    "AllPairsResult",
+    "SearchResult",
+    "all_pairs",
+    "generate",
+    "list_variants",
+    "load",
+    "path",
+    "path_between",
+    "read_results",
+    "search",
+]
 
 
 def __dir__() -> list[str]:

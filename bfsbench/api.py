@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.bench import results
+from bfsbench.bench.next_hops import path_between
 from bfsbench.bench.parents import path
 from bfsbench.bench.point import KnobValue
 from bfsbench.bench.session import Session
@@ -25,12 +26,24 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.graphs.recipe import Recipe
 from bfsbench.variants import all_variants, find
+from bfsbench.variants.all_pairs import AllPairsVariant
 from bfsbench.variants.base import SearchVariant, Variant
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SearchResult", "generate", "list_variants", "load", "path", "read_results", "search"]
+__all__ = [
+    "AllPairsResult",
+    "SearchResult",
+    "all_pairs",
+    "generate",
+    "list_variants",
+    "load",
+    "path",
+    "path_between",
+    "read_results",
+    "search",
+]
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,24 @@ class SearchResult:
     edges_traversed: int
     parents: npt.NDArray[np.int32] | None = None
     parents_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class AllPairsResult:
+    """Verified all-pairs shortest paths; times in ms as in result files.
+
+    ``distances`` is int32[V, V], from row to column, ``bfsbench.graphs.matrix.INFINITY`` where there is no
+    path. ``next_hops``, None unless asked for, is int32[V, V]: the vertex after the row's on a shortest path
+    to the column's, -1 where there is none. :func:`path_between` follows them.
+    """
+
+    distances: npt.NDArray[np.int32]
+    backend: str
+    search_ms: list[float]
+    wall_ms: list[float]
+    reset_ms: float
+    next_hops: npt.NDArray[np.int32] | None = None
+    next_hops_ms: float | None = None
 
 
 def generate(generator: str, *, symmetrise: bool = False, **parameters: int | float | str) -> Graph:
@@ -80,9 +111,7 @@ def search(
     UsageError for unknown names and values out of range, DeviceError and its kin when the device fails,
     WrongLevelsError when the levels differ, WrongParentsError when the tree breaks a rule.
     """
-    for name, value in (("grid", grid), ("block", block), ("repeats", repeats)):
-        if value is not None and value < 1:
-            raise UsageError(f"{name} must be at least 1, not {value}")
+    _require_positive(grid=grid, block=block, repeats=repeats)
     declared = find(variant)
     settings = declared.knob_values(knobs)
     source = check_source(graph, operator.index(source))
@@ -108,6 +137,60 @@ def search(
         )
     finally:
         session.close()
+
+
+def all_pairs(
+    graph: Graph,
+    variant: str = "apsp_fw_blocked",
+    *,
+    grid: int | None = None,
+    block: int = 256,
+    backend: str = "auto",
+    repeats: int = 1,
+    next_hops: bool = False,
+    **knobs: KnobValue,
+) -> AllPairsResult:
+    """Find all-pairs shortest paths in this process, check the distances against SciPy, and time it.
+
+    Arcs weigh 1 where the graph has no weights. Variants that choose their own launches take no notice of
+    ``grid`` and ``block``. ``next_hops`` asks for the paths as well, by a run of its own after the timed
+    ones. Raises UsageError for unknown names, values out of range and graphs that no matrix can hold,
+    DeviceError and its kin when the device fails, WrongDistancesError when distances or next hops are wrong.
+    """
+    _require_positive(grid=grid, block=block, repeats=repeats)
+    declared = find(variant)
+    settings = declared.knob_values(knobs)
+    own = declared.own_block(settings)
+    shape = (grid, block) if own is None else (None, own)
+    session = Session(None if declared.host else backend)
+    try:
+        session.use(graph)
+        problem = session.problem("apsp", None)
+        prepared = session.build(declared.name, *shape, settings)
+        if not isinstance(prepared, AllPairsVariant):
+            raise UsageError(f"variant {declared.name} finds no all-pairs shortest paths")
+        timing = session.time(prepared, problem, repeats)
+        where = "host" if session.device is None else session.device.backend
+        paths = (
+            session.next_hops(session.build(declared.name, *shape, settings), problem) if next_hops else None
+        )
+        return AllPairsResult(
+            prepared.distances(),
+            where,
+            timing.search_ms,
+            timing.wall_ms,
+            timing.reset_ms,
+            paths.next_hops if paths else None,
+            paths.milliseconds if paths else None,
+        )
+    finally:
+        session.close()
+
+
+def _require_positive(**values: int | None) -> None:
+    for name, value in values.items():
+        if value is not None and value < 1:
+            raise UsageError(f"{name} must be at least 1, not {value}")
 
 
 def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:

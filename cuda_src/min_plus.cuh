@@ -5,19 +5,11 @@
 // between the two of each pair whose distance they lower.
 #pragma once
 
+#include "add_min.cuh"
 #include "graph.cuh"
 
 // Twice as much is an int: distances are added without a look at whether there is a path.
 #define INFINITY_DISTANCE (0x3FFFFFFF)
-
-// min(a + b, c), one instruction from compute capability 9.0 on.
-__device__ __forceinline__ int add_min(int a, int b, int c) {
-#if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ >= 12
-    return __viaddmin_s32(a, b, c);
-#else
-    return min(a + b, c);
-#endif
-}
 
 // Lowers `best` to a + b, the length of a path by way of vertex k. Only a shorter path counts: so the vertices noted
 // lead to the path by which a distance became what it is, through pairs that had theirs before, and in no circle.

@@ -5,6 +5,7 @@
 //
 // Where rates are measured, counters are signed: as those must not overflow, the compiler knows how often a loop runs
 // and lets several of its accesses be in flight.
+#include "add_min.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
 
@@ -65,6 +66,33 @@ extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes,
         for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads())
             failed += atomicCAS(&words[scatter(i, bits)], value, value + 1) != value;
     failures[global_thread()] = failed;
+}
+
+// Additions with minima in registers, as many chains of them a thread as hide how long one takes. Each adds 1 to its
+// number, `rounds` times; the bound is never met.
+constexpr int kChains = 32;
+
+template <class Operation>
+__device__ __forceinline__ void run_chains(int rounds, int bound, unsigned *sums, Operation operation) {
+    int numbers[kChains];
+    for (int i = 0; i < kChains; ++i) numbers[i] = i;
+    const int step = bound > 0;  // unknown to the compiler
+#pragma unroll 4
+    for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+        for (int i = 0; i < kChains; ++i) numbers[i] = operation(numbers[i], step, bound);
+    }
+    unsigned sum = 0;
+    for (int i = 0; i < kChains; ++i) sum += numbers[i];
+    sums[global_thread()] = sum;
+}
+
+extern "C" __global__ void add_minima(int rounds, int bound, unsigned *sums) {
+    run_chains(rounds, bound, sums, [](int a, int b, int c) { return min(a + b, c); });
+}
+
+extern "C" __global__ void add_minima_intrinsic(int rounds, int bound, unsigned *sums) {
+    run_chains(rounds, bound, sums, [](int a, int b, int c) { return add_min(a, b, c); });
 }
 
 // One thread, whose every load says where the next one goes.

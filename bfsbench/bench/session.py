@@ -10,17 +10,21 @@ import numpy as np
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.measure import DeviceClock, HostClock, Timing, measure, timing_columns
+from bfsbench.bench.next_hops import NextHops, check_next_hops
 from bfsbench.bench.parents import Tree, check_parents, parents_on_device, parents_on_host
 from bfsbench.bench.point import KnobValue, Point
 from bfsbench.bench.profile import LevelCounts, count, profile, profile_rows
 from bfsbench.bench.row import base_row, failed_row
 from bfsbench.errors import DeviceError, KernelError, UsageError, WrongResultError
 from bfsbench.families import FAMILIES
+from bfsbench.families.apsp import AllPairs
 from bfsbench.families.base import Problem
 from bfsbench.families.bfs import Search
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
+from bfsbench.graphs.matrix import weight_matrix
 from bfsbench.variants import find
+from bfsbench.variants.all_pairs import AllPairsVariant
 from bfsbench.variants.base import (
     DeviceGraph,
     HostProgram,
@@ -98,6 +102,19 @@ class Session:
         check_parents(self._graph, source, levels, tree.parents)
         return tree
 
+    def next_hops(self, variant: Variant, problem: Problem) -> NextHops:
+        """Next hops by an unprepared variant of all-pairs shortest paths, which keeps track of them; checked.
+
+        Raises WrongDistancesError, DeviceError.
+        """
+        if not isinstance(variant, AllPairsVariant) or not isinstance(problem, AllPairs):
+            raise UsageError(f"variant {variant.name} finds no all-pairs shortest paths")
+        variant.tracks = True
+        timing = self.time(variant, problem, repeats=1)
+        hops = variant.next_hops()
+        check_next_hops(weight_matrix(problem.graph), variant.distances(), hops)
+        return NextHops(hops, timing.search_ms[0])
+
     def close(self) -> None:
         """Give the device back."""
         self._graph = self._on_device = None
@@ -162,8 +179,12 @@ class Session:
     def _outcome(self, point: Point, repeats: int, parents: bool) -> dict[str, str]:
         variant, problem = self._build(point), self._problem_of(point)
         timing = self.time(variant, problem, repeats)
-        parents_ms = ""
-        if parents and isinstance(variant, SearchVariant) and isinstance(problem, Search):
-            parents_ms = f"{self.parents(variant, problem.source).milliseconds:.6f}"
+        parents_ms = f"{self._paths_ms(point, variant, problem):.6f}" if parents else ""
         own = problem.columns(min(timing.search_ms))
         return {"status": "ok", **timing_columns(timing), **own, "parents_ms": parents_ms}
+
+    def _paths_ms(self, point: Point, variant: Variant, problem: Problem) -> float:
+        """What finding the paths takes after ``variant`` has found their lengths: parents, or next hops."""
+        if isinstance(variant, SearchVariant) and isinstance(problem, Search):
+            return self.parents(variant, problem.source).milliseconds
+        return self.next_hops(self._build(point), problem).milliseconds

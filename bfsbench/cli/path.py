@@ -1,4 +1,4 @@
-"""``bfsbench path``: one search, and the way it found to a vertex."""
+"""``bfsbench path``: the way that a search, or all-pairs shortest paths, found to a vertex."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bfsbench.cli import completion
     default="cpu_queue",
     show_default=True,
     metavar="NAME",
-    help="The search that finds it.",
+    help="The search, or variant of all-pairs shortest paths, that finds it.",
 )
 @click.option(
     "--backend",
@@ -37,16 +37,25 @@ def command(dataset: str, source: int, target: int, variant: str, backend: str) 
     """Print the vertices of a shortest path from --source to --target, one a line.
 
     Vertices have the ids of the graph's file, in the options and in the output; 'run --source' counts them
-    from 0 instead. The search and its tree are checked. Without a path the exit code is 1.
+    from 0 instead. A search counts the arcs of a path, a variant of all-pairs shortest paths their weights.
+    What they find is checked. Without a path the exit code is 1.
     """
     from bfsbench import api
     from bfsbench.bench.parents import NoPathError
     from bfsbench.cli.loading import load_with_progress
+    from bfsbench.graphs.matrix import INFINITY
+    from bfsbench.variants import find
 
     graph = load_with_progress(dataset)
     start, end = graph.vertex(source), graph.vertex(target)
-    result = api.search(graph, variant, start, backend=backend, parents=True)
-    if result.levels[end] < 0:
+    if find(variant).family == "apsp":
+        pairs = api.all_pairs(graph, variant, backend=backend, next_hops=True)
+        reached = pairs.distances[start, end] < INFINITY
+        found = api.path_between(pairs.next_hops, start, end) if reached else None
+    else:
+        result = api.search(graph, variant, start, backend=backend, parents=True)
+        found = api.path(result.parents, end) if result.levels[end] >= 0 else None
+    if found is None:
         raise NoPathError(f"there is no path from {source} to {target} in {graph.full_name}")
-    for vertex in graph.published_ids(api.path(result.parents, end)):
+    for vertex in graph.published_ids(found):
         click.echo(vertex)

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 @click.option(
     "--parents",
     is_flag=True,
-    help="After the timed searches, derive the breadth-first tree, time that in parents_ms, and check it.",
+    help="After the timed runs, find the breadth-first tree or the next hops, in parents_ms, and check it.",
 )
 @click.option("--resume", is_flag=True, help="Continue --out: measure only what it does not hold yet.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: measure the points that failed again.")

@@ -6,10 +6,12 @@ in a module of this folder and name that module's ``PROBES`` here.
 
 from __future__ import annotations
 
-from bfsbench.probe import latency, memory
+from bfsbench.probe import arithmetic, latency, memory
 from bfsbench.probe.base import Figure, Probe, ProbeError, measure
 
 __all__ = ["PROBES", "Figure", "Probe", "ProbeError", "measure"]
 
-PROBES: dict[str, Probe] = {probe.name: probe for probe in (*memory.PROBES, *latency.PROBES)}
+PROBES: dict[str, Probe] = {
+    probe.name: probe for probe in (*memory.PROBES, *arithmetic.PROBES, *latency.PROBES)
+}
 """All probes by name, in the order they are run."""

@@ -26,7 +26,9 @@ def test_every_run_is_verified(probe: Probe, device: CpuDevice) -> None:
         assert min(figure.samples) > 0
 
 
-@pytest.mark.parametrize("name", ["copy", "random_reads", "random_bit_tests", "dependent_loads"])
+@pytest.mark.parametrize(
+    "name", ["copy", "random_reads", "random_bit_tests", "dependent_loads", "add_min", "add_min_intrinsic"]
+)
 def test_work_that_was_not_done_is_noticed(name: str, device: CpuDevice) -> None:
     trial = PROBES[name].trial(device, PROBES[name].small[0])
     with pytest.raises(ProbeError, match="cannot be trusted"):

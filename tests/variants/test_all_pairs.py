@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
+from bfsbench.bench.next_hops import check_next_hops, path_between
+from bfsbench.bench.parents import NoPathError
 from bfsbench.bench.point import KnobValue
 from bfsbench.errors import LaunchError, UsageError
 from bfsbench.families.apsp import AllPairs, WrongDistancesError
@@ -158,6 +160,82 @@ def test_random_multigraphs(device: Device, n: int, arcs: list[tuple[int, int, i
     expected = by_definition(graph).tolist()
     for name in VARIANTS:
         assert distances_of(name, device, graph).tolist() == expected, name
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_following_next_hops_takes_the_distance(device: Device, name: str, shape: str) -> None:
+    graph = SHAPES[shape]
+    variant = prepared(name, device, graph, tracks=True)
+    for _ in range(2):
+        variant.reset()
+        variant.solve()
+    AllPairs(graph).check_distances(variant.distances())
+    check_next_hops(weight_matrix(graph), variant.distances(), variant.next_hops())
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_next_hops_do_not_depend_on_the_tile(device: Device, tile: dict[str, int]) -> None:
+    graph = random_graph(130, density=3, max_weight=2)
+    variant = prepared("apsp_fw_blocked", device, graph, tracks=True, **tile)
+    variant.reset()
+    variant.solve()
+    check_next_hops(weight_matrix(graph), variant.distances(), variant.next_hops())
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    n=st.integers(1, 12),
+    arcs=st.lists(st.tuples(*[st.integers(0, 11)] * 2, st.integers(0, 1)), max_size=60),
+)
+def test_paths_are_found_through_arcs_of_weight_zero(
+    device: Device, n: int, arcs: list[tuple[int, int, int]]
+) -> None:
+    graph = weighted(n, [(source % n, target % n, weight) for source, target, weight in arcs])
+    weights = weight_matrix(graph)
+    for name in VARIANTS:
+        variant = prepared(name, device, graph, tracks=True)
+        variant.reset()
+        variant.solve()
+        distances, hops = variant.distances(), variant.next_hops()
+        check_next_hops(weights, distances, hops)
+        for source, target in np.argwhere(distances < INFINITY):
+            path = path_between(hops, source, target)
+            assert (path[0], path[-1], len(set(path))) == (source, target, len(path))
+            assert weights[path[:-1], path[1:]].sum() == distances[source, target]
+
+
+def test_wrong_next_hops_are_told() -> None:
+    graph = weighted(4, [(0, 1, 0), (1, 0, 0), (1, 2, 3), (0, 3, 9)])
+    weights, distances = weight_matrix(graph), AllPairs(graph).distances
+    right = np.array([[0, 1, 1, 3], [0, 1, 2, 0], [-1, -1, 2, -1], [-1, -1, -1, 3]], np.int32)
+    check_next_hops(weights, distances, right)
+    for (source, target), hop, reason in (
+        ((0, 2), -1, "no vertex to go to"),
+        ((2, 0), 1, "no vertex to go to"),
+        ((0, 3), 4, "no vertex to go to"),
+        ((0, 3), 1, "hops that never get there"),
+        ((1, 2), 0, "hops that never get there"),
+        ((0, 2), 2, "a hop that is on no shortest path"),
+    ):
+        wrong = right.copy()
+        wrong[source, target] = hop
+        with pytest.raises(WrongDistancesError, match=reason):
+            check_next_hops(weights, distances, wrong)
+
+
+def test_paths_that_there_are_not() -> None:
+    hops = np.array([[0, 1, 1], [-1, 1, 0], [-1, -1, 2]], np.int32)
+    assert path_between(hops, 0, 1).tolist() == [0, 1]
+    assert path_between(hops, 2, 2).tolist() == [2]
+    with pytest.raises(NoPathError, match="there is no path from 1 to 0"):
+        path_between(hops, 1, 0)
+    with pytest.raises(UsageError, match=r"vertex 3 is out of range: there are 0 \.\. 2"):
+        path_between(hops, 0, 3)
+    with pytest.raises(UsageError, match="these next hops lead from vertex 0 not to 2"):
+        path_between(hops, 0, 2)
+    with pytest.raises(UsageError, match="there are no next hops to follow"):
+        path_between(None, 0, 1)
 
 
 def test_a_wrong_distance_is_told() -> None:

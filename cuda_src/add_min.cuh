@@ -1,0 +1,11 @@
+// The one operation of all-pairs shortest paths.
+#pragma once
+
+// min(a + b, c): by an intrinsic function where there is one, which from compute capability 9.0 on is one instruction.
+__device__ __forceinline__ int add_min(int a, int b, int c) {
+#if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ >= 12
+    return __viaddmin_s32(a, b, c);
+#else
+    return min(a + b, c);
+#endif
+}
