@@ -45,6 +45,7 @@ OUTCOME = (
     "wall_ms_samples",
     "reset_ms",  # share of search_ms spent on per-search initialisation; minimum of as many samples
     "prepare_ms",  # once per graph and configuration, outside search_ms: compiling, allocation, preprocessing
+    "preprocess_ms",  # preprocessing the graph, such as reordering it, done once a graph; 0 for most variants
     "parents_ms",  # finding parents, or next hops, after search_ms; empty unless asked for
     "depth",  # levels below the source
     "reached",  # vertices

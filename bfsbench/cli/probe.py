@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
 def command(out: Path, backend: str, style: str) -> None:
-    """Measure the device's ceilings: memory, atomics, barriers, launches.
+    """Measure the device's ceilings: memory, atomics, additions with minima, barriers, launches.
 
     Every probe is checked, then run 7 times; the best counts. 'bfsbench roofline' holds searches against
     them.
