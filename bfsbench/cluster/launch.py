@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CONNECT_LIMIT_S = 10
 WITHOUT_SCHEDULER_S = 60
 """How long a worker waits for its scheduler, at first or again, before it ends."""
-INSTALL = f"{sys.executable} -m pip install 'bfsbench[cluster]'"
+INSTALL = f"{sys.executable} -m pip install distributed bokeh dask-jobqueue"
 
 NANNY = {
     "nthreads": 1,  # never two points at once on a device

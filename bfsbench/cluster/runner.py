@@ -55,7 +55,7 @@ class Cluster:
         self._members = members
         self.device = next(iter(members.present.values())).introduction.device
         hosts = {origin["host"] for origin in self.origins()}
-        self.tell(f"{len(members.present)} workers on {', '.join(sorted(hosts))}")
+        self.tell(f"workers: {len(members.present)} on {', '.join(sorted(hosts))}")
         return members
 
     def origins(self) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ def test_it_is_a_device_and_says_that_it_is_emulated(device: CpuDevice) -> None:
     as_interface: Device = device
     assert as_interface.backend == "cpu"
     assert as_interface.describe()["gpu"].startswith("emulated on ")
-    assert set(as_interface.describe()) == {"gpu", "compute_capability", "driver", "cuda"}
+    assert set(as_interface.describe()) == {"gpu", "gpu_bus_id", "compute_capability", "driver", "cuda"}
     assert as_interface.telemetry() == {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
 
 

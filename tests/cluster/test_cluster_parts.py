@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from bfsbench.bench.point import Point
 from bfsbench.cluster import launch
 from bfsbench.cluster.address import Local, Running, Slurm, parse, scheduler_address
 from bfsbench.cluster.shares import Shares
-from bfsbench.errors import InputError, UsageError
+from bfsbench.errors import InputError, ToolchainError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -208,3 +209,13 @@ def test_slurm_settings_that_nobody_knows(tmp_path: Path) -> None:
     launch.require_dask()
     with pytest.raises(UsageError, match="quue"):
         launch.slurm(file)
+
+
+def test_what_is_to_be_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    named = [text.partition(">")[0] for text in extras["optional-dependencies"]["cluster"]]
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    for needs in (launch.require_dask, lambda: launch.slurm(None)):
+        with pytest.raises(ToolchainError) as caught:
+            needs()
+        assert str(caught.value).endswith(f"pip install {' '.join(named)}")
