@@ -63,7 +63,7 @@ RESULTS = Path("results")
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Measure nothing: make the tables from these result files, as far as they hold what is needed.",
+    help="Measure nothing: make tables and pictures from these result files, as far as they hold the rows.",
 )
 def command(
     names: tuple[str, ...],
@@ -85,8 +85,8 @@ def command(
 ) -> None:
     """Carry out experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
 
-    Each makes a result file, which 'bfsbench report' reads as well, and the tables of the experiment: our
-    times, the paper's beside them with the machine they were taken on, and whether its claims hold here.
+    Each makes a result file, which 'bfsbench report' reads as well, and the experiment's tables and pictures:
+    our times, the paper's beside them with the machine they were taken on, and whether its claims hold here.
     Points that fail become rows that say why, and make the exit code 1.
     """
     from bfsbench.experiments import find

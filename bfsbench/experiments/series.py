@@ -76,8 +76,7 @@ def series_called(experiment: Experiment, text: str) -> Series:
     if not all("=" in setting for setting in settings):
         raise UsageError(f"'{text}' is no series: write a sweep's label, or VARIANT KNOB=VALUE ...")
     given = dict(setting.split("=", 1) for setting in settings)
-    title = text if settings or name == variant.name else name
-    return Series(title, variant.name, _allowed(variant, given))
+    return Series(text, variant.name, _allowed(variant, given))
 
 
 def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:

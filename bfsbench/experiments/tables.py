@@ -92,13 +92,12 @@ def heading(outcome: Outcome) -> Table:
     notes += [experiment.note] if experiment.note else []
     rows = outcome.rows.drop_duplicates("graph").set_index("graph")
     lines: list[tuple[Cell, ...]] = []
-    for name in [] if outcome.rows.empty else outcome.graphs:
-        vertices, arcs = (int(rows[count][name]) for count in ("num_vertices", "num_edges"))
+    for name in outcome.graphs:
+        if graph := outcome.loaded.get(name):
+            vertices, arcs = graph.num_vertices, graph.num_edges
+        else:
+            vertices, arcs = (int(rows[count][name]) for count in ("num_vertices", "num_edges"))
         lines.append((outcome.title(name), name, vertices, arcs, arcs / vertices))
-    for name in outcome.graphs if outcome.rows.empty else []:
-        graph = outcome.loaded[name]
-        mean = graph.num_edges / graph.num_vertices
-        lines.append((outcome.title(name), name, graph.num_vertices, graph.num_edges, mean))
     columns = ("graph", "searched", "num_vertices", "arcs", "average_degree")
     return Table("experiment", f"{experiment.name}: {experiment.title}", columns, lines, tuple(notes))
 
