@@ -39,7 +39,14 @@ def test_bars_are_as_long_as_the_best_times(tmp_path: Path) -> None:
     assert widths(second) == {"pull": 1.0}
     assert first.get_xlabel() == "time of a search (ms)"
     assert "grid:directed" in first.get_title()
-    assert "no time" in [text.get_text() for text in second.texts]
+    assert [text.get_text() for text in second.texts].count("not run") == 2
+
+
+def test_bars_have_a_line_for_what_failed(tmp_path: Path) -> None:
+    (picture,) = draw("bars", frame(tmp_path, [row(2.0), failed_row(variant="merrill")]))
+    (axes,) = picture.figure.axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["pull", "merrill"]
+    assert [text.get_text() for text in axes.texts] == ["2.00", "failed"]
 
 
 def test_a_bar_far_longer_than_the_rest_is_cut_off_and_says_so(tmp_path: Path) -> None:

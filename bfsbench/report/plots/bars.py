@@ -34,7 +34,7 @@ _OTHERS = 0.55
 def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     """Horizontal bars of ``search_ms`` from 0, the same series in the same line of every panel: those first
     that come nearest to the best time of the graphs, in the geometric mean. The best bar of a panel is solid,
-    and one far longer than all others is cut off and says so.
+    and one far longer than all others is cut off and says so. Series that failed stand last.
     """
     best = measured.best()
     if best.empty:
@@ -43,17 +43,20 @@ def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     heading = (title or "Best time of each search") + measured.heading
     for page, graphs in pages(measured.among(best), _PANELS):
         chosen = best[best["title"].isin(graphs)]
-        shown = [label for label in order if label in set(chosen["label"])]
+        tried = measured.rows[measured.rows["title"].isin(graphs)]
+        shown = [label for label in [*order, *measured.labels] if label in set(tried["label"])]
+        shown = list(dict.fromkeys(shown))
         size = (5.0 if len(graphs) == 1 else 4.2, _LINE_INCHES * len(shown) + 1.2)
         figure, axes = panels(heading, len(graphs), across=_PANELS, size=size, sharey=True)
         for axis, graph in zip(axes, graphs, strict=True):
-            _panel(axis, chosen[chosen["title"] == graph], shown)
+            here = set(tried["label"][tried["title"] == graph])
+            _panel(axis, chosen[chosen["title"] == graph], shown, here)
             axis.set_title(f"{wrapped(graph)}\n{measured.searched(graph)}")
         figure.legend(handles=_legend(set(chosen["backend"])), loc="outside lower center", ncols=3)
         yield Picture(file_name(f"bars{measured.suffix}", page), heading, figure)
 
 
-def _panel(axis: Axes, best: pd.DataFrame, shown: list[str]) -> None:
+def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str]) -> None:
     least, longest = best["search_ms"].min(), end_of(best["search_ms"])
     places = [shown.index(label) for label in best["label"]]
     for place, time, backend in zip(places, best["search_ms"], best["backend"], strict=True):
@@ -64,7 +67,7 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str]) -> None:
         else:
             note(axis, f"{number(time)} (cut off) \N{RIGHTWARDS ARROW}", longest * MARGIN, place, "right")
     for place in set(range(len(shown))).difference(places):
-        note(axis, "no time", 0, place)
+        note(axis, "failed" if shown[place] in tried else "not run", 0, place)
     axis.set_yticks(range(len(shown)), shown)
     axis.set_ylim(len(shown) - 0.5, -0.5)
     axis.set_xlim(0, longest * MARGIN)

@@ -41,7 +41,10 @@ def duplicates(measured: Measured, *, title: str = "") -> Iterator[Picture]:
             rows = rows.sort_values("level").assign(level=rows["level"] + 1)
             colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
             if index == 0:
-                _line(sizes, rows, rows["entries"] - rows["missed"], "#000000", "", "distinct vertices")
+                distinct = rows["entries"] - rows["missed"]
+                sizes.plot(
+                    rows["level"], distinct, color="#000000", ls=":", zorder=5, label="distinct vertices"
+                )
             _line(sizes, rows, rows["entries"], colour, marker, str(label))
             _line(extra, rows, rows["missed"], colour, marker, f"{label}, kept")
             _line(extra, rows, rows["detected"], colour, "", f"{label}, dropped")
