@@ -36,3 +36,8 @@ class Point:
             "block": "" if host else str(self.block),
             "knobs": " ".join(f"{name}={value}" for name, value in self.knobs),
         }
+
+
+def knob_values(text: str) -> dict[str, str]:
+    """The values in a row's column ``knobs``, by name."""
+    return dict(part.split("=", 1) for part in text.split())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bfsbench.bench import axes as axis_language
+from bfsbench.bench.point import knob_values
 from bfsbench.errors import UsageError
 from bfsbench.experiments.declaration import Experiment, Sweep
 from bfsbench.variants import all_variants, find
@@ -34,11 +35,6 @@ class Series:
     def _agrees(self, text: str) -> bool:
         values = knob_values(text)
         return all(values.get(name) in allowed for name, allowed in self.knobs.items())
-
-
-def knob_values(text: str) -> dict[str, str]:
-    """The values in a row's column ``knobs``, by name."""
-    return dict(part.split("=", 1) for part in text.split())
 
 
 def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 
+from bfsbench.bench.point import knob_values
 from bfsbench.experiments.claims import Finding, findings, verdict_of
 from bfsbench.experiments.declaration import (
     Ablation,
@@ -28,7 +29,7 @@ from bfsbench.experiments.level_tables import counts_beside, duplicate_table, le
 from bfsbench.experiments.maze import routed
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.printed import Printed, Value, printed_tables
-from bfsbench.experiments.series import every_series, knob_values, series_called
+from bfsbench.experiments.series import every_series, series_called
 from bfsbench.experiments.static_tables import complexity_table, dataset_tables
 from bfsbench.experiments.trace_tables import trace_tables
 from bfsbench.report import TABLES

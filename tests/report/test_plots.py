@@ -63,6 +63,22 @@ def test_emulated_times_never_share_a_picture_with_measured_ones(tmp_path: Path)
     assert widths(emulated.figure.axes[0]) == {"pull": 100.0}
 
 
+def test_series_of_several_devices_are_told_apart(tmp_path: Path) -> None:
+    rows = [row(2.0), row(3.0, gpu="NVIDIA A100"), host_row(9.0), host_row(8.0, host="node2")]
+    (picture,) = draw("bars", frame(tmp_path, rows))
+    assert widths(picture.figure.axes[0]) == {
+        "pull [NVIDIA H200]": 2.0,
+        "pull [NVIDIA A100]": 3.0,
+        "cpu_queue": 8.0,
+    }
+
+
+def test_graphs_of_one_name_are_told_apart_by_their_checksums(tmp_path: Path) -> None:
+    (picture,) = draw("bars", frame(tmp_path, [row(2.0), row(3.0, graph_checksum="d" * 64)]))
+    titles = [axes.get_title() for axes in picture.figure.axes]
+    assert "#cccccccc" in titles[0] and "#dddddddd" in titles[1]
+
+
 def test_a_series_of_the_rows_names_the_bars(tmp_path: Path) -> None:
     rows = frame(tmp_path, [row(2.0), row(3.0, block=64)])
     (picture,) = draw("bars", rows.assign(series=["wide", "narrow"]), title="Blocks")

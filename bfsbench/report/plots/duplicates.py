@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bfsbench.report.plots.knobs import knob_values, search_names
+from bfsbench.bench.point import knob_values
+from bfsbench.report.plots.knobs import search_names
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
 from bfsbench.report.plots.picture import (
     COLOURS,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bfsbench.bench.point import knob_values
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
 from bfsbench.report.plots.picture import COLOURS, MARKERS, Picture, file_name, pages, panels, time_axis
 from bfsbench.report.rows import fastest
@@ -74,11 +75,6 @@ def search_names(levels: pd.DataFrame) -> pd.Series[str]:
                 more = more + f" {name} " + rows[name].map("{:g}".format if name == "block" else str)
         names = names.mask(names.index.isin(rows.index), (names + " " + more).str.strip())
     return names
-
-
-def knob_values(text: str) -> dict[str, str]:
-    """The values in a row's column ``knobs``, by name."""
-    return dict(part.split("=", 1) for part in text.split())
 
 
 def _values(knobs: pd.Series[str]) -> Mapping[str, list[str]]:

@@ -93,8 +93,8 @@ def _titles(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def _labels(rows: pd.DataFrame) -> pd.Series[str]:
-    """Names of series, with the device where rows of a backend come from several."""
+    """Names of series, with the device where rows of a backend come from several; alike hosts are one."""
     series = rows["series"] if "series" in rows else rows["variant"]
-    device = rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"] + " " + rows["host"])
+    device = rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"])
     several = device.groupby(rows["backend"]).transform("nunique")
     return series.where(several < 2, series + " [" + device + "]")
