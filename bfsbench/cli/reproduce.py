@@ -246,7 +246,10 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
 
     outcome = read_outcome(experiment, files, loaded)
     made, drawn = tables(outcome), drawings_in_text(outcome)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
     with replacing(folder / f"{experiment.name}.md") as file:
         file.write("\n".join([render(made, "markdown"), *(f"```\n{text}\n```\n" for text in drawn.values())]))
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ

@@ -131,6 +131,13 @@ def test_tables_can_be_made_again_from_rows_alone(mine: Path, tmp_path: Path) ->
     assert rows.read_bytes() == kept
 
 
+def test_an_output_that_cannot_be_written_is_told(mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file")
+    for words in (["bfs4k-fig1"], [str(mine), "--graph", "streets", "--backend", "cpu"]):
+        done = reproduce(*words, "--out", "out/x", cwd=tmp_path, check=2)
+        assert "cannot write out/x" in done.stderr
+
+
 def test_an_unknown_name_or_graph_is_told(mine: Path, tmp_path: Path) -> None:
     done = tiny("springer-fig77", cwd=tmp_path, check=2)
     assert "unknown experiment 'springer-fig77': did you mean springer-fig7" in done.stderr

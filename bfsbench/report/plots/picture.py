@@ -82,7 +82,8 @@ def panels(
     columns = min(count, across)
     lines = math.ceil(count / columns)
     figure = Figure(figsize=(size[0] * columns, size[1] * lines + 0.5), layout="constrained")
-    figure.suptitle(wrapped(title, int(size[0] * columns * _LETTERS_AN_INCH)), fontsize=11, fontweight="bold")
+    heading = wrapped(" ".join(title.split()), int(size[0] * columns * _LETTERS_AN_INCH))
+    figure.suptitle(heading, fontsize=11, fontweight="bold")
     axes = list(figure.subplots(lines, columns, squeeze=False, **shared).flat)
     for spare in axes[count:]:
         spare.remove()
