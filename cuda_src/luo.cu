@@ -125,7 +125,7 @@ extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *q
     for (int i = global_thread(); i < rows; i += grid_threads()) queue[i] = row + i;
     if (global_thread() != 0) return;
     levels[row] = 0;
-    *state = search_state{0, {rows, 0, 0}, 0, {0, 0}};
+    *state = search_state{0, {rows, 0, 0}, 0, {0}};
 }
 
 // The first layer: levels in one block while they have at most `limit` rows.

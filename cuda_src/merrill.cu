@@ -194,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     begin_search(int *queue, search_state *state, int source) {
     if (global_thread() != 0) return;
     queue[0] = source;
-    *state = search_state{{1, 0, 0}, {0, 0}, 0, 0, {0, 0}};
+    *state = search_state{{1, 0, 0}, {0, 0}, 0, 0, {0}};
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)

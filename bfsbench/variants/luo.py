@@ -94,7 +94,7 @@ class Luo(KernelVariant):
 
     def prepare(self) -> None:
         graph = self._upload_rows(int(self.knob["SPLIT_DEGREE"]))
-        self.state = self.device.signal(words=7)
+        self.state = self.device.signal(words=6)
         self.queues = [self.device.empty(self.level_array.size, "int32") for _ in range(2)]
         _, _, run_lengths = graph
         begin = self.kernel("luo_begin")
@@ -175,7 +175,7 @@ class Luo(KernelVariant):
             else:
                 self.one_level(self.blocks(size), level, size)
                 self.mark(level, "luo_level")
-            level, *sizes, failed, _, _ = self.state.read_all()
+            level, *sizes, failed, _ = self.state.read_all()
             if failed:
                 blocks = self.resident_blocks
                 raise KernelError(f"luo_resident: {blocks} blocks did not all meet after level {level}")

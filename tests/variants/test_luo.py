@@ -200,15 +200,15 @@ def test_the_barrier_lets_nobody_through_early_and_can_be_used_again(
     device: Device, blocks: int, block: int
 ) -> None:
     rounds = 20
-    barrier, counts, missed = device.signal(2), device.signal(rounds), device.signal()
+    barrier, counts, missed = device.signal(), device.signal(rounds), device.signal()
     barrier.fill(0)
     missed.fill(0)
     meet = device.module(BARRIER, {}).kernel("meet").bind(barrier, counts, missed, rounds, block=block)
-    for launch in range(1, 4):
+    for _ in range(3):
         counts.fill(0)
         meet(blocks)
         assert missed.read() == 0
-        assert barrier.read_all() == [0, launch * rounds]
+        assert barrier.read() == 0  # an even number of rounds
 
 
 @pytest.mark.parametrize("absent", [0, 3])
@@ -217,7 +217,7 @@ def test_nobody_waits_for_ever_for_a_block_that_does_not_come(
     device: Device, absent: int, last_round: int
 ) -> None:
     blocks, block = 4, 32
-    barrier, left_in = device.signal(2), device.signal(blocks * block)
+    barrier, left_in = device.signal(), device.signal(blocks * block)
     barrier.fill(0)
     leave = device.module(BARRIER, {}).kernel("leave")
     leave.bind(barrier, left_in, absent, last_round, 100, block=block)(blocks)

@@ -1,0 +1,120 @@
+"""The house variant: one launch that runs every level in the way that suits it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends.base import Argument, Launch
+from bfsbench.errors import KernelError, LaunchError
+from bfsbench.variants.base import KernelVariant, Knob
+
+_WARP = 32
+_PART = 32
+"""Arcs of a part, PART of cuda_src/adaptive_search.cuh."""
+_CLUSTER_PARTS = 8 * 2048
+"""Parts that a cluster has when it hands a frontier on."""
+_STATE_WORDS, _FAILED = 22, 20
+"""Size of its search_state, and where the flag is."""
+
+
+class Adaptive(KernelVariant):
+    """One persistent launch: a cluster of blocks for small frontiers, all blocks pushing or pulling for
+    larger ones.
+
+    docs/adaptive.md says why it is made so. All per-search initialisation is part of the launch, so
+    ``reset`` has nothing to do. Blocks are whole warps; ``--grid`` caps the blocks, which come in whole
+    clusters, at least one, and never in larger number than the device holds at once.
+    """
+
+    name = "adaptive"
+    summary = (
+        "one launch: small frontiers in a thread-block cluster, larger ones pushed or pulled by all blocks"
+    )
+    origin = ("this project",)
+    layout = ("CSR", "CSC")
+    frontier = "queues of row parts in shared or global memory; bitmaps"
+    parallel_unit = "a thread per arc, per 8 arcs or per unreached vertex"
+    work = "O(V + E), less where it pulls"
+    knobs = (
+        Knob(
+            "CLUSTER_SIZE",
+            8,
+            "blocks that share small frontiers; 1 where the device has no thread-block clusters",
+            choices=(1, 2, 4, 8),
+            compile_time=True,
+        ),
+        Knob(
+            "SMALL_PARTS",
+            8192,
+            "parts of 4 arcs in the largest frontier that one cluster expands",
+            minimum=0,
+            maximum=16384,
+        ),
+        Knob(
+            "PUSHED_EDGE", 8, "cost of pushing along an arc, in looks at a neighbour", minimum=0, maximum=1024
+        ),
+        Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
+    )
+    layers = ("cluster", "push", "pull")
+    block_layers = ("cluster",)
+    edge_reads: ClassVar = {"pull": "pull"}
+    max_polls = 1 << 27
+    """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
+    probe_polls = 1 << 16
+
+    def prepare(self) -> None:
+        """Raises LaunchError if the device cannot hold even one cluster of such blocks."""
+        if self.block % _WARP:
+            raise LaunchError(f"adaptive: a block has whole warps of {_WARP} threads, not {self.block}")
+        words = -(-self.num_vertices // _WARP)
+        bitmaps = [self.device.empty(words, "int32") for _ in range(3)]
+        self.state = self.device.signal(words=_STATE_WORDS)
+        self.state.fill(0)
+        arguments = (*self._graph(), self.level_array, *bitmaps, *self._queues(), self.state)
+        knobs = [int(self.knob[name]) for name in ("SMALL_PARTS", "PUSHED_EDGE", "MAY_PULL")]
+        kernel = self.kernel(self.name)
+        launch = {"block": self.block, "scalars": 1}
+        probe = kernel.bind(*arguments, None, *knobs, self.probe_polls, **launch)
+        self.num_blocks = self._resident_blocks(probe, kernel.resident_blocks(self.block))
+        self.search = kernel.bind(*arguments, self.records, *knobs, self.max_polls, **launch)
+
+    def _graph(self) -> tuple[Argument, ...]:
+        graph, pulls = self.graph, self.knob["MAY_PULL"]
+        arcs_in = (graph.column_offsets, graph.row_indices) if pulls else (None, None)
+        ends = self.host_graph.row_offsets[-1], self.host_graph.column_offsets[-1]
+        return graph.row_offsets, graph.column_indices, *arcs_in, *ends, self.num_vertices, self.num_edges
+
+    def _queues(self) -> tuple[Argument, ...]:
+        """Two queues of row parts, with room for all rows: a search queues a vertex once."""
+        parts = int(self.num_edges) // _PART + 2 * self.num_vertices + _CLUSTER_PARTS
+        words = 2 * self.num_edges.itemsize // 4
+        return tuple(self.device.empty(parts * words, "int32") for _ in range(2))
+
+    def _resident_blocks(self, probe: Launch, most: int) -> int:
+        """The largest grid whose blocks all meet at the barrier. The driver's count of blocks does not tell,
+        because the blocks of a cluster must fit into the same part of the device."""
+        cluster = int(self.knob["CLUSTER_SIZE"])
+        most = max(cluster, min(most, self.grid or most) // cluster * cluster)
+        for blocks in range(most, 0, -cluster):
+            probe(blocks, -1)
+            failed = self.state.read(_FAILED)
+            self.state.fill(0)
+            if not failed:
+                return blocks
+        raise LaunchError(f"adaptive: a cluster of {cluster} blocks of {self.block} threads does not fit")
+
+    def reset(self, source: int) -> None:
+        """Nothing: the launch initialises what it needs."""
+
+    def traverse(self, source: int) -> None:
+        self.search(self.num_blocks, source)
+        self.mark(0, self.name)
+
+    def levels(self) -> npt.NDArray[np.int32]:
+        """Raises KernelError when blocks waited in vain for each other."""
+        if self.state.read(_FAILED):
+            raise KernelError(f"adaptive: {self.num_blocks} blocks did not all meet")
+        return self.level_array.download()

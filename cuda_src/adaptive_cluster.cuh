@@ -1,0 +1,248 @@
+// The regime of small frontiers: one thread-block cluster runs level after level, its queues in shared memory.
+//
+// A level is a chain of dependent accesses that nothing can make wider: part, column index, claim, place in a queue,
+// barrier. So each thread takes a single arc. The first and the last two accesses stay within the cluster, and the
+// offsets of a vertex are read while the claim is on its way, in vain if another thread has been first. Vertices are
+// dealt out to the blocks of the cluster by regions of neighbouring ids, many to a block: so blocks have about equal
+// shares of a level, and each reads but a part of the pages of a large graph.
+//
+// Capacities. A row for which a block's queue has no place goes to the queue in global memory; the cluster then stops
+// after the level, as it does when the frontier outgrows it, and hands all of it on.
+//
+// Races. Claims are atomic, so a vertex has one discoverer. Each flag or size belongs to a level, modulo two or three,
+// and is written in one level and read after the barrier that ends it, or the other way round.
+#pragma once
+
+#include "adaptive_search.cuh"
+
+#if CLUSTER_SIZE > 1
+#include <cooperative_groups.h>
+#endif
+
+#define QUAD 4  // arcs of a part in this regime, and threads that share one
+#define CLUSTER_PARTS (2048 >> WIDE_OFFSETS)  // that a block's queue of one level holds
+#define REGION_BITS 9        // leading bits of a vertex that say which block of the cluster gets it
+#define LEVELS_AT_A_TIME (1 << 20)  // so that the other blocks do not wait for ever at the barrier
+
+typedef cut_row<QUAD, false> short_row;
+
+__device__ __forceinline__ unsigned cluster_rank() { return blockIdx.x % CLUSTER_SIZE; }
+__device__ __forceinline__ void cluster_sync() {
+#if CLUSTER_SIZE > 1
+    cooperative_groups::this_cluster().sync();
+#else
+    __syncthreads();
+#endif
+}
+// Where a variable in shared memory is in another block of the cluster.
+template <class T>
+__device__ __forceinline__ T *in_block(T *variable, unsigned rank) {
+#if CLUSTER_SIZE > 1
+    return cooperative_groups::this_cluster().map_shared_rank(variable, rank);
+#else
+    return variable;
+#endif
+}
+
+struct cluster_queues {
+    part parts[2][CLUSTER_PARTS];  // of even and of odd levels
+    unsigned sizes[3];             // may exceed the capacity, by what went to global memory
+    unsigned total[2];             // of the whole cluster
+    int overflow[2];
+    unsigned place;  // in global memory
+    block_tally given;
+
+    __device__ __forceinline__ unsigned held(int level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
+};
+
+// Queue rows in global memory: each lane one or none. For whole warps.
+__device__ __forceinline__ void spill_rows(const search &search, cluster_queues &own, const short_row &mine, bool spill,
+                                           int step, int level, tally &spilled) {
+    const row whole = {mine.begin, mine.end};
+    unsigned total, first = 0;
+    const unsigned parts = spill ? whole.parts() : 0, before = sum_before(parts, total);
+    if (threadIdx.x % 32 == 0) first = atomicAdd(&search.state->frontiers[step % 3].queued, total);
+    if (threadIdx.x % 32 < CLUSTER_SIZE) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
+    first = __shfl_sync(ALL_LANES, first, 0);
+    write_parts(search.queues[step % 2], first + before, whole, parts);
+    if (spill) spilled.edges += mine.end - mine.begin, ++spilled.vertices;
+}
+
+// Queue a row in the cluster, its parts dealt out to the blocks: for a whole warp, to which the row is common. False if
+// there is no room; places that have been reserved then hold empty parts.
+__device__ __forceinline__ bool queue_long_row(cluster_queues &own, const short_row &row, unsigned target, int level) {
+    const unsigned lane = threadIdx.x % 32, parts = row.parts();
+    if (parts > CLUSTER_PARTS) return false;
+    unsigned slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
+    if (lane < CLUSTER_SIZE) {
+        share = (parts + CLUSTER_SIZE - 1 - lane) / CLUSTER_SIZE;
+        slot = atomicAdd(in_block(&own.sizes[level % 3], (target + lane) % CLUSTER_SIZE), share);
+    }
+    const bool fits = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
+    for (unsigned i = lane; i - lane < parts; i += 32) {
+        const unsigned place = __shfl_sync(ALL_LANES, slot, i % CLUSTER_SIZE) + i / CLUSTER_SIZE;
+        if (i < parts && place < CLUSTER_PARTS)
+            *in_block(&own.parts[level % 2][place], (target + i) % CLUSTER_SIZE) = fits ? row.nth(i) : part{0, 0};
+    }
+    return fits;
+}
+
+// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included.
+template <int at_a_time>
+__device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
+                                           const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
+                                           int step, int level, tally &spilled) {
+    const unsigned few = 2;  // parts that a lane writes by itself
+    unsigned parts[at_a_time], slots[at_a_time];
+#pragma unroll
+    for (int k = 0; k < at_a_time; ++k) {
+        parts[k] = rows[k].parts();
+        slots[k] = 0;
+        if (parts[k] > 0 && parts[k] <= few) slots[k] = atomicAdd(in_block(&own.sizes[level % 3], target[k]), parts[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < at_a_time; ++k) {
+        bool spill = parts[k] <= few && slots[k] + parts[k] > CLUSTER_PARTS;
+        if (parts[k] <= few)
+            for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i)
+                *in_block(&own.parts[level % 2][slots[k] + i], target[k]) = spill ? part{0, 0} : rows[k].nth(i);
+        for (unsigned lanes = __ballot_sync(ALL_LANES, parts[k] > few); lanes; lanes &= lanes - 1) {
+            const int owner = __ffs(lanes) - 1;
+            const short_row row = {__shfl_sync(ALL_LANES, rows[k].begin, owner),
+                                   __shfl_sync(ALL_LANES, rows[k].end, owner)};
+            const bool fits = queue_long_row(own, row, __shfl_sync(ALL_LANES, target[k], owner), level);
+            if (threadIdx.x % 32 == owner) spill = !fits;
+        }
+        if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, spilled);
+    }
+}
+
+// Take a share of the frontier from the queue in global memory, which has to be small enough.
+__device__ __forceinline__ void take_frontier(const search &search, cluster_queues &own, int step, int level,
+                                              unsigned queued) {
+    const unsigned lane = threadIdx.x % 32;
+    if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
+    if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
+    cluster_sync();
+    const unsigned stride = CLUSTER_SIZE * blockDim.x;
+    tally spilled = {0, 0};  // stays so, as there is room for all
+    for (unsigned i = cluster_rank() * blockDim.x + threadIdx.x; i - lane < queued; i += stride) {
+        const part from = i < queued ? search.queues[step % 2][i] : part{0, 0};
+        const short_row row[1] = {{(edge_t)from.begin, (edge_t)from.begin + from.length}};
+        const unsigned target[1] = {i % CLUSTER_SIZE};
+        queue_rows(search, own, row, target, step + 1, level, spilled);
+    }
+    cluster_sync();
+}
+
+// Append what this block holds of the frontier to the queue in global memory.
+__device__ __forceinline__ void give_frontier(const search &search, cluster_queues &own, int step, int level,
+                                              tally given) {
+    frontier &next = search.state->frontiers[step % 3];
+    const unsigned held = own.held(level);
+    for (unsigned i = threadIdx.x; i < held; i += blockDim.x) {
+        given.edges += own.parts[level % 2][i].length;
+        ++given.vertices;
+    }
+    own.given.add(given);
+    __syncthreads();
+    if (threadIdx.x == 0 && held > 0) own.place = atomicAdd(&next.queued, held);
+    if (threadIdx.x < 32) own.given.publish(&next.found);
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < held; i += blockDim.x)
+        search.queues[step % 2][own.place + i] = own.parts[level % 2][i];
+}
+
+// Expand this block's share of a level, several arcs a thread at a time. With `sparing`, bits are looked at before they
+// are claimed, and offsets read only for what has been claimed: more steps in a row, but fewer accesses. What follows
+// is read ahead, since a graph that has so large frontiers may be too large for the cache.
+template <int at_a_time, bool sparing>
+__device__ __forceinline__ void expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
+                                             int level, bool crowded_next, tally &spilled) {
+    const unsigned arcs = own.held(level) * QUAD;
+    const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
+    for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
+        int v[at_a_time];
+        bool mine[at_a_time];
+        unsigned words[at_a_time];
+        short_row rows[at_a_time];
+#pragma unroll
+        for (int k = 0; k < at_a_time; ++k) {
+            const unsigned arc = i + k * blockDim.x;
+            const part from = arc < arcs ? own.parts[level % 2][arc / QUAD] : part{0, 0};
+            mine[k] = (int)(arc % QUAD) < from.length;
+            v[k] = mine[k] ? __ldg(&search.column_indices[from.begin + arc % QUAD]) : 0;
+        }
+        if (sparing) {
+#pragma unroll
+            for (int k = 0; k < at_a_time; ++k) words[k] = mine[k] ? __ldcg(&visited[v[k] / 32u]) : 0;
+#pragma unroll
+            for (int k = 0; k < at_a_time; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
+        }
+#pragma unroll
+        for (int k = 0; k < at_a_time; ++k) {
+            words[k] = mine[k] ? atomicOr(&visited[v[k] / 32u], 1u << v[k] % 32) : 0;
+            if (!sparing && mine[k]) rows[k] = search.row_of<short_row>(v[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < at_a_time; ++k) {
+            mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
+            if (!mine[k]) {
+                rows[k] = short_row{0, 0};
+                continue;
+            }
+            if (sparing) rows[k] = search.row_of<short_row>(v[k]);
+            if (sparing) prefetch(&search.column_indices[rows[k].begin]);
+            search.levels[v[k]] = level + 1;
+        }
+        if (crowded_next) {
+#pragma unroll
+            for (int k = 0; k < at_a_time; ++k)
+                if (__any_sync(ALL_LANES, mine[k]))
+                    spill_rows(search, own, rows[k], mine[k], step, level + 1, spilled);
+        } else {
+            unsigned target[at_a_time];
+#pragma unroll
+            for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
+            queue_rows(search, own, rows, target, step, level + 1, spilled);
+        }
+    }
+}
+
+// Run levels from this one on while they are small: for all blocks of one cluster. Leaves in state->level the first
+// level that has not been expanded, and its frontier in global memory.
+__device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
+                                                 level_record *records, int step, int level, unsigned queued,
+                                                 unsigned small) {
+    const unsigned long long average = search.num_edges / search.num_vertices;
+    if (threadIdx.x == 0) own.total[(level + 1) % 2] = 0;  // not known
+    take_frontier(search, own, step, level, queued);
+    const int last = level + LEVELS_AT_A_TIME;
+    tally spilled = {0, 0};  // by this thread
+    bool more;
+    do {
+        if (threadIdx.x / 32 == blockDim.x / 32 - 1) {  // for the decision after this level: it comes late, but free
+            const unsigned lane = threadIdx.x % 32;
+            unsigned total = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
+            for (int distance = CLUSTER_SIZE / 2; distance > 0; distance /= 2)
+                total += __shfl_down_sync(ALL_LANES, total, distance);
+            if (lane == 0) own.total[level % 2] = total;
+            if (lane == 1) own.sizes[(level + 2) % 3] = 0;
+            if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
+        }
+        // If the frontier grows again as it has just grown, or at first by all arcs of its vertices, is it too large?
+        const unsigned long long estimate = own.held(level) * CLUSTER_SIZE, before = own.total[(level + 1) % 2];
+        const unsigned long long growth = before > 0 ? estimate / before : average;
+        const bool crowded_next = growth > 1 && estimate * growth > small;
+        if (own.held(level) * QUAD <= blockDim.x)
+            expand_share<1, false>(search, visited, own, step + 1, level, crowded_next, spilled);
+        else
+            expand_share<2, true>(search, visited, own, step + 1, level, crowded_next, spilled);
+        cluster_sync();
+        const unsigned total = own.total[level % 2];
+        ++level;
+        more = total > 0 && total <= small && !own.overflow[level % 2] && level < last;
+    } while (more);
+    give_frontier(search, own, step + 1, level, spilled);
+    if (cluster_rank() == 0 && threadIdx.x == 0) search.state->level = level;
+}

@@ -1,0 +1,209 @@
+// The regime of large frontiers: every vertex that has not been reached looks for a parent among its in-neighbours.
+//
+// Parents. All earlier levels are complete, so an in-neighbour that has been reached before this level began is in the
+// frontier; otherwise its out-neighbours would have been reached already. One bitmap of reached vertices thus serves
+// as the frontier's, also on directed graphs. Vertices found now must not show in it before the level ends: they go to
+// the other bitmap, which becomes the current one.
+//
+// Balance. Vertices are shared out among blocks by words of the bitmap, in turns. Most rows end after a
+// window or two, a few go on for long; so a lane that is done takes the next vertex rather than wait for its warp.
+// Vertices wait for lanes in a list of the warp, their offsets already read, side by side. A row that is undecided
+// after PATIENCE windows is left to all lanes of a warp together. Vertices without in-neighbours are met once and then
+// taken out of the bitmap of open ones.
+#pragma once
+
+#include "adaptive_search.cuh"
+
+#define WAITING 64     // vertices in the list of a warp: a power of two, at least two words
+#define FRESH 2048     // words of the bitmap that a block works on between two barriers
+#define PULL_WINDOW (2 * WINDOW)  // arcs that a thread reads at a time
+#define PATIENCE 4
+#define LONG_ROWS 256  // that a block sets aside
+
+struct pull_lists {
+    offset_t begins[MAX_WARPS][WAITING];
+    unsigned degrees[MAX_WARPS][WAITING];
+    unsigned slots[MAX_WARPS][WAITING];  // bit of the block's share of the bitmap
+    unsigned fresh[FRESH];               // vertices found
+    unsigned long_slots[LONG_ROWS];
+    unsigned num_long;
+    block_tally found;
+};
+
+// What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it.
+struct share {
+    unsigned first, words;
+
+    __device__ __forceinline__ unsigned word(unsigned k) const { return (first + k) * gridDim.x + blockIdx.x; }
+    __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
+};
+
+// Whether one of these vertices has been reached.
+__device__ __forceinline__ bool any_reached(const unsigned *visited, const int (&rows)[WINDOW], unsigned mine) {
+    bool any = false;
+#pragma unroll
+    for (int k = 0; k < WINDOW; ++k)
+        if (mine >> k & 1) any |= visited[rows[k] / 32u] >> rows[k] % 32 & 1;
+    return any;
+}
+
+// Whether a vertex of this part of a row, a PULL_WINDOW at most, has been reached. All of it is read at once; its first
+// half is looked at first.
+__device__ __forceinline__ bool has_parent(const search &search, const unsigned *visited, edge_t begin,
+                                           edge_t end) {
+    int near[WINDOW], far[WINDOW];
+    const edge_t middle = min((begin & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
+    const part first = {(offset_t)begin, (int)(middle - begin)}, second = {(offset_t)middle, (int)(end - middle)};
+    const unsigned in_first = load_window(search.row_indices, search.row_indices_end, first, near);
+    const unsigned in_second = load_window(search.row_indices, search.row_indices_end, second, far);
+    return any_reached(visited, near, in_first) || any_reached(visited, far, in_second);
+}
+
+__device__ __forceinline__ void reach(const search &search, pull_lists &lists, const share &share, unsigned slot,
+                                      int level, unsigned degree, tally &found) {
+    atomicOr(&lists.fresh[slot / 32], 1u << slot % 32);
+    search.levels[share.vertex(slot)] = level + 1;
+    found.edges += degree;
+    ++found.vertices;
+}
+
+// The vertices that a warp looks for parents of, a word of the bitmap at a time, the offsets read one word ahead.
+struct candidates {
+    const search &of;
+    const unsigned *visited;
+    const share &own;
+    unsigned batch;    // of 32 words, one in each lane
+    unsigned words;    // this lane's
+    unsigned pending;  // lanes with a word yet to come
+    unsigned current;  // the word that has been read ahead; 0 when there is none left
+    unsigned slot;     // of this lane's vertex in it
+    offset_t begin, end;
+
+    __device__ __forceinline__ unsigned nth_word(unsigned lane) const {
+        const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
+        return (batch * 32 + lane) * warps + warp;
+    }
+    __device__ __forceinline__ bool read_batch() {
+        const unsigned k = nth_word(threadIdx.x % 32);
+        words = k < own.words ? of.open[own.word(k)] & ~visited[own.word(k)] : 0;
+        pending = __ballot_sync(ALL_LANES, words != 0);
+        return __any_sync(ALL_LANES, k < own.words);
+    }
+    __device__ __forceinline__ void advance() {
+        while (pending == 0) {
+            ++batch;
+            if (!read_batch()) {
+                current = 0;
+                return;
+            }
+        }
+        const int next = __ffs(pending) - 1;
+        pending &= pending - 1;
+        current = __shfl_sync(ALL_LANES, words, next);
+        slot = nth_word(next) * 32 + threadIdx.x % 32;
+        begin = end = 0;
+        if (!(current >> threadIdx.x % 32 & 1)) return;
+        begin = __ldg(&of.column_offsets[own.vertex(slot)]);
+        end = __ldg(&of.column_offsets[own.vertex(slot) + 1]);
+    }
+    __device__ __forceinline__ void start() {
+        batch = ~0u;
+        pending = 0;
+        advance();
+    }
+};
+
+// One pass over the short rows of a block's share: for all its warps.
+__device__ __forceinline__ void pull_rows(const search &search, const unsigned *visited, pull_lists &lists,
+                                          const share &share, int level, tally &found) {
+    const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
+    unsigned head = 0, tail = 0;  // of the list
+    candidates next = {search, visited, share};
+    next.start();
+    edge_t at = 0, end = 0;
+    unsigned slot = 0, degree = 0;
+    int windows = 0;
+    for (;;) {
+        while (tail - head <= WAITING - 32 && next.current) {
+            const bool wanted = next.begin < next.end;
+            const unsigned lanes = __ballot_sync(ALL_LANES, wanted);
+            if (lanes != next.current && threadIdx.x % 32 == 0) search.open[share.word(next.slot / 32)] = lanes;
+            const unsigned place = (tail + __popc(lanes & below)) % WAITING;
+            if (wanted) {
+                lists.begins[warp][place] = next.begin;
+                lists.degrees[warp][place] = (unsigned)(next.end - next.begin);
+                lists.slots[warp][place] = next.slot;
+            }
+            tail += __popc(lanes);
+            next.advance();
+        }
+        __syncwarp();
+        const unsigned idle = __ballot_sync(ALL_LANES, at == end), turn = __popc(idle & below);
+        if (at == end && turn < tail - head) {
+            const unsigned place = (head + turn) % WAITING;
+            at = lists.begins[warp][place], degree = lists.degrees[warp][place], slot = lists.slots[warp][place];
+            end = at + degree;
+            windows = 0;
+        }
+        head += min((unsigned)__popc(idle), tail - head);
+        __syncwarp();
+        if (!__any_sync(ALL_LANES, at < end)) return;  // only if the list is empty and no word is left
+        if (at == end) continue;
+        const edge_t stop = min((at & ~(edge_t)(PULL_WINDOW - 1)) + PULL_WINDOW, end);
+        if (has_parent(search, visited, at, stop)) {
+            reach(search, lists, share, slot, level, degree, found);
+            at = end;
+        } else {
+            at = stop;
+            if (++windows == PATIENCE && at < end) {
+                const unsigned place = atomicAdd(&lists.num_long, 1u);
+                if (place < LONG_ROWS) {
+                    lists.long_slots[place] = slot;
+                    at = end;
+                }
+            }
+        }
+    }
+}
+
+// The rows set aside, a warp for each.
+__device__ __forceinline__ void pull_long_rows(const search &search, const unsigned *visited, pull_lists &lists,
+                                               const share &share, int level, tally &found) {
+    const unsigned lane = threadIdx.x % 32;
+    for (unsigned i = threadIdx.x / 32; i < min(lists.num_long, (unsigned)LONG_ROWS); i += blockDim.x / 32) {
+        const unsigned slot = lists.long_slots[i];
+        const edge_t begin = search.column_offsets[share.vertex(slot)];
+        const edge_t end = search.column_offsets[share.vertex(slot) + 1];
+        bool parent = false;
+        for (edge_t base = (begin & ~(edge_t)(PULL_WINDOW - 1)) + PATIENCE * PULL_WINDOW; base < end && !parent;
+             base += 32 * PULL_WINDOW) {
+            const edge_t at = min(base + lane * PULL_WINDOW, end);
+            parent = __any_sync(ALL_LANES, has_parent(search, visited, at, min(at + PULL_WINDOW, end)));
+        }
+        if (parent && lane == 0) reach(search, lists, share, slot, level, (unsigned)(end - begin), found);
+    }
+}
+
+// Find the vertices of the next level: for all blocks. Makes the other bitmap the complete one.
+__device__ __forceinline__ void pull_level(const search &search, const unsigned *visited, unsigned *visited_then,
+                                           pull_lists &lists, int step, int level) {
+    tally found = {0, 0};
+    const unsigned words = (search.num_vertices + 31u) / 32;
+    const unsigned own_words = (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
+    for (unsigned first = 0; first < own_words; first += FRESH) {
+        const share share = {first, min(FRESH, own_words - first)};
+        __syncthreads();
+        for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
+        if (threadIdx.x == 0) lists.num_long = 0;
+        __syncthreads();
+        pull_rows(search, visited, lists, share, level, found);
+        __syncthreads();
+        pull_long_rows(search, visited, lists, share, level, found);
+        __syncthreads();
+        for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
+            visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
+    }
+    lists.found.add(found);
+    __syncthreads();
+    if (threadIdx.x < 32) lists.found.publish(&search.state->frontiers[(step + 1) % 3].found);
+}

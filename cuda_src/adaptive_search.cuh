@@ -1,0 +1,152 @@
+// What the regimes of the adaptive search share: the search itself, parts of rows, and the step from a part to the
+// vertices it discovers.
+#pragma once
+
+#include "barrier.cuh"
+#include "graph.cuh"
+#include "profile.cuh"
+
+#define ALL_LANES 0xffffffffu
+#define MAX_WARPS 32    // of a block
+#define WINDOW 8        // arcs that a thread reads at a time: a sector of 32 bytes
+#define PART_LANES 4    // threads that share a part
+#define PART (PART_LANES * WINDOW)
+
+// A frontier is a queue of parts of rows rather than of vertices, because its expansion asks for nothing else: the
+// offsets have been read when the vertex was discovered. The row of a hub is many parts, each work for few threads.
+struct alignas(2 * sizeof(offset_t)) part {
+    offset_t begin;
+    int length;
+};
+
+// A row of the graph, cut at multiples of `size` arcs: those of the array, or with aligned == false of the row.
+template <unsigned size, bool aligned>
+struct cut_row {
+    edge_t begin, end;
+
+    __device__ __forceinline__ edge_t origin() const { return aligned ? begin & ~(edge_t)(WINDOW - 1) : begin; }
+    __device__ __forceinline__ unsigned parts() const { return (unsigned)((end - origin() + size - 1) / size); }
+    __device__ __forceinline__ part nth(unsigned i) const {
+        const edge_t at = origin() + (edge_t)i * size, first = max(at, begin), last = min(at + size, end);
+        return part{(offset_t)first, (int)(last - first)};
+    }
+};
+typedef cut_row<PART, true> row;  // as queued in global memory
+
+// What a thread, or a level, has discovered: vertices, and the sum of their out-degrees.
+struct tally {
+    unsigned long long edges;
+    unsigned vertices;
+};
+
+// What is known of a frontier. A search takes steps, with a barrier of all blocks between them: a level, or a run of
+// small ones. A step reads one of three frontiers and adds to the next, which is empty, while the third is emptied.
+struct frontier {
+    tally found;      // a cluster that hands a frontier on counts parts for vertices
+    unsigned queued;  // parts; none after a level that was pulled
+    int must_pull;    // not all of it has been queued
+};
+
+struct search_state {
+    frontier frontiers[3];
+    grid_barrier barrier;
+    int level;   // at which a cluster has stopped
+    int failed;  // a block waited for the others in vain
+};
+
+struct search {
+    const offset_t *row_offsets;
+    const int *column_indices;
+    const offset_t *column_offsets;  // in-neighbours, for pulling
+    const int *row_indices;
+    offset_t column_indices_end, row_indices_end;  // the last offsets
+    int num_vertices;
+    offset_t num_edges;
+    int *levels;
+    unsigned *open;   // a bit a vertex: not known to have no in-neighbours
+    part *queues[2];  // of even and of odd steps; a search queues a vertex once, so they cannot overflow
+    search_state *state;
+
+    template <class Row = row>
+    __device__ __forceinline__ Row row_of(int v) const {
+        return Row{(edge_t)__ldg(&row_offsets[v]), (edge_t)__ldg(&row_offsets[v + 1])};
+    }
+};
+
+// Have the lines of memory around an address brought into the L2 cache, for a later level.
+__device__ __forceinline__ void prefetch(const void *address) {
+#ifndef __CUDA_ON_CPU__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#endif
+}
+
+// What the warps of a block have found in a level.
+struct block_tally {
+    tally of_warp[MAX_WARPS];
+
+    // To be called by all warps, before a barrier of the block.
+    __device__ __forceinline__ void add(tally found) {
+        for (int distance = 16; distance > 0; distance /= 2) {
+            found.edges += __shfl_down_sync(ALL_LANES, found.edges, distance);
+            found.vertices += __shfl_down_sync(ALL_LANES, found.vertices, distance);
+        }
+        if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = found;
+    }
+    // To be called by the first warp after it.
+    __device__ __forceinline__ void publish(tally *total) const {
+        tally sum = threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : tally{0, 0};
+        for (int distance = 16; distance > 0; distance /= 2) {
+            sum.edges += __shfl_down_sync(ALL_LANES, sum.edges, distance);
+            sum.vertices += __shfl_down_sync(ALL_LANES, sum.vertices, distance);
+        }
+        if (threadIdx.x != 0 || sum.vertices == 0) return;
+        atomicAdd(&total->edges, sum.edges);
+        atomicAdd(&total->vertices, sum.vertices);
+    }
+};
+
+__device__ __forceinline__ int4 load_quad(const int *column_indices, edge_t at, edge_t array_end) {
+    if (at + 4 <= array_end) return __ldg(reinterpret_cast<const int4 *>(column_indices + at));
+    int4 quad = {0, 0, 0, 0};  // the last quad of the array, of which the rest is not ours to read
+    if (at < array_end) quad.x = __ldg(column_indices + at);
+    if (at + 1 < array_end) quad.y = __ldg(column_indices + at + 1);
+    if (at + 2 < array_end) quad.z = __ldg(column_indices + at + 2);
+    return quad;
+}
+
+// The column indices of a window; entry k of `columns` belongs to it if bit k of the result is set.
+__device__ __forceinline__ unsigned load_window(const int *column_indices, offset_t array_end, const part &window,
+                                                int (&columns)[WINDOW]) {
+    const edge_t base = (edge_t)window.begin & ~(edge_t)3;
+    const unsigned first = (unsigned)((edge_t)window.begin - base);
+    int4 low = {0, 0, 0, 0}, high = {0, 0, 0, 0};
+    if (window.length > 0) low = load_quad(column_indices, base, array_end);
+    if (first + window.length > 4) high = load_quad(column_indices, base + 4, array_end);
+    columns[0] = low.x, columns[1] = low.y, columns[2] = low.z, columns[3] = low.w;
+    columns[4] = high.x, columns[5] = high.y, columns[6] = high.z, columns[7] = high.w;
+    return ((1u << window.length) - 1) << first;
+}
+
+// Sum of `mine` over the lanes below this one, and over all lanes.
+__device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
+    unsigned sum = mine;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const unsigned before = __shfl_up_sync(ALL_LANES, sum, distance);
+        if (threadIdx.x % 32 >= distance) sum += before;
+    }
+    total = __shfl_sync(ALL_LANES, sum, 31);
+    return sum - mine;
+}
+
+// Write the parts of a row to consecutive places, for each lane. The lanes of a warp share the work on long rows.
+__device__ __forceinline__ void write_parts(part *queue, unsigned slot, const row &mine, unsigned parts) {
+    const unsigned few = 4;  // that a lane writes by itself
+    if (parts <= few)
+        for (unsigned i = 0; i < parts; ++i) queue[slot + i] = mine.nth(i);
+    for (unsigned lanes = __ballot_sync(ALL_LANES, parts > few); lanes; lanes &= lanes - 1) {
+        const int owner = __ffs(lanes) - 1;
+        const row its = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
+        const unsigned at = __shfl_sync(ALL_LANES, slot, owner), n = its.parts();
+        for (unsigned i = threadIdx.x % 32; i < n; i += 32) queue[at + i] = its.nth(i);
+    }
+}
