@@ -55,7 +55,6 @@ class Bitmap {
     uint64_t word(int64_t w) const { return data_[w].load(std::memory_order_relaxed); }
     void set_word(int64_t w, uint64_t bits) { data_[w].store(bits, std::memory_order_relaxed); }
     bool has(int32_t v) const { return word(v >> 6) >> (v & 63) & 1; }
-    void set(int32_t v) { set_word(v >> 6, word(v >> 6) | bit(v)); }
     // Returns whether the bit was not set before.
     bool claim(int32_t v) { return !(data_[v >> 6].fetch_or(bit(v), std::memory_order_relaxed) & bit(v)); }
     void swap(Bitmap& other) { data_.swap(other.data_); }
@@ -108,9 +107,8 @@ class ParallelSearch final : public Search {
 
     void run(int32_t source) override {
         graph_.levels[source] = 0;
-        visited_.set(source);
         graph_.queue[0] = source;
-        head_ = 0;
+        head_ = unmarked_ = 0;
         tail_ = 1;
         Frontier frontier{1, degree(source)};
         int64_t unexplored = row_offsets_[graph_.num_vertices];  // arcs that leave unvisited vertices
@@ -158,8 +156,7 @@ class ParallelSearch final : public Search {
         Frontier found;
         int64_t tail = tail_;
         for_each_neighbour(head_, tail_, [&](int32_t neighbour) {
-            if (visited_.has(neighbour)) return;
-            visited_.set(neighbour);
+            if (graph_.levels[neighbour] >= 0) return;
             graph_.levels[neighbour] = next;
             graph_.queue[tail++] = neighbour;
             found.arcs += degree(neighbour);
@@ -171,6 +168,7 @@ class ParallelSearch final : public Search {
 
     Frontier push_together(int32_t next) {
         note(Step::push_together, next);
+        mark_queue();
         Tally tally;
         std::atomic<int64_t> tail{tail_};
         const int64_t size = tail_ - head_;
@@ -189,6 +187,7 @@ class ParallelSearch final : public Search {
             tally.add(found);
         });
         advance(tail);
+        unmarked_ = tail_;
         return tally;
     }
 
@@ -199,6 +198,7 @@ class ParallelSearch final : public Search {
 
     // Pull levels from `next` on until pushing is better again. Returns the last level found.
     int32_t pull_levels(int32_t next, Frontier& frontier, int64_t& unexplored) {
+        mark_queue();
         queue_to_bitmap();
         for (;; ++next) {
             const int64_t before = frontier.vertices;
@@ -246,6 +246,14 @@ class ParallelSearch final : public Search {
         return std::any_of(first, last, [this](int32_t u) { return level_.has(u); });
     }
 
+    // A thread that pushes alone looks at levels only, as it would without the others. This makes up for it.
+    void mark_queue() {
+        team_.share(tail_ - unmarked_, kBuffer, [this](int64_t begin, int64_t end) {
+            for (int64_t i = unmarked_ + begin; i < unmarked_ + end; ++i) visited_.claim(graph_.queue[i]);
+        });
+        unmarked_ = tail_;
+    }
+
     void queue_to_bitmap() {
         clear(level_);
         team_.share(tail_ - head_, kBuffer, [this](int64_t begin, int64_t end) {
@@ -264,6 +272,7 @@ class ParallelSearch final : public Search {
             buffer.flush();
         });
         advance(tail);
+        unmarked_ = tail_;
     }
 
     // Vertices on their way to a queue that several threads append to.
@@ -292,6 +301,7 @@ class ParallelSearch final : public Search {
     Team team_;
     Bitmap visited_, level_, next_;
     int64_t head_ = 0, tail_ = 0;  // of the level in the queue
+    int64_t unmarked_ = 0;         // the queue's entries from here on are not in visited_ yet
 };
 
 }  // namespace
