@@ -115,10 +115,13 @@ class ParallelSearch final : public Search {
         unexplored -= frontier.arcs;
         for (int32_t next = 1; frontier.vertices > 0; ++next) {
             const bool small = frontier.arcs <= graph_.sequential_limit;
-            if (!small && static_cast<double>(frontier.arcs) * graph_.alpha > static_cast<double>(unexplored)) {
+            const bool many = static_cast<double>(frontier.arcs) * graph_.alpha > static_cast<double>(unexplored);
+            if (!small && many) {
                 next = pull_levels(next, frontier, unexplored);
+            } else if (small || team_.size() == 1) {
+                frontier = push_alone(next, unexplored);
             } else {
-                frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next);
+                frontier = push_together(next);
                 unexplored -= frontier.arcs;
             }
         }
@@ -150,20 +153,35 @@ class ParallelSearch final : public Search {
         }
     }
 
-    // Push the queue's level; what it discovers gets level `next` and becomes the queue's level.
-    Frontier push_alone(int32_t next) {
-        note(Step::push_alone, next);
-        Frontier found;
-        int64_t tail = tail_;
-        for_each_neighbour(head_, tail_, [&](int32_t neighbour) {
-            if (graph_.levels[neighbour] >= 0) return;
-            graph_.levels[neighbour] = next;
-            graph_.queue[tail++] = neighbour;
-            found.arcs += degree(neighbour);
-        });
-        found.vertices = tail - tail_;
-        advance(tail);
-        return found;
+    // Push levels by one thread while they are small, in one walk through the queue that knows no pause between them:
+    // what is prefetched may belong to the level after. The first discovers level `next`, which becomes the last that
+    // was discovered; that one is the queue's level.
+    Frontier push_alone(int32_t& next, int64_t& unexplored) {
+        const int32_t* const columns = graph_.column_indices;
+        int32_t* const queue = graph_.queue;
+        int32_t* const levels = graph_.levels;
+        int64_t head = head_, tail = tail_;
+        for (;; ++next) {
+            note(Step::push_alone, next);
+            Frontier found;
+            const int64_t end = tail;
+            for (; head < end; ++head) {
+                if (head + kAhead < tail) __builtin_prefetch(&columns[row_offsets_[queue[head + kAhead]]]);
+                const int32_t v = queue[head];
+                for (Offset e = row_offsets_[v]; e < row_offsets_[v + 1]; ++e) {
+                    const int32_t neighbour = columns[e];
+                    if (levels[neighbour] >= 0) continue;
+                    levels[neighbour] = next;
+                    queue[tail++] = neighbour;
+                    found.arcs += degree(neighbour);
+                }
+            }
+            found.vertices = tail - end;
+            unexplored -= found.arcs;
+            head_ = end;
+            tail_ = tail;
+            if (found.vertices == 0 || found.arcs > graph_.sequential_limit) return found;
+        }
     }
 
     Frontier push_together(int32_t next) {
