@@ -14,6 +14,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import distributed
+from distributed.utils import sync
 
 from bfsbench import doctor
 from bfsbench.bench import provenance
@@ -138,7 +139,9 @@ def measure(task: Assignment) -> Measured | Unable | Stranger:
     worker, station = distributed.get_worker(), _station()
     if station.identity != task.identity:
         return Stranger()
-    worker.log_event(task.topic, {"worker": worker.address, "key": task.key})
+    # Waits until the scheduler knows: the point may take this process with it, and unsent messages.
+    begun = {"worker": worker.address, "key": task.key}
+    sync(worker.loop, worker.scheduler.log_event, topic=task.topic, msg=begun)
     try:
         graph = station.graph(task.point.graph)
         if graph.checksum != task.checksum:

@@ -26,14 +26,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.errors import InputError
-from bfsbench.probe.ceilings import Ceilings
 from bfsbench.report.rows import succeeded
 from bfsbench.report.table import Table
 from bfsbench.variants import all_variants
-from bfsbench.variants.base import KernelVariant
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bfsbench.probe.ceilings import Ceilings
+    from bfsbench.variants.base import KernelVariant
 
 BOUNDS = ("latency", "random", "bandwidth")
 COUNTED, MODELLED = "counted", "modelled"
@@ -150,6 +151,8 @@ def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -
     known, and then ``bound`` is empty. Raises InputError when rows are of another device than the ceilings.
     """
     import pandas as pd
+
+    from bfsbench.variants.base import KernelVariant
 
     timed = succeeded(rows)
     timed = timed[timed["backend"] == "cuda"]

@@ -212,7 +212,8 @@ def test_rule_4_a_branch_cut_off(search: tuple[Graph, int, Array, Array], data: 
 
 def test_rule_4_a_level_where_no_tree_is() -> None:
     graph = build_graph(edge_list(3, [(0, 1)]), "pair")
-    refused(4, graph, 0, np.array([0, 1, 2], np.int32), np.array([0, 0, NO_PARENT], np.int32))
+    for level in (-2, 0, 2):
+        refused(4, graph, 0, np.array([0, 1, level], np.int32), np.array([0, 0, NO_PARENT], np.int32))
 
 
 @given(search=searches(), data=st.data())

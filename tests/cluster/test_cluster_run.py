@@ -123,7 +123,7 @@ def test_what_kills_a_worker_costs_one_row_and_what_hangs_another(start: Start, 
     words = "--variant push,orphans,dies,hangs,pull --block 32,64 --timeout 3 --cluster local:2 --out r.csv"
     said = finished(start(*RUN, *words.split()), 1)
     rows = rows_in(tmp_path / "r.csv")
-    assert len({axes_of(row) for row in rows}) == len(rows) == 20
+    assert len({axes_of(row) for row in rows}) == len(rows) == 20, said
     outcome = {(row["variant"], row["status"]) for row in rows}
     assert outcome == {
         ("frontier_numbers", "ok"),

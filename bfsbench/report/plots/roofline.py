@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bfsbench.errors import InputError
-from bfsbench.probe.ceilings import Ceilings, ceilings_beside, read_ceilings
 from bfsbench.report.levels import read_levels
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
 from bfsbench.report.plots.picture import COLOURS, Picture, file_name, pages, panels, wrapped
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
+
+    from bfsbench.probe.ceilings import Ceilings
 
 _PANELS = 3
 _MEANINGS = {
@@ -52,6 +53,8 @@ def rooflines(measured: Measured, *, title: str = "", ceilings: Ceilings | None 
 def _shares(measured: Measured, ceilings: Ceilings | None) -> pd.DataFrame:
     """The searches whose share is known. Raises NothingToDrawError when the ceilings are not to be had, or
     are those of another device."""
+    from bfsbench.probe.ceilings import ceilings_beside, read_ceilings
+
     levels = read_levels([]) if measured.levels is None else measured.levels
     try:
         if ceilings is None:
