@@ -8,7 +8,8 @@
 //
 // Every vertex is claimed once, so a queue of num_vertices entries holds all pushed levels one after the other. Members
 // of the team gather what they claim in buffers of their own and append those to the queue. A level of few arcs is
-// pushed in any case, by the calling thread alone and without atomic operations: to share it out would take longer.
+// pushed in any case, by the calling thread alone and without atomic operations: to share it out would take longer. One
+// of somewhat more arcs is shared by a small team of its own, whose members meet in less time.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -29,7 +30,8 @@ struct ParallelArguments {
     int32_t* levels;  // num_vertices
     int32_t* queue;   // num_vertices
     int32_t threads;
-    int32_t sequential_limit;  // arcs
+    int32_t sequential_limit;  // arcs up to which one thread pushes a level
+    int32_t few_limit;         // and up to which kFew do
     double alpha, beta;
     int8_t* steps;  // num_vertices, for each level how it was expanded, a Step; null: not noted
 };
@@ -41,6 +43,7 @@ using bfsbench::Team;
 
 enum class Step : int8_t { push_alone, push_together, pull };
 
+constexpr int kFew = 4;               // threads that meet quickly
 constexpr int64_t kAhead = 8;         // queue entries between a prefetch and its use
 constexpr int64_t kBuffer = 1024;     // vertices that a member gathers before it appends them
 constexpr int64_t kWordGrain = 64;    // words of a bitmap handed out at a time
@@ -94,6 +97,7 @@ class ParallelSearch final : public Search {
           row_offsets_(static_cast<const Offset*>(arguments.row_offsets)),
           column_offsets_(static_cast<const Offset*>(arguments.column_offsets)),
           team_(arguments.threads),
+          few_(team_.size() > kFew ? kFew : 1),
           visited_(arguments.num_vertices),
           level_(arguments.num_vertices),
           next_(arguments.num_vertices) {}
@@ -121,7 +125,7 @@ class ParallelSearch final : public Search {
             } else if (small || team_.size() == 1) {
                 frontier = push_alone(next, unexplored);
             } else {
-                frontier = push_together(next);
+                frontier = push_together(next, frontier.arcs);
                 unexplored -= frontier.arcs;
             }
         }
@@ -184,14 +188,15 @@ class ParallelSearch final : public Search {
         }
     }
 
-    Frontier push_together(int32_t next) {
+    Frontier push_together(int32_t next, int64_t arcs) {
         note(Step::push_together, next);
         mark_queue();
+        Team& team = few_.size() > 1 && arcs <= graph_.few_limit ? few_ : team_;
         Tally tally;
         std::atomic<int64_t> tail{tail_};
         const int64_t size = tail_ - head_;
-        const int64_t grain = std::clamp<int64_t>(size / (8 * team_.size()), 1, kBuffer);
-        team_.share(size, grain, [&](int64_t begin, int64_t end) {
+        const int64_t grain = std::clamp<int64_t>(size / (8 * team.size()), 1, kBuffer);
+        team.share(size, grain, [&](int64_t begin, int64_t end) {
             Frontier found;
             Buffer buffer(graph_.queue, tail);
             for_each_neighbour(head_ + begin, head_ + end, [&](int32_t neighbour) {
@@ -316,7 +321,7 @@ class ParallelSearch final : public Search {
     const ParallelArguments graph_;
     const Offset* const row_offsets_;
     const Offset* const column_offsets_;
-    Team team_;
+    Team team_, few_;  // the latter of one, and without use, where the former is small itself
     Bitmap visited_, level_, next_;
     int64_t head_ = 0, tail_ = 0;  // of the level in the queue
     int64_t unmarked_ = 0;         // the queue's entries from here on are not in visited_ yet

@@ -26,6 +26,7 @@ class _Arguments(ctypes.Structure):
         ("queue", ctypes.c_void_p),
         ("threads", ctypes.c_int32),
         ("sequential_limit", ctypes.c_int32),
+        ("few_limit", ctypes.c_int32),
         ("alpha", ctypes.c_double),
         ("beta", ctypes.c_double),
         ("steps", ctypes.c_void_p),
@@ -36,7 +37,7 @@ class CpuParallel(HostVariant):
     """Beamer, Asanovic and Patterson's direction-optimising search on all cores.
 
     Added: a level of at most SEQUENTIAL_LIMIT arcs is pushed in any case, by one thread alone, since sharing
-    it out would take longer. ALPHA means what it does in ``direction_optimized``. Unlike there, pulling ends
+    it out would take longer, and one of at most FEW_LIMIT arcs is pushed by four. ALPHA means what it does in ``direction_optimized``. Unlike there, pulling ends
     only when the frontier also shrinks.
     """
 
@@ -67,8 +68,15 @@ class CpuParallel(HostVariant):
         ),
         Knob(
             "SEQUENTIAL_LIMIT",
-            16384,
+            1024,
             "arcs of a level up to which one thread pushes it alone",
+            minimum=0,
+            maximum=2**31 - 1,
+        ),
+        Knob(
+            "FEW_LIMIT",
+            65536,
+            "arcs of a level up to which four threads push it",
             minimum=0,
             maximum=2**31 - 1,
         ),
@@ -93,6 +101,7 @@ class CpuParallel(HostVariant):
             self.queue.ctypes.data,
             int(self.knob["THREADS"]),
             int(self.knob["SEQUENTIAL_LIMIT"]),
+            int(self.knob["FEW_LIMIT"]),
             float(self.knob["ALPHA"]),
             float(self.knob["BETA"]),
             None if self.steps is None else self.steps.ctypes.data,
