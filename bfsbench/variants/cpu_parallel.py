@@ -37,8 +37,8 @@ class CpuParallel(HostVariant):
     """Beamer, Asanovic and Patterson's direction-optimising search on all cores.
 
     Added: a level of at most SEQUENTIAL_LIMIT arcs is pushed in any case, by one thread alone, since sharing
-    it out would take longer; one of at most FEW_LIMIT arcs, if pushed, is so by four. ALPHA means what it does
-    in ``direction_optimized``. Unlike there, pulling ends only when the frontier also shrinks.
+    it out would take longer; one of at most FEW_LIMIT arcs, if pushed, is so by four. ALPHA means what it
+    does in ``direction_optimized``. Unlike there, pulling ends only when the frontier also shrinks.
     """
 
     name = "cpu_parallel"
