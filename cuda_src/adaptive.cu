@@ -6,7 +6,7 @@
 //
 // All blocks are resident and meet at a barrier in global memory after each level of push and pull, and after each
 // run of levels in the cluster, while which the others wait. What comes next is decided by each block for itself,
-// from numbers that are the same for all. See docs/adaptive.md.
+// from numbers that are the same for all. See cuda_src/adaptive.md.
 #define LAYER_CLUSTER 0
 #define LAYER_PUSH 1
 #define LAYER_PULL 2
