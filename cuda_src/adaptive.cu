@@ -66,7 +66,8 @@ __device__ __forceinline__ void begin_search(const search &search, unsigned *vis
 __device__ __forceinline__ float edges_worth_pulling(const search &search, long long unreached, long long unexplored,
                                                      const thresholds &when) {
     if (!when.may_pull) return 1e30f;
-    const float c = (float)when.pushed_edge, rows = (float)unreached, fixed = rows + (float)search.num_vertices / 4;
+    const float c = (float)when.pushed_edge, rows = fmaxf((float)unreached, 0);  // parts may have been counted for some
+    const float fixed = rows + (float)search.num_vertices / 4;
     return (fixed + sqrtf(fixed * fixed + 4 * c * rows * fmaxf((float)unexplored, 0))) / (2 * c);
 }
 
@@ -76,9 +77,11 @@ __device__ __forceinline__ unsigned most_edges_to_queue(float worth_pulling, con
 }
 
 // Whether one cluster is to go on: its queues have room for all parts, however unevenly they are cut, and the parts
-// are few.
+// are few. Of CLUSTER_SIZE parts in a row, a block of it gets PART / QUAD + 1 at most, when cut: each is dealt out to
+// all blocks from another one on, unless it is so short that this one gets it whole.
 __device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small) {
-    return now.queued <= CLUSTER_SIZE * CLUSTER_PARTS / (PART / QUAD) && now.found.edges / QUAD + now.queued <= small;
+    const bool has_room = now.queued <= CLUSTER_SIZE * CLUSTER_PARTS / (PART / QUAD + 1);
+    return has_room && now.found.edges / QUAD + now.queued <= small;
 }
 
 __device__ __forceinline__ frontier read_frontier(const search_state *state, int step) {

@@ -22,7 +22,9 @@
 #define QUAD 4  // arcs of a part in this regime, and threads that share one
 #define CLUSTER_PARTS (2048 >> WIDE_OFFSETS)  // that a block's queue of one level holds
 #define REGION_BITS 9        // leading bits of a vertex that say which block of the cluster gets it
+#ifndef LEVELS_AT_A_TIME
 #define LEVELS_AT_A_TIME (1 << 20)  // so that the other blocks do not wait for ever at the barrier
+#endif
 
 typedef cut_row<QUAD, false> short_row;
 

@@ -58,7 +58,7 @@ __device__ __forceinline__ void reach_claimed(const search &search, push_buffers
         found.edges += row.end - row.begin;
         ++found.vertices;
     }
-    if (buffers.enough) return;
+    if (__any_sync(ALL_LANES, buffers.enough)) return;  // alike for all lanes, though another warp may be setting it
     unsigned edges = (unsigned)min(row.end - row.begin, (edge_t)MOST_EDGES / 2048);  // so that no sum overflows
     for (int distance = 16; distance > 0; distance /= 2) edges += __shfl_down_sync(ALL_LANES, edges, distance);
     if (threadIdx.x % 32 == 0 && atomicAdd(&buffers.edges, edges) + edges > buffers.most_edges) buffers.enough = 1;

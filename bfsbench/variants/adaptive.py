@@ -16,6 +16,7 @@ _PART = 32
 """Arcs of a part, PART of cuda_src/adaptive_search.cuh."""
 _CLUSTER_PARTS = 8 * 2048
 """Parts that a cluster has when it hands a frontier on."""
+_BITMAPS = ("visited", "visited_then", "open")
 _STATE_WORDS, _FAILED = 22, 20
 """Size of its search_state, and where the flag is."""
 
@@ -70,10 +71,10 @@ class Adaptive(KernelVariant):
         if self.block % _WARP:
             raise LaunchError(f"adaptive: a block has whole warps of {_WARP} threads, not {self.block}")
         words = -(-self.num_vertices // _WARP)
-        bitmaps = [self.device.empty(words, "int32") for _ in range(3)]
+        self.bitmaps = {name: self.device.empty(words, "int32") for name in _BITMAPS}
         self.state = self.device.signal(words=_STATE_WORDS)
         self.state.fill(0)
-        arguments = (*self._graph(), self.level_array, *bitmaps, *self._queues(), self.state)
+        arguments = (*self._graph(), self.level_array, *self.bitmaps.values(), *self._queues(), self.state)
         knobs = [int(self.knob[name]) for name in ("SMALL_PARTS", "PUSHED_EDGE", "MAY_PULL")]
         kernel = self.kernel(self.name)
         launch = {"block": self.block, "scalars": 1}

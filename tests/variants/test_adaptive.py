@@ -1,0 +1,362 @@
+"""The search of one launch: regimes and the switches between them, full queues, alignment, the barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.errors import KernelError, LaunchError
+from bfsbench.families.bfs import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.generators import generate
+from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.variants.adaptive import Adaptive
+from bfsbench.variants.base import DeviceGraph
+from tests.shapes import SHAPES, SOURCES, edge_list, random_digraph
+from tests.test_variants import BACKENDS
+from tests.variants.searching import levels_of, prepared
+
+CLUSTERS = (1, 2, 4, 8)
+PUSHED = {"SMALL_PARTS": 0, "MAY_PULL": 0}
+PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
+CROWDED = {"SMALL_PARTS": 16384}
+WAYS = ({}, PUSHED, PULLED, CROWDED, {"SMALL_PARTS": 8}, {"SMALL_PARTS": 20, "PUSHED_EDGE": 2})
+"""Knobs that lead through each of the regimes, and through all of them in turn."""
+BARRIER_WORD = 18
+"""Of a search's state; its top bit turns with every step."""
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    device = open_device(request.param)
+    yield device
+    device.close()
+
+
+def expect_levels(
+    device: Device, graph: Graph, source: int = 0, grid: int | None = None, block: int = 64, **knobs: int
+) -> None:
+    """Search twice, since a search leaves to the next what it has in memory."""
+    search = prepared(Adaptive, device, graph, grid, block, **knobs)
+    expected = reference_levels(graph, source).tolist()
+    for _ in range(2):
+        assert levels_of(search, source) == expected, knobs
+
+
+def layers_of(
+    device: Device, graph: Graph, source: int = 0, grid: int | None = None, **knobs: int
+) -> list[str]:
+    """The regime that ran each level. The levels are checked, too."""
+    search = Adaptive(device, DeviceGraph(device, graph), graph, grid, 64, Adaptive.knob_values(knobs))
+    search.records = device.empty(4 * (graph.num_vertices + 2), "int32")
+    search.records.fill(-1)
+    search.prepare()
+    expected = reference_levels(graph, source)
+    assert levels_of(search, source) == expected.tolist()
+    layers = search.records.download().reshape(-1, 4)[:, 3]
+    depth = int(expected.max())
+    assert (layers[: depth + 1] >= 0).all()
+    assert (layers[depth + 2 :] < 0).all(), "at most one level is run in vain, as a frontier proves empty"
+    return [search.layers[layer] for layer in layers[: depth + 1]]
+
+
+def layered(sizes: list[int], edges: list[tuple[int, int]] | None = None) -> Graph:
+    """A graph whose levels from vertex 0 have these sizes: all of one level are joined to all of the next."""
+    ends = np.cumsum(sizes)
+    levels = [list(range(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
+    joined = [(u, v) for level, after in pairwise(levels) for u in level for v in after]
+    return build_graph(edge_list(int(ends[-1]), joined + (edges or []), "each_once"), "layered")
+
+
+def fan(children: int, degree: int) -> Graph:
+    """Vertex 0 has these children, each with leaves of its own; all arcs lead away from it."""
+    parents = np.repeat(np.arange(children + 1, dtype=np.int32), [children] + [degree] * children)
+    heads = np.arange(1, 1 + len(parents), dtype=np.int32)
+    return build_graph(EdgeList(parents, heads, len(parents) + 1, "directed"), "fan")
+
+
+def rows_of(degrees: list[int]) -> Graph:
+    """Vertex 0 reaches one vertex per degree, and these reach leaves of their own: rows side by side in this
+    order, of which each arc alone leads to its leaf. Row 0 has a multiple of 16 arcs, some of them twice."""
+    count = len(degrees)
+    first = np.resize(np.arange(1, count + 1), -(-count // 16) * 16)
+    parents = np.concatenate([np.zeros(len(first)), np.repeat(np.arange(1, count + 1), degrees)])
+    heads = np.concatenate([first, np.arange(count + 1, count + 1 + sum(degrees))])
+    arcs = EdgeList(parents.astype(np.int32), heads.astype(np.int32), count + 1 + sum(degrees), "directed")
+    return build_graph(arcs, "rows")
+
+
+def looking_for_parents(positions: list[tuple[int, int | None]]) -> tuple[Graph, int]:
+    """A graph and its source. Per (degree, position) a vertex with so many in-neighbours: the one at that
+    position is the source, the others cannot be reached; without a position, none is the source."""
+    most = max(degree for degree, _ in positions)
+    source, first = most, 2 * most + 1
+    edges = [(source, source)] * 1000  # many enough for the first level to be pulled
+    for v, (degree, position) in enumerate(positions, first):
+        begin = source - position if position is not None else source + 1
+        edges += [(u, v) for u in range(begin, begin + degree)]
+    return build_graph(edge_list(first + len(positions), edges), "looking for parents"), source
+
+
+def worth_pulling(graph: Graph, unreached: int, unexplored: int, cost: int) -> float:
+    """Frontier edges from which on to pull, where edges * cost = fixed + unreached * unexplored / edges."""
+    fixed = unreached + graph.num_vertices / 4
+    return float((fixed + np.sqrt(fixed**2 + 4 * cost * unreached * unexplored)) / (2 * cost))
+
+
+def test_every_regime_takes_the_levels_that_suit_it(device: Device) -> None:
+    sizes = [1, 1, 1, 2, 60, 50, 70, 40, 2, 1, 1, 1, 1, 90, 1, 1]
+    for cluster in CLUSTERS:
+        layers = layers_of(device, layered(sizes), CLUSTER_SIZE=cluster, SMALL_PARTS=20, PUSHED_EDGE=2)
+        assert layers[0] == layers[-1] == "cluster"
+        assert set(layers) == {"cluster", "push", "pull"}, cluster
+        knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": 16384, "MAY_PULL": 0}
+        assert layers_of(device, layered(sizes[:4]), **knobs) == ["cluster"] * 4
+
+
+def test_the_smallest_frontiers_for_the_cluster_are_counted_in_parts(device: Device) -> None:
+    arcs = 100  # 4 parts of 32, and 25 of 4
+    for small, layer in ((29, "cluster"), (28, "push")):
+        assert layers_of(device, fan(arcs, 0), SMALL_PARTS=small, MAY_PULL=0)[0] == layer
+
+
+def test_without_pulling_in_neighbours_are_not_needed(device: Device) -> None:
+    graph = build_graph(SHAPES["kronecker"], "kronecker")
+    assert "pull" in layers_of(device, graph, SMALL_PARTS=0)
+    assert set(layers_of(device, graph, **PUSHED)) == {"push"}
+    directed = build_graph(random_digraph(200), "random")
+    search = prepared(Adaptive, device, directed, MAY_PULL=0)
+    assert levels_of(search, 0) == reference_levels(directed, 0).tolist()
+    assert not {"column_offsets", "row_indices"} & set(vars(search.graph)), "never uploaded"
+
+
+@settings(max_examples=25)
+@given(sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8), cost=st.integers(0, 1024))
+def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[int], cost: int) -> None:
+    graph = layered([1, *sizes])
+    levels = reference_levels(graph, 0)
+    degrees, expected = np.diff(graph.row_offsets), []
+    for level in range(int(levels.max()) + 1):
+        edges = int(degrees[levels == level].sum())
+        unreached, unexplored = int((levels > level).sum()), int(degrees[levels > level].sum())
+        worth = worth_pulling(graph, unreached, unexplored, cost) if cost else np.inf
+        assume(abs(edges - worth) > 0.001)
+        expected.append("pull" if edges > worth else "push")
+    found = layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=cost)
+    assert found == expected
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize(("children", "degree"), [(5000, 1), (5000, 7), (5000, 13), (250, 300), (3, 9000)])
+def test_what_full_queues_of_a_cluster_cannot_hold_is_not_lost(
+    device: Device, cluster: int, children: int, degree: int
+) -> None:
+    """No level looks crowded beforehand: a tree has less than one arc a vertex."""
+    graph = fan(children, degree)
+    expect_levels(device, graph, CLUSTER_SIZE=cluster, MAY_PULL=0, **CROWDED)
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_a_level_that_will_be_crowded_is_left_to_the_next_regime(device: Device, cluster: int) -> None:
+    for sizes in ([1, 3, 30, 300, 30, 3, 1], [1, 50, 50, 1, 200, 1]):
+        for small in (30, 100, 1000, 16384):
+            expect_levels(device, layered(sizes), CLUSTER_SIZE=cluster, SMALL_PARTS=small)
+
+
+def test_a_frontier_fits_its_cluster_however_its_parts_are_cut(device: Device) -> None:
+    """2,048 parts, of which one block of eight would get nine from every eight if all were dealt out."""
+    fanned = rows_of([8, 29, 25, 21, 17, 13, 11, 12] * 256)
+    tails, heads = (np.where(ends > 0, ends + 31, 0) for ends in (fanned.edge_sources, fanned.column_indices))
+    loops = np.zeros(80000)  # so that the source is pulled: what it reaches is then queued in order of ids
+    tails, heads = (np.concatenate([loops, ends]).astype(np.int32) for ends in (tails, heads))
+    graph = build_graph(EdgeList(tails, heads, fanned.num_vertices + 31, "directed"), "uneven")
+    assert graph.row_offsets[32] % 32 == 0
+    knobs = {"CLUSTER_SIZE": 8, "SMALL_PARTS": 16384, "PUSHED_EDGE": 1}
+    assert layers_of(device, graph, 0, 8, **knobs)[0] == "pull"
+
+
+@pytest.mark.parametrize("knobs", WAYS)
+def test_rows_of_any_length_at_any_place(device: Device, knobs: dict[str, int]) -> None:
+    degrees: list[int] = []
+    for degree in range(71):
+        for place in range(16):
+            degrees += [(place - sum(degrees)) % 16, degree]
+    graph = rows_of(degrees)
+    for cluster in (1, 8):
+        expect_levels(device, graph, CLUSTER_SIZE=cluster, **knobs)
+
+
+@pytest.mark.parametrize("num_edges", [40, 41, 42, 43])
+@pytest.mark.parametrize("knobs", WAYS)
+def test_the_arrays_may_end_anywhere(device: Device, num_edges: int, knobs: dict[str, int]) -> None:
+    for last in range(1, 20):
+        graph = rows_of([1, num_edges - last, last])
+        expect_levels(device, graph, **knobs)
+        towards = [(degree, degree - 1) for degree in (num_edges - last, last)] + [(last, 0)] * 30
+        graph, source = looking_for_parents(towards)
+        expect_levels(device, graph, source, **knobs)
+
+
+@pytest.mark.parametrize("grid", [1, 8])
+def test_a_parent_is_found_wherever_it_is_in_the_row(device: Device, grid: int) -> None:
+    positions: list[tuple[int, int | None]] = []
+    for degree in range(71):
+        positions += [(degree, position) for position in [*range(degree), None]]
+    graph, source = looking_for_parents(positions)
+    knobs = {"CLUSTER_SIZE": 1, **PULLED}
+    assert layers_of(device, graph, source, grid, **knobs)[0] == "pull"
+    expect_levels(device, graph, source, grid, **knobs)
+
+
+def test_more_long_rows_than_a_block_sets_aside(device: Device) -> None:
+    """All of one block, whose parents come late or not at all."""
+    positions: list[tuple[int, int | None]] = [(100, position) for position in (99, 70, None)] * 150
+    positions += [(1300, position) for position in (*range(60, 1300, 39), None)]
+    graph, source = looking_for_parents(positions)
+    assert layers_of(device, graph, source, 1, CLUSTER_SIZE=1, **PULLED)[0] == "pull"
+
+
+def test_a_block_may_have_more_words_of_the_bitmap_than_it_keeps_at_once(device: Device) -> None:
+    num_vertices = 2 * 2048 * 32 + 100
+    arcs = generate("uniform", n=2000, m=20000, directed=1, seed=5)
+    places = np.linspace(0, num_vertices - 1, 2000).astype(np.int32)
+    edges = EdgeList(places[arcs.sources], places[arcs.targets], num_vertices, "directed")
+    graph = build_graph(edges, "scattered")
+    assert "pull" in layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, **PULLED)
+
+
+def test_vertices_that_cannot_be_reached_are_met_once(device: Device) -> None:
+    """Without in-neighbours, they are taken out of the bitmap of open vertices."""
+    arcs = [(u, v) for u in range(50) for v in range(200, 300)]
+    graph = build_graph(edge_list(1000, [*arcs, (200, 0), (299, 999)]), "directed")
+    search = prepared(Adaptive, device, graph, **PULLED)
+    expected = reference_levels(graph, 0)
+    assert levels_of(search, 0) == expected.tolist()
+    bits = np.unpackbits(search.bitmaps["open"].download().view(np.uint8), bitorder="little")[:1000]
+    has_parents = np.diff(graph.column_offsets) > 0
+    assert not bits[~has_parents].any()
+    assert bits[has_parents & (expected < 0)].all()
+    assert (expected[~has_parents] == np.where(np.arange(1000) == 0, 0, -1)[~has_parents]).all()
+
+
+def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the other blocks do not wait for ever; each time costs a step."""
+    defines = Adaptive.defines
+    monkeypatch.setattr(Adaptive, "defines", lambda search: {**defines(search), "LEVELS_AT_A_TIME": 3})
+    for num_vertices in (3, 4, 6, 7, 30, 31, 32):
+        graph = build_graph(generate("path", n=num_vertices, directed=1), "path")
+        search = prepared(Adaptive, device, graph)
+        assert levels_of(search, 0) == list(range(num_vertices))
+        runs = -(-(num_vertices - 1) // 3)  # the last vertex has no arcs
+        assert (search.state.read(BARRIER_WORD) < 0) == ((1 + runs) % 2 == 1)
+
+
+def check_shapes(device: Device, names: list[str], grid: int | None = None, **knobs: int) -> None:
+    for name in names:
+        graph = build_graph(SHAPES[name], name)
+        search = prepared(Adaptive, device, graph, grid, **knobs)
+        for source in SOURCES[name]:
+            assert levels_of(search, source) == reference_levels(graph, source).tolist(), name
+
+
+@pytest.mark.parametrize("knobs", WAYS)
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_all_shapes_in_every_way(device: Device, cluster: int, knobs: dict[str, int]) -> None:
+    names = [name for name in SHAPES if "path" not in name]  # 2,000 levels, which take long one by one
+    check_shapes(device, names, CLUSTER_SIZE=cluster, **knobs)
+    check_shapes(device, ["kronecker", "hub"], 1, CLUSTER_SIZE=cluster, **knobs)
+
+
+def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
+    graph = build_graph(generate("kronecker", scale=9, edge_factor=6, seed=2), "kronecker")
+    for knobs in WAYS:
+        search = prepared(Adaptive, device, graph, **knobs)
+        sources = [0, 7, 100, 511] * 5
+        expected = {source: reference_levels(graph, source).tolist() for source in set(sources)}
+        for source in sources:
+            assert levels_of(search, source) == expected[source]
+
+
+@settings(max_examples=60)
+@given(
+    num_vertices=st.integers(1, 300),
+    edges=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 299)), max_size=400),
+    hubs=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 200)), max_size=3),
+    directed=st.booleans(),
+    grid=st.sampled_from([None, 1, 9]),
+    small=st.sampled_from([0, 1, 5, 30, 8192]),
+    cost=st.sampled_from([0, 1, 8, 100, 1024]),
+    may_pull=st.integers(0, 1),
+    cluster=st.sampled_from(CLUSTERS),
+)
+def test_any_graph_and_any_knobs(
+    device: Device,
+    num_vertices: int,
+    edges: list[tuple[int, int]],
+    hubs: list[tuple[int, int]],
+    directed: bool,
+    grid: int | None,
+    small: int,
+    cost: int,
+    may_pull: int,
+    cluster: int,
+) -> None:
+    edges = edges + [(hub, v) for hub, degree in hubs for v in range(degree)]
+    pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
+    arcs = edge_list(num_vertices, pairs, "directed" if directed else "each_once")
+    knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": small, "PUSHED_EDGE": cost, "MAY_PULL": may_pull}
+    expect_levels(device, build_graph(arcs, "random"), num_vertices // 2, grid, **knobs)
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_the_schedule_does_not_matter(seed: int) -> None:
+    device = open_device("cpu", seed)
+    for cluster in (1, 8):
+        for knobs in WAYS:
+            check_shapes(device, ["kronecker", "pmpp", "random_dense"], 9, CLUSTER_SIZE=cluster, **knobs)
+        expect_levels(device, layered([1, 9, 60, 40, 2, 90, 1]), CLUSTER_SIZE=cluster, SMALL_PARTS=30)
+    device.close()
+
+
+def test_blocks_of_partial_warps_are_refused(device: Device) -> None:
+    with pytest.raises(LaunchError, match="whole warps of 32 threads, not 33"):
+        prepared(Adaptive, device, fan(3, 1), block=33)
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_the_grid_is_whole_clusters(device: Device, cluster: int) -> None:
+    for grid, blocks in ((1, cluster), (8, 8), (13, 13 // cluster * cluster)):
+        assert prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster).num_blocks == blocks
+
+
+def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = prepared(Adaptive, device, fan(3, 1), block=1024)
+    kernel, most = type(search.kernel("adaptive")), search.num_blocks
+    monkeypatch.setattr(kernel, "resident_blocks", lambda kernel, block: most + 24)
+    monkeypatch.setattr(Adaptive, "probe_polls", 1000)
+    graph = layered([1, 5, 9])
+    search = prepared(Adaptive, device, graph, block=1024)
+    assert search.num_blocks == most
+    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+
+
+def test_a_cluster_that_never_meets_is_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Adaptive, "probe_polls", 0)
+    with pytest.raises(LaunchError, match="a cluster of 8 blocks of 64 threads does not fit"):
+        prepared(Adaptive, device, fan(3, 1), 16)
+
+
+def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Adaptive, "max_polls", 0)
+    graph = layered([1, 5, 9])
+    with pytest.raises(KernelError, match="blocks did not all meet"):
+        levels_of(prepared(Adaptive, device, graph, **PUSHED), 0)
+    monkeypatch.undo()
+    assert levels_of(prepared(Adaptive, device, graph), 0) == reference_levels(graph, 0).tolist()
