@@ -172,8 +172,11 @@ async def serve(address: str, workers: list[dict[str, Any]]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, here.cancel)
     running = [Nanny(address, **options) for options in workers]
+    starts = [asyncio.ensure_future(nanny) for nanny in running]
     try:
-        await asyncio.gather(*running)
+        # Waiting lets them go on when a signal comes, unlike gathering: half started, they cannot be closed.
+        await asyncio.wait(starts)
+        await asyncio.gather(*starts)
         await asyncio.gather(*(nanny.finished() for nanny in running))
     except (TimeoutError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not isinstance(error.__cause__, OSError):
@@ -181,3 +184,4 @@ async def serve(address: str, workers: list[dict[str, Any]]) -> None:
         raise UsageError(f"no scheduler answers at {address}: start one with 'dask scheduler'") from error
     finally:
         await asyncio.gather(*(nanny.close(timeout=5) for nanny in running))
+        await asyncio.gather(*starts, return_exceptions=True)
