@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from bfsbench.graphs.generators import generate
-from bfsbench.graphs.graph import EdgeList, Orientation
+from bfsbench.graphs.graph import EdgeList, Graph, Orientation
 
 
 class Shapes(Mapping[str, EdgeList]):
@@ -36,6 +37,12 @@ def edge_list(
     """An edge list from pairs of vertices."""
     pairs = np.array(edges, dtype=np.int32).reshape(-1, 2)
     return EdgeList(pairs[:, 0].copy(), pairs[:, 1].copy(), num_vertices, orientation)
+
+
+def with_wide_offsets(graph: Graph) -> Graph:
+    """The same graph with offsets of 64 bits, as those of more than 2^31 - 1 arcs have."""
+    rows, columns = (offsets.astype(np.int64) for offsets in (graph.row_offsets, graph.column_offsets))
+    return replace(graph, row_offsets=rows, column_offsets=columns)
 
 
 def random_digraph(num_vertices: int, seed: int = 1, degree: int = 4) -> EdgeList:

@@ -21,7 +21,7 @@ from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, HostVariant, KernelVariant, LevelKernelVariant
 from bfsbench.variants.frontier_queue import FrontierQueue
 from bfsbench.variants.level_queues import LevelQueueVariant
-from tests.shapes import SHAPES, SOURCES
+from tests.shapes import SHAPES, SOURCES, with_wide_offsets
 
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
 LAUNCHES = [(None, 64), (1, 32), (3, 96), (500, 256)]
@@ -149,16 +149,7 @@ def test_levels_do_not_depend_on_the_schedule(variant: type[KernelVariant]) -> N
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
 def test_wide_offsets_give_the_same_levels(device: Device, variant: type[KernelVariant]) -> None:
     narrow = shape("kronecker")
-    wide = Graph(
-        narrow.name,
-        narrow.direction,
-        narrow.row_offsets.astype(np.int64),
-        narrow.column_indices,
-        narrow.column_offsets.astype(np.int64),
-        narrow.row_indices,
-        narrow.edge_sources,
-        narrow.checksum,
-    )
+    wide = with_wide_offsets(narrow)
     expected = [reference_levels(narrow, source).tolist() for source in SOURCES["kronecker"]]
     assert levels_of(variant, device, wide, list(SOURCES["kronecker"]), None, 128) == expected
     assert [reference_levels(wide, source).tolist() for source in SOURCES["kronecker"]] == expected

@@ -16,16 +16,16 @@ from bfsbench import __version__
 from bfsbench.errors import BfsbenchError
 
 COMMANDS = {
+    "list": "Show variants, datasets, knobs, generators and counters.",
     "fetch": "Download graphs and convert them.",
     "run": "Sweep variants over graphs, grids, blocks and knobs.",
-    "reproduce": "Redo the papers' tables and figures.",
     "tune": "Find the fastest grid, block and knobs of a variant on a graph.",
+    "reproduce": "Redo the papers' tables and figures.",
+    "report": "Make tables, pictures or a page from result files.",
+    "compare": "Compare result files: faster, slower, same, undecided.",
     "path": "Print a shortest path between two vertices.",
-    "report": "Make tables from result files.",
-    "compare": "Compare result files point by point: faster, slower, same, undecided.",
     "probe": "Measure what the device can do at most.",
     "roofline": "Hold searches against what the device can do at most.",
-    "list": "Show variants, datasets and knobs.",
     "worker": "Offer this machine's GPUs to a sweep on a cluster.",
     "doctor": "Check what is installed and what is missing.",
 }

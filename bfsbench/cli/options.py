@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from bfsbench.backends import BACKENDS
 from bfsbench.cli import completion
 from bfsbench.report.formats import FORMATS
 
@@ -35,6 +36,13 @@ def names_option(option: str, variable: str, known: Completer, text: str) -> Dec
     """An option that takes names."""
     return click.option(
         option, variable, multiple=True, callback=split, metavar="NAMES", shell_complete=known, help=text
+    )
+
+
+def backend_option(text: str) -> Declaration:
+    """Where kernels run."""
+    return click.option(
+        "--backend", default=BACKENDS[0], show_default=True, type=click.Choice(BACKENDS), help=text
     )
 
 

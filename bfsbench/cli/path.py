@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from bfsbench.backends import BACKENDS
 from bfsbench.cli import completion
+from bfsbench.cli.options import backend_option
 
 
 @click.command(short_help="Print a shortest path between two vertices.")
@@ -26,13 +26,7 @@ from bfsbench.cli import completion
     metavar="NAME",
     help="The search, or variant of all-pairs shortest paths, that finds it.",
 )
-@click.option(
-    "--backend",
-    default="auto",
-    show_default=True,
-    type=click.Choice(BACKENDS),
-    help="Where its kernels run.",
-)
+@backend_option("Where its kernels run.")
 def command(dataset: str, source: int, target: int, variant: str, backend: str) -> None:
     """Print the vertices of a shortest path from --source to --target, one a line.
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.backends import BACKENDS, open_device
+from bfsbench.backends import open_device
+from bfsbench.cli.options import backend_option
 from bfsbench.errors import UsageError
 from bfsbench.report.formats import FORMATS, render
 from bfsbench.report.output import replacing
@@ -26,13 +27,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where the figures go; the name ends in 'ceilings.csv'.",
 )
-@click.option(
-    "--backend",
-    default="auto",
-    show_default=True,
-    type=click.Choice(BACKENDS),
-    help="The CPU shows that the kernels work; its figures are no ceilings.",
-)
+@backend_option("The CPU shows that the kernels work; its figures are no ceilings.")
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
 def command(out: Path, backend: str, style: str) -> None:
     """Measure the device's ceilings: memory, atomics, additions with minima, barriers, launches.

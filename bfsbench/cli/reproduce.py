@@ -15,9 +15,10 @@ import click
 
 from bfsbench.bench.axes import split_list
 from bfsbench.cli import completion
-from bfsbench.cli.sweep_options import closing, measuring_options, start
+from bfsbench.cli.sweep_options import check_resuming, closing, measuring_options, resume_options, start
 from bfsbench.cli.sweeping import cluster_options, execute, print_plan, runner_for
 from bfsbench.errors import UsageError
+from bfsbench.wording import counted
 
 if TYPE_CHECKING:
     from bfsbench.bench.runner import Method, Runner
@@ -56,8 +57,7 @@ RESULTS = Path("results")
     metavar="DIR",
     help="Folder for rows (NAME.csv), tables (NAME.md) and pictures.",
 )
-@click.option("--resume", is_flag=True, help="Measure only what the files in --out do not hold yet.")
-@click.option("--retry-failed", is_flag=True, help="With --resume: measure the points that failed again.")
+@resume_options("Measure only what the files in --out do not hold yet.")
 @click.option(
     "--rows",
     multiple=True,
@@ -96,8 +96,7 @@ def command(
         return _print_list()
     if not names:
         raise UsageError("name an experiment (see 'bfsbench reproduce --list') or a file")
-    if retry_failed and not resume:
-        raise UsageError("--retry-failed goes with --resume")
+    check_resuming(resume, retry_failed, out)
     experiments = [find(name) for name in names]
     labels = [label for value in graphs for label in split_list(value)]
     can_do_without = dry_run or bool(rows)
@@ -260,4 +259,5 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
     from bfsbench.experiments.pictures import write_pictures
 
     if paths := write_pictures(outcome, folder):
-        click.echo(f"{len(paths)} pictures in {folder}/: {', '.join(path.name for path in paths)}", err=True)
+        names = ", ".join(path.name for path in paths)
+        click.echo(f"{counted(len(paths), 'picture')} in {folder}/: {names}", err=True)

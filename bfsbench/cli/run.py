@@ -13,6 +13,7 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import (
     SourceChoice,
+    check_resuming,
     closing,
     default_path,
     given_knobs,
@@ -20,7 +21,7 @@ from bfsbench.cli.sweep_options import (
     measuring_options,
     out_option,
     preset_option,
-    require_out,
+    resume_options,
     source_options,
     start,
 )
@@ -85,8 +86,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="After the timed runs, find the breadth-first tree or the next hops, in parents_ms, and check it.",
 )
-@click.option("--resume", is_flag=True, help="Continue --out: measure only what it does not hold yet.")
-@click.option("--retry-failed", is_flag=True, help="With --resume: measure the points that failed again.")
+@resume_options("Continue --out: measure only what it does not hold yet.")
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
 def run(
     datasets: tuple[str, ...],
@@ -123,9 +123,7 @@ def run(
     from bfsbench.bench.sweep import Output, plan
     from bfsbench.cli.loading import load_with_progress
 
-    require_out(resume, out)
-    if retry_failed and not resume:
-        raise UsageError("--retry-failed goes with --resume")
+    check_resuming(resume, retry_failed, out)
     axes = _axes(_chosen(variants, family), grid, block, knobs, preset)
     question = family_of(axes.variants)
     wanted = SourceChoice.of(source, num_sources, seed, question)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.backends import BACKENDS
 from bfsbench.bench import axes as axis_language
-from bfsbench.cli.options import Declaration, together
+from bfsbench.cli.options import Declaration, backend_option, together
 from bfsbench.errors import UsageError
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import PRESETS, Knob
@@ -52,13 +51,7 @@ measuring_options = together(
         callback=lambda _context, _option, seconds: limit_of(seconds),
         help="Seconds a point may take, compiling included.",
     ),
-    click.option(
-        "--backend",
-        default="auto",
-        show_default=True,
-        type=click.Choice(BACKENDS),
-        help="Where kernels run; the CPU shows that they work, never how fast they are.",
-    ),
+    backend_option("Where kernels run; the CPU shows that they work, never how fast they are."),
     click.option(
         "--schedule-seed",
         default=0,
@@ -133,10 +126,21 @@ def limit_of(timeout: float) -> float:
     return min(timeout, LONGEST_TIMEOUT_S)
 
 
-def require_out(resume: bool, out: Path | None) -> None:
-    """Raises UsageError when there is nothing to resume."""
+def resume_options(text: str) -> Declaration:
+    """``--resume``, with what it does, and ``--retry-failed``; for ``check_resuming``."""
+    retry = "With --resume: measure the points that failed again."
+    return together(
+        click.option("--resume", is_flag=True, help=text),
+        click.option("--retry-failed", is_flag=True, help=retry),
+    )
+
+
+def check_resuming(resume: bool, retry_failed: bool, out: Path | None) -> None:
+    """Raises UsageError when there is nothing to resume, or to look for failed points in."""
     if resume and out is None:
         raise UsageError("--resume needs the --out it is to continue")
+    if retry_failed and not resume:
+        raise UsageError("--retry-failed goes with --resume")
 
 
 @contextmanager

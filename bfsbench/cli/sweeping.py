@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bfsbench.errors import UsageError
+from bfsbench.wording import counted
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
@@ -79,7 +80,7 @@ def execute(
         statuses = run_sweep(left, graphs, runner, output, method, progress.done)
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     told = told or "nothing left to do"
-    click.echo(f"{len(left)} points: {told}; see 'bfsbench report {output.path}'", err=True)
+    click.echo(f"{counted(len(left), 'point')}: {told}; see 'bfsbench report {output.path}'", err=True)
     return failed + len(left) - statuses["ok"]
 
 
@@ -90,4 +91,5 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     counts = Counter((point.graph, point.variant, point.backend) for point in points)
     rows = [(*key, count) for key, count in counts.items()]
     click.echo(tabulate(rows, headers=["graph", "variant", "backend", "points"]))
-    click.echo(f"\n{len(points)} points, each searched once to check it and {repeats} times to time it")
+    total, timed = counted(len(points), "point"), counted(repeats, "time")
+    click.echo(f"\n{total}, each run once to check it and {timed} to time it")

@@ -15,6 +15,7 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import (
     SourceChoice,
+    check_resuming,
     closing,
     default_path,
     given_knobs,
@@ -22,7 +23,7 @@ from bfsbench.cli.sweep_options import (
     measuring_options,
     out_option,
     preset_option,
-    require_out,
+    resume_options,
     source_options,
     start,
 )
@@ -63,8 +64,7 @@ METHODS = ("optuna", "exhaustive")
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses sources and configurations.")
 @measuring_options
 @out_option("tune")
-@click.option("--resume", is_flag=True, help="Continue --out: take what it holds instead of measuring.")
-@click.option("--retry-failed", is_flag=True, help="With --resume: measure the points that failed again.")
+@resume_options("Continue --out: take what it holds instead of measuring.")
 @click.option(
     "--points",
     type=click.IntRange(min=1),
@@ -119,9 +119,7 @@ def tune(
     from bfsbench.cli.loading import load_with_progress
     from bfsbench.graphs.load import resolve
 
-    require_out(resume, out)
-    if retry_failed and not resume:
-        raise UsageError("--retry-failed goes with --resume")
+    check_resuming(resume, retry_failed, out)
     if method == "optuna":
         tuning.require_optuna()
         if points is None and minutes is None:

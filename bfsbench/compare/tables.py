@@ -12,6 +12,7 @@ from bfsbench.compare.interval import CONFIDENCE
 from bfsbench.compare.points import FASTER, GAINED, LOST, SLOWER, VERDICTS, Compared, Comparison
 from bfsbench.compare.sides import Side
 from bfsbench.report.table import Cell, Table
+from bfsbench.wording import counted
 
 _MOST_SHOWN = 20
 """Points of a verdict that are shown to people; programs get all."""
@@ -44,7 +45,7 @@ def _notes(found: Comparison) -> Iterator[str]:
     told = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if found.count(verdict))
     for name, side in (("A", found.a), ("B", found.b)):
         yield f"{name}: {side.name}, {_origin(side)}."
-    yield f"{len(found.points)} points in both: {told}."
+    yield f"{counted(len(found.points), 'point')} in both: {told}."
     mean = geometric_mean(found.points)
     if mean is not None:
         yield f"Ratio: how many times as long B takes as A, as geometric mean; over all points {mean:.3f}."
@@ -55,14 +56,15 @@ def _notes(found: Comparison) -> Iterator[str]:
     )
     few = sum(point.ratio is not None and math.isinf(point.ratio.high) for point in found.points)
     if few:
-        yield f"Warning: {few} points have too few repeats for a verdict: take 4 or more on either side."
+        where = counted(few, "point")
+        yield f"Warning: too few repeats for a verdict at {where}: take 4 or more on either side."
     if found.count(LOST) or found.count(GAINED):
         yield "Lost: had a time in A and has none in B; gained: the reverse."
     for name, only in (("A", found.only_a), ("B", found.only_b)):
         if only:
-            yield f"{len(only)} points are only in {name}: see the table 'unmatched'."
+            yield f"Only in {name}: {counted(len(only), 'point')}; see the table 'unmatched'."
     if found.num_emulated:
-        yield f"{found.num_emulated} rows of emulated kernels (backend cpu) have no times to compare."
+        yield f"No times to compare: {counted(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
 
 

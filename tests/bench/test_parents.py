@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -32,7 +30,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import DeviceGraph
-from tests.shapes import SHAPES, SOURCES, edge_list
+from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
 from tests.test_variants import BACKENDS
 
 Array = npt.NDArray[np.int32]
@@ -106,11 +104,10 @@ def below_the_source(levels: Array, data: st.DataObject) -> int:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_host_and_device_derive_the_same_tree(backend: str, name: str) -> None:
     narrow = build_graph(SHAPES[name], name)
-    offsets = {key: getattr(narrow, key).astype(np.int64) for key in ("row_offsets", "column_offsets")}
     device = open_device(backend)
     for source in SOURCES[name]:
         levels = reference_levels(narrow, source)
-        for graph in (narrow, replace(narrow, **offsets)):
+        for graph in (narrow, with_wide_offsets(narrow)):
             host = parents_on_host(graph, levels)
             kernel = parents_on_device(device, DeviceGraph(device, graph), levels)
             assert np.array_equal(host.parents, kernel.parents)

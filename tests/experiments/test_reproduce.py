@@ -68,7 +68,7 @@ def test_the_list_names_every_experiment(tmp_path: Path) -> None:
 def test_every_experiment_can_be_planned_and_says_how_long_it_takes(tmp_path: Path) -> None:
     words = ("--dry-run", "--stand-ins", "--scale", "0.001", "--backend", "cpu")
     done = reproduce(*bundled(), *words, cwd=tmp_path)
-    assert done.stdout.count(" points, each searched once") == len(bundled())
+    assert done.stdout.count(", each run once") == len(bundled())
     assert len(re.findall(r"about \d+ s, reading and generating graphs not counted", done.stdout)) == len(
         bundled()
     )

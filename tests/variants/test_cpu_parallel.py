@@ -19,7 +19,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.cpu_parallel import CpuParallel
-from tests.shapes import SHAPES, SOURCES
+from tests.shapes import SHAPES, SOURCES, with_wide_offsets
 
 Knobs = dict[str, float]
 STEPS = ("push alone", "push together", "pull")
@@ -71,16 +71,7 @@ def test_levels_of_large_levels(direction: str) -> None:
 @pytest.mark.parametrize("direction", ["push", "pull"])
 def test_wide_offsets_give_the_same_levels(direction: str) -> None:
     narrow = build_graph(SHAPES["kronecker"], "kronecker")
-    wide = Graph(
-        narrow.name,
-        narrow.direction,
-        narrow.row_offsets.astype(np.int64),
-        narrow.column_indices,
-        narrow.column_offsets.astype(np.int64),
-        narrow.row_indices,
-        narrow.edge_sources,
-        narrow.checksum,
-    )
+    wide = with_wide_offsets(narrow)
     search = prepared(wide, THREADS=3, **DIRECTIONS[direction])
     for source in SOURCES["kronecker"]:
         assert levels_of(search, source) == list(reference_levels(narrow, source))
