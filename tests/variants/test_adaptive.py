@@ -153,6 +153,23 @@ def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[i
     assert found == expected
 
 
+def test_a_block_that_has_stopped_queueing_has_the_level_pulled(device: Device) -> None:
+    """One block finds all of the next frontier: more edges than its share of those worth pulling, but fewer
+    than all of these, because there is much else that may be reached for all it knows."""
+    tree, elsewhere = fan(32, 100), random_digraph(5000, degree=10)
+    ends = [
+        np.concatenate([of_tree, others + tree.num_vertices]).astype(np.int32)
+        for of_tree, others in (
+            (tree.edge_sources, elsewhere.sources),
+            (tree.column_indices, elsewhere.targets),
+        )
+    ]
+    graph = build_graph(EdgeList(*ends, tree.num_vertices + 5000, "directed"), "tree and others")
+    for grid, layer in ((8, "pull"), (1, "push")):
+        layers = layers_of(device, graph, 0, grid, CLUSTER_SIZE=1, SMALL_PARTS=0)
+        assert layers[:2] == ["push", layer]
+
+
 @pytest.mark.parametrize("cluster", CLUSTERS)
 @pytest.mark.parametrize(("children", "degree"), [(5000, 1), (5000, 7), (5000, 13), (250, 300), (3, 9000)])
 def test_what_full_queues_of_a_cluster_cannot_hold_is_not_lost(
