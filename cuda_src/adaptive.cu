@@ -53,8 +53,8 @@ __device__ __forceinline__ void begin_search(const search &search, unsigned *vis
     const row row = search.row_of(source);
     for (unsigned i = threadIdx.x; i < row.parts(); i += blockDim.x) search.queues[0][i] = row.nth(i);
     if (threadIdx.x != 0) return;
-    search.state->frontiers[0] = frontier{{row.end - row.begin, 1}, row.parts(), 0};
-    search.state->frontiers[1] = search.state->frontiers[2] = frontier{{0, 0}, 0, 0};
+    search.state->frontiers[0] = frontier{{row.end - row.begin, 1}, row.parts(), 0, 0};
+    search.state->frontiers[1] = search.state->frontiers[2] = frontier{{0, 0}, 0, 0, 0};
 }
 
 // Whether looking for parents is expected to cost less than pushing this level. An unreached vertex looks at its
@@ -88,7 +88,8 @@ __device__ __forceinline__ frontier read_frontier(const search_state *state, int
     const frontier *now = &state->frontiers[step % 3];
     return frontier{{__ldcg(&now->found.edges), __ldcg(&now->found.vertices)},
                     __ldcg(&now->queued),
-                    __ldcg(&now->must_pull)};
+                    __ldcg(&now->must_pull),
+                    __ldcg(&now->unqueued)};
 }
 
 // The search, step by step. For all threads of all blocks, which decide alike.
@@ -119,7 +120,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             unreached -= now.found.vertices;
             unexplored -= now.found.edges;
         }
-        if (global_thread() == 0) search.state->frontiers[(step + 2) % 3] = frontier{{0, 0}, 0, 0};
+        if (global_thread() == 0) search.state->frontiers[(step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
 
         const float worth_pulling = edges_worth_pulling(search, unreached, unexplored, when);
         if (now.must_pull || (last != REQUEUED && (float)now.found.edges > worth_pulling)) {
@@ -128,7 +129,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             unsigned *const complete = visited_then;
             visited_then = visited, visited = complete;
             last = PULLED;
-        } else if (last == PULLED) {
+        } else if (last == PULLED && now.unqueued) {
             queue_frontier(search, visited, visited_then, shared.push, step, now.found);
             last = REQUEUED;
         } else if (fits_cluster(now, when.small)) {

@@ -58,7 +58,7 @@ struct cluster_queues {
 };
 
 // Queue rows in global memory: each lane one or none. For whole warps.
-__device__ __forceinline__ void spill_rows(const search &search, cluster_queues &own, const short_row &mine, bool spill,
+__device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, const short_row &mine, bool spill,
                                            int step, int level, tally &spilled) {
     const row whole = {mine.begin, mine.end};
     unsigned total, first = 0;
@@ -94,7 +94,7 @@ template <int at_a_time>
 __device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
                                            int step, int level, tally &spilled) {
-    const unsigned few = 2;  // parts that a lane writes by itself
+    const unsigned few = 4;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time];
 #pragma unroll
     for (int k = 0; k < at_a_time; ++k) {
@@ -120,7 +120,7 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
 }
 
 // Take a share of the frontier from the queue in global memory, which has to be small enough.
-__device__ __forceinline__ void take_frontier(const search &search, cluster_queues &own, int step, int level,
+__device__ __noinline__ void take_frontier(const search &search, cluster_queues &own, int step, int level,
                                               unsigned queued) {
     const unsigned lane = threadIdx.x % 32;
     if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
@@ -138,7 +138,7 @@ __device__ __forceinline__ void take_frontier(const search &search, cluster_queu
 }
 
 // Append what this block holds of the frontier to the queue in global memory.
-__device__ __forceinline__ void give_frontier(const search &search, cluster_queues &own, int step, int level,
+__device__ __noinline__ void give_frontier(const search &search, cluster_queues &own, int step, int level,
                                               tally given) {
     frontier &next = search.state->frontiers[step % 3];
     const unsigned held = own.held(level);

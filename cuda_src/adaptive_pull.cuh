@@ -19,6 +19,7 @@
 #define PULL_WINDOW (2 * WINDOW)  // arcs that a thread reads at a time
 #define PATIENCE 4
 #define LONG_ROWS 256  // that a block sets aside
+#define FEW_FOUND 64   // vertices of a block that are queued at once, lest a small level need a step of its own for it
 
 struct pull_lists {
     offset_t begins[MAX_WARPS][WAITING];
@@ -28,6 +29,7 @@ struct pull_lists {
     unsigned long_slots[LONG_ROWS];
     unsigned num_long;
     block_tally found;
+    unsigned to_queue;  // vertices of the block, if so few that they are queued at once
 };
 
 // What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it.
@@ -184,6 +186,20 @@ __device__ __forceinline__ void pull_long_rows(const search &search, const unsig
     }
 }
 
+// Queue the vertices that a block has found in a level.
+__device__ __noinline__ void queue_found(const search &search, const pull_lists &lists, const share &share, int step) {
+    for (unsigned k = threadIdx.x / 32; k < share.words; k += blockDim.x / 32) {
+        if (lists.fresh[k] == 0) continue;
+        const bool mine = lists.fresh[k] >> threadIdx.x % 32 & 1;
+        row row = {0, 0};
+        if (mine) row = search.row_of(share.vertex(k * 32 + threadIdx.x % 32));
+        unsigned total, slot = 0;
+        const unsigned parts = mine ? row.parts() : 0, before = sum_before(parts, total);
+        if (threadIdx.x % 32 == 0) slot = atomicAdd(&search.state->frontiers[step % 3].queued, total);
+        write_parts(search.queues[step % 2], __shfl_sync(ALL_LANES, slot, 0) + before, row, parts);
+    }
+}
+
 // Find the vertices of the next level: for all blocks. Makes the other bitmap the complete one.
 __device__ __forceinline__ void pull_level(const search &search, const unsigned *visited, unsigned *visited_then,
                                            pull_lists &lists, int step, int level) {
@@ -203,7 +219,14 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
     }
+    frontier &next = search.state->frontiers[(step + 1) % 3];
     lists.found.add(found);
     __syncthreads();
-    if (threadIdx.x < 32) lists.found.publish(&search.state->frontiers[(step + 1) % 3].found);
+    if (threadIdx.x < 32) {
+        const unsigned vertices = lists.found.publish(&next.found);
+        if (threadIdx.x == 0) lists.to_queue = vertices <= FEW_FOUND && own_words <= FRESH ? vertices : 0;
+        if (threadIdx.x == 0 && vertices > lists.to_queue) next.unqueued = 1;
+    }
+    __syncthreads();
+    if (lists.to_queue > 0) queue_found(search, lists, share{0, own_words}, step + 1);
 }

@@ -47,7 +47,7 @@ __device__ __forceinline__ void queue_rows(const search &search, push_buffers &b
 }
 
 // Let the first `count` lanes reach a vertex each, which the warp has claimed.
-__device__ __forceinline__ void reach_claimed(const search &search, push_buffers &buffers, unsigned count, int step,
+__device__ __noinline__ void reach_claimed(const search &search, push_buffers &buffers, unsigned count, int step,
                                               int level, tally &found) {
     const bool mine = threadIdx.x % 32 < count;
     row row = {0, 0};
@@ -113,7 +113,7 @@ __device__ __forceinline__ void clear(push_buffers &buffers, unsigned most_edges
 }
 
 // Move what the block has collected to the queue of a step, and add what it has found to that step's frontier.
-__device__ __forceinline__ void finish(const search &search, push_buffers &buffers, const tally &found, int step) {
+__device__ __noinline__ void finish(const search &search, push_buffers &buffers, const tally &found, int step) {
     frontier &next = search.state->frontiers[step % 3];
     buffers.found.add(found);
     __syncthreads();
@@ -169,7 +169,7 @@ __device__ __forceinline__ void push_level(const search &search, unsigned *visit
 }
 
 // Queue a frontier that pulling has found: its vertices are set in one bitmap and not in the one before.
-__device__ __forceinline__ void queue_frontier(const search &search, const unsigned *visited,
+__device__ __noinline__ void queue_frontier(const search &search, const unsigned *visited,
                                                const unsigned *visited_before, push_buffers &buffers, int step,
                                                const tally &found) {
     clear(buffers, MOST_EDGES);

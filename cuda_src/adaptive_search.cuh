@@ -43,8 +43,9 @@ struct tally {
 // small ones. A step reads one of three frontiers and adds to the next, which is empty, while the third is emptied.
 struct frontier {
     tally found;      // a cluster that hands a frontier on counts parts for vertices
-    unsigned queued;  // parts; none after a level that was pulled
-    int must_pull;    // not all of it has been queued
+    unsigned queued;  // parts
+    int must_pull;    // not all of it has been queued, because it will be pulled
+    int unqueued;     // it has been pulled, and not all of it has been queued
 };
 
 struct search_state {
@@ -92,16 +93,18 @@ struct block_tally {
         }
         if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = found;
     }
-    // To be called by the first warp after it.
-    __device__ __forceinline__ void publish(tally *total) const {
+    // To be called by the first warp after it. Returns, to its first lane, the vertices of the block.
+    __device__ __forceinline__ unsigned publish(tally *total) const {
         tally sum = threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : tally{0, 0};
         for (int distance = 16; distance > 0; distance /= 2) {
             sum.edges += __shfl_down_sync(ALL_LANES, sum.edges, distance);
             sum.vertices += __shfl_down_sync(ALL_LANES, sum.vertices, distance);
         }
-        if (threadIdx.x != 0 || sum.vertices == 0) return;
-        atomicAdd(&total->edges, sum.edges);
-        atomicAdd(&total->vertices, sum.vertices);
+        if (threadIdx.x == 0 && sum.vertices > 0) {
+            atomicAdd(&total->edges, sum.edges);
+            atomicAdd(&total->vertices, sum.vertices);
+        }
+        return sum.vertices;
     }
 };
 

@@ -17,7 +17,7 @@ _PART = 32
 _CLUSTER_PARTS = 8 * 2048
 """Parts that a cluster has when it hands a frontier on."""
 _BITMAPS = ("visited", "visited_then", "open")
-_STATE_WORDS, _FAILED = 22, 20
+_STATE_WORDS, _FAILED = 28, 26
 """Size of its search_state, and where the flag is."""
 
 
