@@ -29,7 +29,7 @@ PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
 CROWDED = {"SMALL_PARTS": 16384}
 WAYS = ({}, PUSHED, PULLED, CROWDED, {"SMALL_PARTS": 8}, {"SMALL_PARTS": 20, "PUSHED_EDGE": 2})
 """Knobs that lead through each of the regimes, and through all of them in turn."""
-BARRIER_WORD = 18
+BARRIER_WORD = 24
 """Of a search's state; its top bit turns with every step."""
 
 
