@@ -72,7 +72,7 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
 
 // Queue a row in the cluster, its parts dealt out to the blocks: for a whole warp, to which the row is common. False if
 // there is no room; places that have been reserved then hold empty parts.
-__device__ __forceinline__ bool queue_long_row(cluster_queues &own, const short_row &row, unsigned target, int level) {
+__device__ __noinline__ bool queue_long_row(cluster_queues &own, const short_row &row, unsigned target, int level) {
     const unsigned lane = threadIdx.x % 32, parts = row.parts();
     if (parts > CLUSTER_PARTS) return false;
     unsigned slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
@@ -94,7 +94,7 @@ template <int at_a_time>
 __device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
                                            int step, int level, tally &spilled) {
-    const unsigned few = 4;  // parts that a lane writes by itself
+    const unsigned few = 2;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time];
 #pragma unroll
     for (int k = 0; k < at_a_time; ++k) {
@@ -217,10 +217,10 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
                                                  level_record *records, int step, int level, unsigned queued,
                                                  unsigned small) {
     const unsigned long long average = search.num_edges / search.num_vertices;
-    if (threadIdx.x == 0) own.total[(level + 1) % 2] = 0;  // not known
     take_frontier(search, own, step, level, queued);
     const int last = level + LEVELS_AT_A_TIME;
     tally spilled = {0, 0};  // by this thread
+    unsigned previously = 0;  // parts of this block in the level before
     bool more;
     do {
         if (threadIdx.x / 32 == blockDim.x / 32 - 1) {  // for the decision after this level: it comes late, but free
@@ -232,11 +232,12 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
             if (lane == 1) own.sizes[(level + 2) % 3] = 0;
             if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
         }
-        // If the frontier grows again as it has just grown, or at first by all arcs of its vertices, is it too large?
-        const unsigned long long estimate = own.held(level) * CLUSTER_SIZE, before = own.total[(level + 1) % 2];
-        const unsigned long long growth = before > 0 ? estimate / before : average;
-        const bool crowded_next = growth > 1 && estimate * growth > small;
-        if (own.held(level) * QUAD <= blockDim.x)
+        // If this block's share grows again as it has just grown, or else by all arcs of its vertices, is it too large?
+        const unsigned held = own.held(level);
+        const unsigned long long growth = previously > 0 ? held / previously : average;
+        const bool crowded_next = growth > 1 && held * growth > small / CLUSTER_SIZE;
+        previously = held;
+        if (held * QUAD <= blockDim.x)
             expand_share<1, false>(search, visited, own, step + 1, level, crowded_next, spilled);
         else
             expand_share<2, true>(search, visited, own, step + 1, level, crowded_next, spilled);

@@ -169,7 +169,7 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
 }
 
 // The rows set aside, a warp for each.
-__device__ __forceinline__ void pull_long_rows(const search &search, const unsigned *visited, pull_lists &lists,
+__device__ __noinline__ void pull_long_rows(const search &search, const unsigned *visited, pull_lists &lists,
                                                const share &share, int level, tally &found) {
     const unsigned lane = threadIdx.x % 32;
     for (unsigned i = threadIdx.x / 32; i < min(lists.num_long, (unsigned)LONG_ROWS); i += blockDim.x / 32) {
