@@ -94,7 +94,7 @@ template <int at_a_time>
 __device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
                                            int step, int level, tally &spilled) {
-    const unsigned few = 2;  // parts that a lane writes by itself
+    const unsigned few = 8;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time];
 #pragma unroll
     for (int k = 0; k < at_a_time; ++k) {
