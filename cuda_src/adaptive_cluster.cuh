@@ -70,23 +70,30 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
     if (spill) spilled.edges += mine.end - mine.begin, ++spilled.vertices;
 }
 
-// Queue a row in the cluster, its parts dealt out to the blocks: for a whole warp, to which the row is common. False if
-// there is no room; places that have been reserved then hold empty parts.
-__device__ __noinline__ bool queue_long_row(cluster_queues &own, const short_row &row, unsigned target, int level) {
-    const unsigned lane = threadIdx.x % 32, parts = row.parts();
-    if (parts > CLUSTER_PARTS) return false;
-    unsigned slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
+// Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
+// as if they were of one row. False if there is no room; places that have been reserved then hold empty parts.
+__device__ __noinline__ bool queue_long_rows(cluster_queues &own, const short_row &mine, unsigned parts, int level) {
+    const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
+    unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
+    const unsigned before = sum_before(parts, total);
+    if (total > CLUSTER_SIZE * CLUSTER_PARTS) return false;
     if (lane < CLUSTER_SIZE) {
-        share = (parts + CLUSTER_SIZE - 1 - lane) / CLUSTER_SIZE;
+        share = (total + CLUSTER_SIZE - 1 - lane) / CLUSTER_SIZE;
         slot = atomicAdd(in_block(&own.sizes[level % 3], (target + lane) % CLUSTER_SIZE), share);
     }
-    const bool fits = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
-    for (unsigned i = lane; i - lane < parts; i += 32) {
-        const unsigned place = __shfl_sync(ALL_LANES, slot, i % CLUSTER_SIZE) + i / CLUSTER_SIZE;
-        if (i < parts && place < CLUSTER_PARTS)
-            *in_block(&own.parts[level % 2][place], (target + i) % CLUSTER_SIZE) = fits ? row.nth(i) : part{0, 0};
+    const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
+    for (unsigned lanes = __ballot_sync(ALL_LANES, parts > 0); lanes; lanes &= lanes - 1) {
+        const int owner = __ffs(lanes) - 1;
+        const short_row row = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
+        const unsigned first = __shfl_sync(ALL_LANES, before, owner), n = row.parts();
+        for (unsigned i = lane; i - lane < n; i += 32) {
+            const unsigned nth = first + i;
+            const unsigned place = __shfl_sync(ALL_LANES, slot, nth % CLUSTER_SIZE) + nth / CLUSTER_SIZE;
+            if (i < n && place < CLUSTER_PARTS)
+                *in_block(&own.parts[level % 2][place], (target + nth) % CLUSTER_SIZE) = fit ? row.nth(i) : part{0, 0};
+        }
     }
-    return fits;
+    return fit;
 }
 
 // Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included.
@@ -108,13 +115,9 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
         if (parts[k] <= few)
             for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i)
                 *in_block(&own.parts[level % 2][slots[k] + i], target[k]) = spill ? part{0, 0} : rows[k].nth(i);
-        for (unsigned lanes = __ballot_sync(ALL_LANES, parts[k] > few); lanes; lanes &= lanes - 1) {
-            const int owner = __ffs(lanes) - 1;
-            const short_row row = {__shfl_sync(ALL_LANES, rows[k].begin, owner),
-                                   __shfl_sync(ALL_LANES, rows[k].end, owner)};
-            const bool fits = queue_long_row(own, row, __shfl_sync(ALL_LANES, target[k], owner), level);
-            if (threadIdx.x % 32 == owner) spill = !fits;
-        }
+        const bool is_long = parts[k] > few;
+        if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, level))
+            spill = spill || is_long;
         if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, spilled);
     }
 }
@@ -160,7 +163,7 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
 // is read ahead, since a graph that has so large frontiers may be too large for the cache.
 template <int at_a_time, bool sparing>
 __device__ __forceinline__ void expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
-                                             int level, bool crowded_next, tally &spilled) {
+                                             int level, tally &spilled) {
     const unsigned arcs = own.held(level) * QUAD;
     const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
@@ -197,17 +200,10 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
             if (sparing) prefetch(&search.column_indices[rows[k].begin]);
             search.levels[v[k]] = level + 1;
         }
-        if (crowded_next) {
+        unsigned target[at_a_time];
 #pragma unroll
-            for (int k = 0; k < at_a_time; ++k)
-                if (__any_sync(ALL_LANES, mine[k]))
-                    spill_rows(search, own, rows[k], mine[k], step, level + 1, spilled);
-        } else {
-            unsigned target[at_a_time];
-#pragma unroll
-            for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-            queue_rows(search, own, rows, target, step, level + 1, spilled);
-        }
+        for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
+        queue_rows(search, own, rows, target, step, level + 1, spilled);
     }
 }
 
@@ -216,11 +212,9 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
 __device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, int level, unsigned queued,
                                                  unsigned small) {
-    const unsigned long long average = search.num_edges / search.num_vertices;
     take_frontier(search, own, step, level, queued);
     const int last = level + LEVELS_AT_A_TIME;
     tally spilled = {0, 0};  // by this thread
-    unsigned previously = 0;  // parts of this block in the level before
     bool more;
     do {
         if (threadIdx.x / 32 == blockDim.x / 32 - 1) {  // for the decision after this level: it comes late, but free
@@ -232,15 +226,10 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
             if (lane == 1) own.sizes[(level + 2) % 3] = 0;
             if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
         }
-        // If this block's share grows again as it has just grown, or else by all arcs of its vertices, is it too large?
-        const unsigned held = own.held(level);
-        const unsigned long long growth = previously > 0 ? held / previously : average;
-        const bool crowded_next = growth > 1 && held * growth > small / CLUSTER_SIZE;
-        previously = held;
-        if (held * QUAD <= blockDim.x)
-            expand_share<1, false>(search, visited, own, step + 1, level, crowded_next, spilled);
+        if (own.held(level) * QUAD <= blockDim.x)
+            expand_share<1, false>(search, visited, own, step + 1, level, spilled);
         else
-            expand_share<2, true>(search, visited, own, step + 1, level, crowded_next, spilled);
+            expand_share<2, true>(search, visited, own, step + 1, level, spilled);
         cluster_sync();
         const unsigned total = own.total[level % 2];
         ++level;
