@@ -71,12 +71,14 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
 }
 
 // Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
-// as if they were of one row. False if there is no room; places that have been reserved then hold empty parts.
-__device__ __noinline__ bool queue_long_rows(cluster_queues &own, const short_row &mine, unsigned parts, int level) {
+// as if they were of one row. False if there is no room; places that have been reserved then hold empty parts. If this
+// is one of so many warps of the block with as much to queue, and that is more than a block holds, it is not even tried.
+__device__ __noinline__ bool queue_long_rows(cluster_queues &own, const short_row &mine, unsigned parts, unsigned warps,
+                                             int level) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
     unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
     const unsigned before = sum_before(parts, total);
-    if (total > CLUSTER_SIZE * CLUSTER_PARTS) return false;
+    if (total > CLUSTER_SIZE * CLUSTER_PARTS || total * warps > CLUSTER_PARTS) return false;
     if (lane < CLUSTER_SIZE) {
         share = (total + CLUSTER_SIZE - 1 - lane) / CLUSTER_SIZE;
         slot = atomicAdd(in_block(&own.sizes[level % 3], (target + lane) % CLUSTER_SIZE), share);
@@ -100,7 +102,7 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, const short_ro
 template <int at_a_time>
 __device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
-                                           int step, int level, tally &spilled) {
+                                           unsigned warps, int step, int level, tally &spilled) {
     const unsigned few = 8;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time];
 #pragma unroll
@@ -116,7 +118,7 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
             for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i)
                 *in_block(&own.parts[level % 2][slots[k] + i], target[k]) = spill ? part{0, 0} : rows[k].nth(i);
         const bool is_long = parts[k] > few;
-        if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, level))
+        if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, warps, level))
             spill = spill || is_long;
         if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, spilled);
     }
@@ -135,7 +137,7 @@ __device__ __noinline__ void take_frontier(const search &search, cluster_queues 
         const part from = i < queued ? search.queues[step % 2][i] : part{0, 0};
         const short_row row[1] = {{(edge_t)from.begin, (edge_t)from.begin + from.length}};
         const unsigned target[1] = {i % CLUSTER_SIZE};
-        queue_rows(search, own, row, target, step + 1, level, spilled);
+        queue_rows(search, own, row, target, 0, step + 1, level, spilled);
     }
     cluster_sync();
 }
@@ -203,7 +205,7 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
         unsigned target[at_a_time];
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-        queue_rows(search, own, rows, target, step, level + 1, spilled);
+        queue_rows(search, own, rows, target, (arcs + 31) / 32, step, level + 1, spilled);
     }
 }
 
