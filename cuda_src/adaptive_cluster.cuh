@@ -72,7 +72,8 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
 
 // Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
 // as if they were of one row. False if there is no room; places that have been reserved then hold empty parts. If this
-// is one of so many warps of the block with as much to queue, and that is more than a block holds, it is not even tried.
+// is one of so many warps of the block with as much to queue, and that is more than a block holds, it is not even
+// tried.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, const short_row &mine, unsigned parts, unsigned warps,
                                              int level) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
