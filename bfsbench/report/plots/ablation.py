@@ -71,7 +71,7 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], references: pd.Data
         dashes = _DASHES[index % len(_DASHES)]
         axis.axvline(value, color=COLOURS[4], linestyle=dashes, label=f"{label} ({number(value)})")
     if len(references):
-        axis.legend(loc="lower right", fontsize=8)
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=8)
     axis.set_yticks(range(len(shown)), [wrapped(label, 44) for label in shown])
     axis.set_ylim(len(shown) - 0.5, -0.5)
     axis.set_xlim(0, max([*best["speedup"], *references["speedup"]]) * 1.15)

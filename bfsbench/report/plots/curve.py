@@ -73,7 +73,7 @@ def _figures(
                 axis.plot(line["x"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
         axis.set_ylabel("time of a search (ms)")
         _scale(axis, limits, log_x=log_x, log_y=log_y)
-        figure.legend(loc="outside right upper")
+        figure.legend(loc="outside lower center", ncols=4)
         yield page, figure
 
 
