@@ -84,7 +84,8 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
     kernels = levels["kernel"]
     in_block = int(kernels.isin(variant.block_layers).sum())
     in_launch = int(kernels.isin(variant.layers).sum())
-    known = bool(edges.notna().all())
+    empty = levels["frontier_size"] == 0  # what a search that decides late finds out after its last level
+    known = bool((edges.notna() | empty).all())
     return Work(
         float(edges.sum()) if known else None,
         COUNTED if known else "",
