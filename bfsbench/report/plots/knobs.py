@@ -31,14 +31,14 @@ def knob_sweeps(measured: Measured, *, title: str = "", knobs: Sequence[str] = (
             for name, values in _values(part["knobs"]).items()
             if len(values) > 1 and (not knobs or name in knobs)
         }
-        heading = f"{title or 'Knobs'} of {label}{measured.heading}"
+        heading = f"{title or 'Knobs'}: {label}{measured.heading}"
         for page, names in pages(list(varied), _PANELS):
             drawn = True
             figure, axes = panels(heading, len(names), across=_ACROSS, size=(3.8, 3.0))
             for axis, name in zip(axes, names, strict=True):
                 _panel(axis, part, name, varied[name], measured.among(part))
             handles, labels = axes[0].get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside lower center", ncols=2)
+            figure.legend(handles, labels, loc="outside lower center", ncols=min(2, len(names)))
             yield Picture(file_name(f"knobs{measured.suffix}", label, page), heading, figure)
     if not drawn:
         raise NothingToDrawError("knob sweeps need a variant timed with several values of a knob")
