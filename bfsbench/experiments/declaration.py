@@ -61,7 +61,7 @@ class Chart(Part, frozen=True, kw_only=True, tag_field="kind"):
     graphs: list[str] = []
     """Labels; all by default."""
     series: list[str] = []
-    """Labels of sweeps, variants, or variants with knobs such as ``virtual_warp W_SZ=4``; all by default."""
+    """Labels of sweeps or variants, which knobs may narrow: ``virtual_warp W_SZ=4``; all by default."""
 
     @property
     def compared(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from bfsbench.bench import axes as axis_language
@@ -62,17 +63,26 @@ def every_series(experiment: Experiment) -> list[Series]:
 
 
 def series_called(experiment: Experiment, text: str) -> Series:
-    """The series that a drawing, claim or printed table names. Raises UsageError when it is none."""
-    for sweep in experiment.sweeps:
-        if sweep.label == text:
-            (variant,) = variants_of(experiment, sweep)
-            return Series(text, variant.name, _of_preset(variant, sweep) | _allowed(variant, sweep.knobs))
-    name, *settings = text.split()
+    """The series that a drawing, claim or printed table names: a sweep's label or a variant, and then
+    ``KNOB=VALUE`` for each knob to narrow it to. Raises UsageError when it is none.
+    """
+    sweep, given = _labelled(experiment, text), {}
+    if sweep is None:
+        settings = list(takewhile(lambda word: "=" in word, reversed(text.split())))
+        name = text.rsplit(maxsplit=len(settings))[0]
+        sweep, given = _labelled(experiment, name), dict(setting.split("=", 1) for setting in settings)
+    if sweep is not None:
+        (variant,) = variants_of(experiment, sweep)
+        knobs = _of_preset(variant, sweep) | _allowed(variant, sweep.knobs)
+        return Series(text, variant.name, knobs | _allowed(variant, given))
+    if " " in name:
+        raise UsageError(f"'{text}' is no series: write a sweep's label or a variant, then KNOB=VALUE ...")
     variant = find(name)
-    if not all("=" in setting for setting in settings):
-        raise UsageError(f"'{text}' is no series: write a sweep's label, or VARIANT KNOB=VALUE ...")
-    given = dict(setting.split("=", 1) for setting in settings)
     return Series(text, variant.name, _allowed(variant, given))
+
+
+def _labelled(experiment: Experiment, label: str) -> Sweep | None:
+    return next((sweep for sweep in experiment.sweeps if label and sweep.label == label), None)
 
 
 def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:

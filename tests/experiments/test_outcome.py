@@ -152,9 +152,12 @@ def test_a_labelled_sweep_is_told_from_others_of_its_variant(tmp_path: Path) -> 
     label = '[[sweeps]]\nlabel = "K3"\nvariants = ["bfs4k"]\npreset = "paper"\nknobs = { K3 = "8,16" }\n'
     text = TEXT.replace('printed = ["numbers"]', "")
     (tmp_path / "mine.toml").write_text(text.replace("[[drawings]]", f"{label}\n[[drawings]]"))
-    series = series_called(read_experiment(tmp_path / "mine.toml"), "K3")
+    experiment = read_experiment(tmp_path / "mine.toml")
+    series = series_called(experiment, "K3")
     assert series.knobs["K3"] == {"8", "16"}
     assert series.knobs["K1"] == {"4"}
+    narrowed = series_called(experiment, "K3 K3=8 K1=2")
+    assert narrowed.knobs == {**series.knobs, "K3": {"8"}, "K1": {"2"}}
 
 
 @pytest.mark.parametrize(
