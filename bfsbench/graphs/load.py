@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from bfsbench.errors import UsageError, unknown_name
 from bfsbench.graphs import files
@@ -17,6 +17,9 @@ from bfsbench.graphs.files import Held
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
 from bfsbench.graphs.marks import UNMARKED, Marks, split_marks
 from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
+
+if TYPE_CHECKING:
+    from bfsbench.graphs.store import GraphStore
 
 _LONGEST_HEADER = 1 << 20
 """Bytes; the comments of some collections run over many kilobytes."""
@@ -57,6 +60,11 @@ class Request:
     def full_name(self) -> str:
         """As result rows name the graph; asks for the same graph again."""
         return f"{self.name}:{self.direction}"
+
+    @property
+    def stored_name(self) -> str:
+        """As the cache names the graph: what it stands for makes it no other graph."""
+        return split_marks(self.name)[0] + Marks(self.marks.shrink).suffix
 
     @property
     def needs_file(self) -> bool:
@@ -121,17 +129,24 @@ def prepare(request: Request, found: Held | None, progress: Progress | None = No
 
     recipe, checksum = _identity(request, found)
     store = GraphStore()
-    graph = store.open(request.name, recipe, checksum)
-    if graph is not None:
-        return graph
+    graph = store.open(request.stored_name, recipe, checksum)
+    if graph is None:
+        graph = _build(store, request, found, progress)
+    return replace(graph, name=request.name)
+
+
+def _build(store: GraphStore, request: Request, found: Held | None, progress: Progress | None) -> Graph:
+    """Make and store the searchable arrays."""
+    recipe, checksum = _identity(request, found)
+    name = request.stored_name
     if request.marks.shrink < 1:
-        return store.build(request.name, recipe, lambda: _part(request, found, progress), checksum)
+        return store.build(name, recipe, lambda: _part(request, found, progress), checksum)
     counts = request.dataset.counts(found.source if found else None) if request.dataset else (None, None)
     if found is not None and request.dataset is not None:
         published = request.dataset.recipe(found.source).ids
         counts = (counts[0] if recipe.ids == published else None, counts[1])
     return store.build(
-        request.name, recipe, lambda: _edges(request, found, recipe, progress), checksum, expect=counts
+        name, recipe, lambda: _edges(request, found, recipe, progress), checksum, expect=counts
     )
 
 
@@ -142,8 +157,8 @@ def stored(request: Request, found: Held | None) -> Path | None:
     if request.needs_file and found is None:
         return None
     store, (recipe, checksum) = GraphStore(), _identity(request, found)
-    graph = store.open(request.name, recipe, checksum)
-    return None if graph is None else store.folder(request.name, recipe)
+    graph = store.open(request.stored_name, recipe, checksum)
+    return None if graph is None else store.folder(request.stored_name, recipe)
 
 
 def _identity(request: Request, found: Held | None) -> tuple[Recipe, str]:

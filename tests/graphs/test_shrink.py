@@ -14,6 +14,7 @@ from bfsbench.graphs.generators import GENERATORS, generate
 from bfsbench.graphs.load import load, resolve
 from bfsbench.graphs.marks import UNMARKED, Marks, split_marks
 from bfsbench.graphs.recipe import Recipe
+from bfsbench.paths import cache_dir
 
 
 def test_marks_travel_in_the_name_and_come_back() -> None:
@@ -49,6 +50,7 @@ def test_a_stand_in_is_the_same_graph_under_a_marked_name() -> None:
     itself, marked = load("kronecker(scale=5)"), load("kronecker(scale=5):stands_for=kron_g500-logn20")
     assert marked.checksum == itself.checksum
     assert marked.full_name == "kronecker(scale=5,seed=1):stands_for=kron_g500-logn20:symmetrised"
+    assert not list((cache_dir() / "graphs").glob("*stands_for*"))  # stored once
 
 
 @settings(max_examples=30, deadline=None)
