@@ -19,8 +19,9 @@ from bfsbench.graphs.graph import Graph
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-AT_A_WORKER = 2
-"""Tasks that a worker has: the one it runs, and the next, so that it need not wait for us."""
+AT_A_WORKER = 4
+"""Tasks that a worker has at most: the one it runs, and the next, so that it need not wait for us. A new one
+takes about 10 ms to come, and points may be shorter."""
 ANSWER_LIMIT_S = 2.0
 """To fetch the result of a finished task, which takes forever when its worker has died since."""
 
@@ -83,16 +84,23 @@ class Dispatch:
 
     def _hand_out(self, member: Member) -> None:
         """Give a worker points until it has as many as it should."""
-        for _ in range(AT_A_WORKER - sum(ticket.member is member for ticket in self._tickets.values())):
+        held = sum(ticket.member is member for ticket in self._tickets.values())
+        while held < self._wanted():
             point = self._shares.take(member.address)
             if point is None:
                 return
+            held += 1
             key = f"{point.variant}-{uuid.uuid4()}"  # Dask's displays show what stands before the uuid
             identity, checksum = member.introduction.identity, self._graphs[point.graph].checksum
             task = Assignment(key, self._topic, identity, self._equipment, point, checksum, self._method)
             future = self._client.submit(measure, task, key=key, workers=[member.address], pure=False)
             self._tickets[key] = Ticket(key, point, member, future)
             future.add_done_callback(lambda _future, key=key: self._answered.put(key))
+
+    def _wanted(self) -> int:
+        """How many tasks a worker should have: the one it runs and at most half its share of what is left, so
+        that a slow one holds back little in the end."""
+        return min(AT_A_WORKER, 1 + len(self._shares) // (2 * len(self._members.present)))
 
     def _settle(self, ticket: Ticket) -> Iterator[Measured]:
         """What follows from a finished task."""

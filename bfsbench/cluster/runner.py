@@ -35,9 +35,10 @@ class Cluster:
     """Whether workers may have different devices."""
     tell: Callable[[str], None]
     device: DeviceInfo | None = None
+    client: Client | None = None
+    """Dask's, once started."""
     _workers: Any = None
     """Dask's handle on the workers that this process started."""
-    _client: Client | None = None
     _members: Members | None = field(default=None, repr=False)
 
     def start(self) -> Members:
@@ -45,13 +46,13 @@ class Cluster:
         if self._members is not None:
             return self._members
         self._workers, count = start_workers(self.place, self.equipment.backend)
-        self._client = connect(self.place, self._workers)
-        self.tell(f"Dask's dashboard: {self._client.dashboard_link}")
+        self.client = connect(self.place, self._workers)
+        self.tell(f"Dask's dashboard: {self.client.dashboard_link}")
         if isinstance(self.place, Slurm):
             self.tell("waiting for Slurm to start a worker")
         limit_s = None if isinstance(self.place, Slurm) else START_LIMIT_S
-        members = Members(self._client, self.equipment, mixed_devices=self.mixed_devices, tell=self.tell)
-        ask(self._client, lambda: members.assemble(count, limit_s))
+        members = Members(self.client, self.equipment, mixed_devices=self.mixed_devices, tell=self.tell)
+        ask(self.client, lambda: members.assemble(count, limit_s))
         self._members = members
         self.device = next(iter(members.present.values())).introduction.device
         hosts = {origin["host"] for origin in self.origins()}
@@ -65,12 +66,12 @@ class Cluster:
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
         """Run points on whichever worker; see Runner. Raises ClusterError when none is left."""
         members = self.start()
-        assert self._client is not None
-        yield from Dispatch(self._client, members, self.equipment, points, graphs, method)
+        assert self.client is not None
+        yield from Dispatch(self.client, members, self.equipment, points, graphs, method)
 
     def close(self) -> None:
         """End the workers that this process started; those that were there before give their device back."""
-        client, members = self._client, self._members
+        client, members = self.client, self._members
         if isinstance(self.place, Running) and client is not None and members is not None:
             from distributed import fire_and_forget
 
@@ -80,8 +81,8 @@ class Cluster:
 
     def stop(self) -> None:
         """End what this process started, whatever the workers are doing."""
-        if self._client is not None:
-            self._client.close(timeout=CLOSE_LIMIT_S)
+        if self.client is not None:
+            self.client.close(timeout=CLOSE_LIMIT_S)
         if self._workers is not None:
             self._workers.close()
-        self._client = self._workers = self._members = None
+        self.client = self._workers = self._members = None

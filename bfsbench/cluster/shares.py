@@ -24,8 +24,8 @@ class Shares:
         for point in points:
             self._waiting.setdefault(point.graph, deque()).append(point)
 
-    def __bool__(self) -> bool:
-        return any(self._waiting.values())
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
 
     def take(self, worker: str) -> Point | None:
         """The next point for a worker; None when there is none."""

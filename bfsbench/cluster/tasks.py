@@ -8,11 +8,13 @@ from the cache or wherever graphs come from; tasks name graphs and carry none.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+import dask
 import distributed
 from distributed.utils import sync
 
@@ -86,6 +88,7 @@ class Station:
     """What one Dask worker keeps between tasks."""
 
     def __init__(self) -> None:
+        _leave_dasks_environment()
         self.identity = uuid.uuid4().hex
         self._equipment: Equipment | None = None
         self._worker = Worker(None)
@@ -113,6 +116,16 @@ class Station:
         """Give the device back."""
         self._worker.close()
         self._equipment = self._graph = None
+
+
+def _leave_dasks_environment() -> None:
+    """Drop the variables that Dask sets for its workers: points are to run as in a sweep of one process.
+
+    Its MALLOC_TRIM_THRESHOLD_ has each large array paged in anew, a tenth of some points' time.
+    """
+    for name, value in dask.config.get("distributed.nanny.pre-spawn-environ").items():
+        if os.environ.get(name) == str(value):
+            del os.environ[name]
 
 
 _stations: WeakKeyDictionary[distributed.Worker, Station] = WeakKeyDictionary()

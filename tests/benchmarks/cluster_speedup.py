@@ -1,12 +1,14 @@
-"""How much faster a sweep is on several GPUs of one host, and whether its times are those of one.
+"""How much faster a sweep is on several GPUs of one host, where the rest goes, and what happens to times.
 
-    python tests/benchmarks/cluster_speedup.py [--workers 2,4] [--variants A,B] [--repeats N] [--every K]
+    python tests/benchmarks/cluster_speedup.py [--workers 1,2] [--variants A,B] [--repeats N] [--every K]
 
 504 points: three variants at 6 blocks x 7 grids from two sources on each of two graphs of many levels, where
-a point takes 0.1 to 0.3 s on an H200. They are swept by one worker process as 'bfsbench run' does it, every
-K-th of them once more for the run-to-run spread, and then by the workers of 'run --cluster local:N'. Graphs
-and kernels are in the cache before. The clock starts when the processes are up with their devices open, so it
-includes all loading of graphs and kernels, references, and writing rows; starting up is shown beside it.
+a point takes 0.1 to 0.2 s on an H200. One worker process sweeps them as 'bfsbench run' does it, and then the
+workers of 'run --cluster local:N'. What times do from run to run and under Dask is shown by every K-th point:
+once more by one process, before the clusters and after, and by a cluster of one worker. Graphs and kernels
+are in the cache before. The clock starts when the processes are up with their devices open, so it includes
+all loading of graphs and kernels, references, and writing rows; starting up is shown beside it. What each
+worker did when is taken from Dask's own record.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tabulate import tabulate
@@ -29,55 +33,97 @@ from bfsbench.bench.sweep import Axes, Output, plan, run_sweep
 from bfsbench.bench.worker import Worker
 from bfsbench.cluster.address import Local
 from bfsbench.cluster.launch import require_dask
+from bfsbench.graphs.graph import Graph
 from bfsbench.variants import find
 
-GRAPHS = ("USA-road-d.NY", "lattice(rows=1000,columns=400)")
+GRAPHS = "USA-road-d.NY;lattice(rows=1000,columns=400)"
 VARIANTS = "frontier_numbers,virtual_warp,frontier_queue"
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 GRIDS = (None, 132, 264, 528, 1056, 2112, 4224)
 SOURCES = 2
+TIMES = ("search_ms", "search_ms_median", "wall_ms")
 
-Times = dict[tuple[str, ...], dict[str, float]]
+
+@dataclass(frozen=True)
+class Swept:
+    """A sweep: its rows, seconds to start, and when it was, in seconds of the epoch as all times here."""
+
+    outcomes: list[Measured]
+    start_s: float
+    began: float
+    ended: float
+    spans: dict[str, list[tuple[float, float]]]
+    """Of a cluster, by worker: when each of its points began and ended."""
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began
+
+    def times(self, worker: str | None = None) -> dict[tuple[str, ...], dict[str, float]]:
+        """Each point's times in ms; those of one worker, or all."""
+        rows = [outcome.row for outcome in self.outcomes if worker in (None, outcome.worker)]
+        return {axes_of(row): {name: float(row[name]) for name in TIMES} for row in rows}
 
 
-def sweep(runner: Runner, points: Sequence[Point], method: Method) -> tuple[float, float, Times]:
-    """Seconds to start, seconds to sweep, and each point's times."""
-    graphs = {name: bfsbench.load(name) for name in dict.fromkeys(point.graph for point in points)}
-    began = time.perf_counter()
+def sweep(runner: Runner, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Swept:
+    """Run points as 'bfsbench run' does."""
+    called = time.time()
     runner.start()
-    started = time.perf_counter()
+    keep_record(runner)
     outcomes: list[Measured] = []
     with tempfile.TemporaryDirectory() as folder:
         output = Output(Path(folder) / "rows.csv", resume=False)
+        began = time.time()
         run_sweep(points, graphs, runner, output, method, outcomes.append)
-        ended = time.perf_counter()
+        ended = time.time()
         output.close()
+    spans = keep_record(runner)
     runner.close()
-    rows = [outcome.row for outcome in outcomes]
-    failed = [row for row in rows if row["status"] != "ok"]
-    assert len({axes_of(row) for row in rows}) == len(points) and not failed, failed[:1]
-    names = ("search_ms", "search_ms_median", "wall_ms")
-    times = {axes_of(row): {name: float(row[name]) for name in names} for row in rows}
-    return started - began, ended - started, times
+    failed = [outcome.row for outcome in outcomes if outcome.row["status"] != "ok"]
+    assert len({axes_of(outcome.row) for outcome in outcomes}) == len(points) and not failed, failed[:1]
+    spans = {worker: [span for span in of_it if span[0] > began] for worker, of_it in spans.items()}
+    return Swept(outcomes, began - called, began, ended, spans)
 
 
-def agreement(times: Times, reference: Times) -> list[str]:
-    """Quantiles, in %, of how much longer each point took than in the reference."""
-    cells = []
-    for name in ("search_ms", "search_ms_median", "wall_ms"):
-        shared = [key for key in times if key in reference]
-        more = np.array([times[key][name] / reference[key][name] - 1 for key in shared]) * 100
-        low, median, high = np.quantile(more, [0.05, 0.5, 0.95])
-        cells.append(f"{low:+.1f} {median:+.1f} {high:+.1f}")
-    return cells
+def keep_record(runner: Runner) -> dict[str, list[tuple[float, float]]]:
+    """Have Dask record when tasks begin and end, and what it has of that, by worker and in order."""
+    from bfsbench.cluster.runner import Cluster
+
+    if not isinstance(runner, Cluster):
+        return {}
+    client: Any = runner.client  # this function of Dask has no types
+    names = {member.address: member.name for member in runner.start().present.values()}
+    spans: dict[str, list[tuple[float, float]]] = {name: [] for name in sorted(names.values())}
+    for task in client.get_task_stream():
+        for part in task["startstops"]:
+            if part["action"] == "compute":
+                spans[names[task["worker"]]].append((part["start"], part["stop"]))
+    return {name: sorted(of_it) for name, of_it in spans.items()}
+
+
+def longer(swept: Swept, reference: Swept, name: str, worker: str | None = None) -> str:
+    """Quantiles, in %, of how much longer points took than in the reference, by the time of this name."""
+    ours, theirs = swept.times(worker), reference.times()
+    more = [ours[key][name] / theirs[key][name] - 1 for key in ours if key in theirs]
+    return "{:+.1f} {:+.1f} {:+.1f}".format(*np.quantile(more, [0.05, 0.5, 0.95]) * 100)
+
+
+def use_of_time(swept: Swept, worker: str) -> tuple[object, ...]:
+    """What a worker's time went to: points, busy s, and ms before its first point, between two in the median,
+    between all, and after its last."""
+    starts, stops = np.array(swept.spans[worker]).T
+    gaps = (starts[1:] - stops[:-1]) * 1e3
+    first, last = (starts[0] - swept.began) * 1e3, (swept.ended - stops[-1]) * 1e3
+    return len(starts), np.sum(stops - starts), first, np.median(gaps), gaps.sum(), last
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--workers", default="2,4")
+    parser.add_argument("--workers", default="1,2")
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--graphs", default=GRAPHS, help="separated by ';'")
     parser.add_argument("--variants", default=VARIANTS)
-    parser.add_argument("--repeats", default=9, type=int)
+    parser.add_argument("--repeats", default=5, type=int)
     parser.add_argument("--every", default=5, type=int)
     options = parser.parse_args()
     require_dask()
@@ -85,32 +131,43 @@ def main() -> None:
     from bfsbench.cluster.tasks import Equipment
 
     axes = Axes([find(name) for name in options.variants.split(",")], GRIDS, BLOCKS)
-    graphs = [bfsbench.load(name) for name in GRAPHS]
-    sources = {graph.full_name: choose_sources(graph, SOURCES, seed=0) for graph in graphs}
+    graphs = {graph.full_name: graph for graph in map(bfsbench.load, options.graphs.split(";"))}
+    sources = {name: choose_sources(graph, SOURCES, seed=0) for name, graph in graphs.items()}
     warm = Worker(options.backend)
     warm.start()
     assert warm.device is not None
     points = plan(axes, sources, {}, warm.device.backend)
-    method = Method(options.repeats, 60)
     first_of = {(point.graph, point.variant): point for point in reversed(points)}
-    for _ in warm.run(list(first_of.values()), {graph.full_name: graph for graph in graphs}, Method(1, 60)):
+    for _ in warm.run(list(first_of.values()), graphs, Method(1, 60)):
         pass
     warm.close()
     print(f"{len(points)} points on {warm.device.description['gpu']}", flush=True)
 
-    started, alone, reference = sweep(Worker(options.backend), points, method)
-    rows: list[tuple[object, ...]] = [("one process", len(points), started, alone, 1.0, "", "", "")]
-    started, again, times = sweep(Worker(options.backend), points[:: options.every], method)
-    rows.append(("the same again", len(times), started, again, "", *agreement(times, reference)))
+    method, some = Method(options.repeats, 60), points[:: options.every]
+    alone = sweep(Worker(options.backend), points, graphs, method)
+    runs = {"one process": alone, "the same again": sweep(Worker(options.backend), some, graphs, method)}
     quiet: list[str] = []
     for count in map(int, options.workers.split(",")):
         cluster = Cluster(Local(count), Equipment(options.backend, 0), False, quiet.append)
-        started, took, times = sweep(cluster, points, method)
-        rows.append((f"local:{count}", len(times), started, took, alone / took, *agreement(times, reference)))
-    longer = "longer than one process, %: 5 % quantile, median, 95 %"
+        runs[f"local:{count}"] = sweep(cluster, points if count > 1 else some, graphs, method)
+    runs["once more, last"] = sweep(Worker(options.backend), some, graphs, method)
+
+    rows: list[tuple[object, ...]] = []
+    for name, swept in runs.items():
+        speedup = alone.seconds / swept.seconds if len(swept.outcomes) == len(points) else ""
+        times = [longer(swept, alone, column) for column in TIMES] if swept is not alone else []
+        rows.append((name, len(swept.outcomes), swept.start_s, swept.seconds, speedup, *times))
     headers = ["run", "points", "start s", "sweep s", "speed-up", "search_ms", "its median", "wall_ms"]
     print(tabulate(rows, headers=headers, floatfmt=".2f"))
-    print(f"last three columns: {longer}")
+    print("last three columns: longer than in the first run, %: 5 % quantile, median, 95 %\n")
+    rows = []
+    for name, swept in runs.items():
+        for worker in swept.spans:
+            more = longer(swept, alone, "search_ms", worker)
+            rows.append((name, worker, *use_of_time(swept, worker), more))
+    headers = ["run", "worker", "points", "busy s", "first ms", "gap ms", "gaps ms", "after ms", "search_ms"]
+    print(tabulate(rows, headers=headers, floatfmt=".1f"))
+    print("ms before a worker's first point, between two in the median, between all, and after its last")
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import dask
 import distributed
 import pytest
 from click.testing import CliRunner
@@ -119,6 +122,21 @@ def test_rows_name_the_gpu_they_come_from(two_workers: str) -> None:
         ("a", "0000:a"),
         ("b", "0000:b"),
     }
+
+
+def test_a_slow_worker_holds_back_little(two_workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = Made.run_point
+
+    def run_point(self: Made, point: Point, graph: Graph, method: Method) -> Measured:
+        time.sleep(1 if self.name == "a" else 0)
+        return quick(self, point, graph, method)
+
+    monkeypatch.setattr(Made, "run_point", run_point)
+    cluster = cluster_at(two_workers, [])
+    found = sweep(cluster, points(8))
+    cluster.close()
+    assert len(found) == 8
+    assert [outcome.worker for outcome in found].count("a") <= 2
 
 
 @pytest.mark.parametrize(("column", "value"), [("gpu", "NVIDIA H100"), ("compute_capability", "9.1")])
@@ -260,3 +278,13 @@ def test_a_worker_fetches_a_graph_that_is_not_here(monkeypatch: pytest.MonkeyPat
     for name in ("soc-Slashdot0902:directed", "soc-Slashdot0902:directed", GRAPH.full_name):
         assert station.graph(name) is GRAPH
     assert fetched == ["soc-Slashdot0902"]
+
+
+def test_points_run_in_the_environment_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_dask()
+    for name, value in dask.config.get("distributed.nanny.pre-spawn-environ").items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    tasks.Station()
+    assert "MALLOC_TRIM_THRESHOLD_" not in os.environ
+    assert os.environ["OMP_NUM_THREADS"] == "7"
