@@ -188,6 +188,42 @@ def test_organisations_do_not_depend_on_the_schedule(organisation: str, limit: i
         device.close()
 
 
+@pytest.mark.parametrize(
+    ("organisation", "culling", "lengths"),
+    [
+        ("expand-contract", {"WARP_CULLING": 0, "HISTORY_SIZE": 0}, [4, 32, 0]),
+        ("expand-contract", {"WARP_CULLING": 1, "HISTORY_SIZE": 0}, [4, 16, 0]),
+        ("expand-contract", {"WARP_CULLING": 0, "HISTORY_SIZE": 256}, [4, 16, 0]),
+        ("two-phase", {"WARP_CULLING": 1, "HISTORY_SIZE": 0}, [128, 64, 0]),
+        ("two-phase", {"WARP_CULLING": 1, "HISTORY_SIZE": 256}, [128, 16, 0]),
+    ],
+)
+def test_culled_vertices_are_not_expanded_again(
+    device: Device,
+    organisation: str,
+    culling: dict[str, int],
+    lengths: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of an edge that is there 128 times a thread looks up four copies before it sets the level: these pass."""
+    edges = [(0, 1)] * 128 + [(1, v) for v in range(2, 18)]
+    graph = build_graph(edge_list(64, edges), "parallel edges")
+    search = prepared(
+        Merrill, device, graph, block=32, ORGANISATION=organisation, RESIDENT_LIMIT=-1, **culling
+    )
+    found: list[int] = []
+    queue_at = search.queue_at
+
+    def noting(level: int | None = None) -> tuple[int, int]:
+        level, length = queue_at(level)
+        found.append(length)
+        return level, length
+
+    monkeypatch.setattr(search, "queue_at", noting)
+    assert kernels_of(search, 0)
+    assert found == lengths
+
+
 @pytest.mark.parametrize("claim", [0, 1])
 def test_claimed_vertices_stand_in_the_queue_once(device: Device, claim: int) -> None:
     graph = shape("kronecker")
@@ -293,6 +329,23 @@ def test_gathered_neighbours_are_those_of_the_frontier_in_order(
     search = prepared(LinearWork, device, graph, grid, block, GATHER_TILE_SIZE=tile_size, **knobs)
     rows = np.split(graph.column_indices, graph.row_offsets[1:-1])
     assert gathered(search, frontier) == np.concatenate([rows[v] for v in frontier]).tolist()
+
+
+@pytest.mark.parametrize(("gathering", "blocks"), [("serial", 1), ("fine-grained", 7)])
+def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
+    device: Device, gathering: str, blocks: int
+) -> None:
+    graph = build_graph(edge_list(800, [(0, v) for v in range(1, 800)]), "star")
+    search = prepared(LinearWork, device, graph, block=32, GATHERING=gathering, GATHER_TILE_SIZE=4)
+    gather, launched = search.gather, []
+
+    def noting(blocks: int, size: int) -> None:
+        launched.append(blocks)
+        gather(blocks, size)
+
+    search.gather = noting
+    assert kernels_of(search, 0)
+    assert launched == [blocks], "128 neighbours a block, or 32 vertices"
 
 
 @pytest.mark.parametrize("start_index", ["search", "precomputed"])
