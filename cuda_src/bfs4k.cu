@@ -9,7 +9,7 @@
 // place what has been found (bfs4k_output.cuh).
 //
 // Child kernels. Nobody waits for them: those of a level end before the next launch begins, because the launch that
-// began them has not ended until they have. If the device refuses one, as it does when too many are pending, the row
+// began them has not ended until they have. If one is refused, by the limit for a level or by the device, the row
 // stays with the parent.
 //
 // Capacities. Duplicates can make a queue outgrow the V entries it has: what does not fit is dropped there but
@@ -38,7 +38,7 @@ struct global_frontier {
 extern "C" __global__ void bfs4k_begin(int *levels, int *queue, search_state *state, int source) {
     levels[source] = 0;
     queue[0] = source;
-    *state = search_state{0, {1, 0, 0}};
+    *state = search_state{0, {1, 0, 0}, {0, 0}};
 }
 
 // One level. resident_threads is how many the device holds.
@@ -53,6 +53,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     if (global_thread() == 0) {
         state->level = level + 1;
         *search.size(level + 2) = 0;
+        state->children[(level + 1) % 2] = 0;
         search.count(MULTI_BLOCK_LEVELS);
     }
     const warp_lanes warp = this_warp();
@@ -100,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     if (threadIdx.x == 0) {
         clear(level);
         clear(level + 1);
-        *state = search_state{level, {0, 0, 0}};
+        *state = search_state{level, {0, 0, 0}, {0, 0}};
     }
     __syncthreads();
     for (int i = threadIdx.x; i < size; i += blockDim.x)

@@ -5,10 +5,11 @@
 
 // What launches tell each other, and the host. The frontier of a level is sizes[level % 3] vertices, duplicates
 // included, in queue(level). A level adds to the size of the next one, which is 0 before, and clears that of the
-// one after.
+// one after; so it is with the child kernels asked for, children[level % 2], of the level itself and of the next.
 struct search_state {
     int level;  // whose frontier is to be expanded next
     int sizes[3];
+    int children[2];
 };
 
 // What is counted, level by level, if COUNTERS is 1. Bfs4k.counters says what each means, in the same order.

@@ -33,6 +33,8 @@ LAUNCH_REFUSED = (
     "too many resources",
     "invalid configuration",
 )
+_PENDING_CHILDREN = 16384
+"""Child kernels for which the device keeps room: far more than kernels launch, as it should never run out."""
 
 
 def _translate(error: Exception) -> DeviceError:
@@ -242,6 +244,7 @@ class CudaDevice:
                 raise DeviceError("no CUDA device is visible")
             self._device = cuda.Device(0)
             self._context = self._device.make_context(cuda.ctx_flags.SCHED_SPIN)
+            cuda.Context.set_limit(cuda.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT, _PENDING_CHILDREN)
         atexit.register(self.close)  # PyCUDA aborts a process that ends with a context on its stack
         self.stream = cuda.Stream()
         self.limits = self._read_limits()

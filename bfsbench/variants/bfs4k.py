@@ -16,6 +16,8 @@ _LOCAL_QUEUE = 16
 """``LOCAL_QUEUE`` of the kernels."""
 _VARIABLES = 256
 """Bytes of shared memory for what the kernels declare themselves."""
+_STATE_WORDS = 6
+"""The struct ``search_state`` of the kernels."""
 _NEVER = 2**31 - 1
 """A degree that no vertex has."""
 
@@ -101,7 +103,7 @@ class Bfs4k(KernelVariant):
         "conflicts": "vertices kept because another one had taken their place in the hash table",
         "children": "child kernels launched",
         "child_blocks": "blocks of child kernels",
-        "refused": "child kernels refused by the device",
+        "refused": "child kernels refused, by the device or as too many of the level",
         "single_block_levels": "1 in a level of the single-block kernel",
         "multi_block_levels": "1 in a level of the multi-block kernel",
         "edge_discover_levels": "1 in a level by edge-discover",
@@ -124,7 +126,7 @@ class Bfs4k(KernelVariant):
 
     def prepare(self) -> None:
         """Raises LaunchError for a K5 or K6 that the device has no room for."""
-        self.state = self.device.signal(words=4)
+        self.state = self.device.signal(words=_STATE_WORDS)
         self.queues = [self.device.empty(self.num_vertices, "int32") for _ in range(2)]
         self.capacity = min(self.queue_capacity or self.num_vertices, self.num_vertices)
         begin = self.kernel("bfs4k_begin")
@@ -202,7 +204,7 @@ class Bfs4k(KernelVariant):
                 # A row keeps at most a warp busy.
                 self.multi_block(min(-(-size * 32 // self.threads), self.max_blocks), level, size)
                 self.mark(level, "bfs4k_multi_block")
-            level, *sizes = self.state.read_all()
+            level, *sizes = self.state.read_all()[:4]
             size = sizes[level % 3]
             if size > self.capacity:
                 size = self._rebuilt_size(level)

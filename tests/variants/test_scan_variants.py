@@ -205,7 +205,7 @@ def test_culled_vertices_are_not_expanded_again(
     lengths: list[int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of an edge that is there 128 times a thread looks up four copies before it sets the level: these pass."""
+    """Of an edge that is there 128 times a thread looks up four before it sets the level: these pass."""
     edges = [(0, 1)] * 128 + [(1, v) for v in range(2, 18)]
     graph = build_graph(edge_list(64, edges), "parallel edges")
     search = prepared(
