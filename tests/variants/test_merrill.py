@@ -1,4 +1,4 @@
-"""What is particular to the searches that find places by prefix sums: merrill and linear_work."""
+"""What is particular to merrill: gathering, culling, organisations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from bfsbench.bench.profile import profile
 from bfsbench.errors import KernelError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
-from bfsbench.graphs.graph import Graph
-from bfsbench.variants.base import DeviceGraph, KernelVariant
-from bfsbench.variants.linear_work import LinearWork
+from bfsbench.variants.base import DeviceGraph
 from bfsbench.variants.merrill import Merrill
-from tests.shapes import SHAPES, SOURCES, edge_list
-from tests.variants.searching import levels_of, prepared
+from tests.shapes import SOURCES, edge_list
+from tests.variants.searching import kernels_of, levels_of, prepared, shape
 
 PARTS = Path(__file__).with_name("gather.cu")
 PARTS_DEFINES = {"ATOMIC_CLAIM": 0, "WARP_CULLING": 1, "HISTORY_SIZE": 256}
@@ -36,19 +34,7 @@ def device() -> Iterator[Device]:
     device.close()
 
 
-def shape(name: str) -> Graph:
-    return build_graph(SHAPES[name], name)
-
-
-def kernels_of(search: KernelVariant, source: int) -> list[str]:
-    """What was launched; the levels are checked on the way."""
-    kernels: list[str] = []
-    search.mark = lambda level, kernel: kernels.append(kernel)
-    assert levels_of(search, source) == reference_levels(search.host_graph, source).tolist()
-    return kernels
-
-
-# merrill: gathering
+# Gathering
 
 
 @settings(max_examples=30, deadline=None)
@@ -91,7 +77,7 @@ def gather_lists(device: Device, degrees: list[int], block: int) -> tuple[list[i
     return places.download()[:num_edges].tolist(), reserved.download()[:num_reservations].tolist()
 
 
-# merrill: culling
+# Culling
 
 
 @pytest.mark.parametrize("block", [31, 32, 33, 128])
@@ -144,7 +130,7 @@ def culled(
     return buffer.download()
 
 
-# merrill: organisations
+# Organisations
 
 
 @pytest.mark.parametrize(
@@ -289,97 +275,6 @@ def test_counters_have_64_bits(device: Device) -> None:
     assert refills == [1], "2^34 - 1 entries are more than there is room for"
 
 
-# linear_work
-
-
-def gathered(search: LinearWork, frontier: npt.NDArray[np.int32]) -> list[int]:
-    """What gathering finds for a frontier."""
-    padded = np.zeros(search.num_vertices, np.int32)
-    padded[: len(frontier)] = frontier
-    search.frontier_queue.upload(padded)
-    edges = int(np.diff(search.host_graph.row_offsets)[frontier].sum())
-    search.gather_neighbours(len(frontier), edges)
-    return list(map(int, search.gathered.download()[:edges]))
-
-
-GATHERINGS = [
-    {"GATHERING": "serial"},
-    {"GATHERING": "fine-grained", "START_INDEX": "search"},
-    {"GATHERING": "fine-grained", "START_INDEX": "precomputed"},
-]
-
-
-@pytest.mark.parametrize("knobs", GATHERINGS, ids=lambda knobs: "-".join(knobs.values()))
-@settings(max_examples=15, deadline=None)
-@given(
-    degrees=st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 7, 40, 700]), min_size=1, max_size=200),
-    block=st.sampled_from([1, 31, 32, 64]),
-    tile_size=st.sampled_from([1, 4, 16]),
-    grid=st.sampled_from([None, 2]),
-)
-def test_gathered_neighbours_are_those_of_the_frontier_in_order(
-    device: Device, knobs: dict[str, str], degrees: list[int], block: int, tile_size: int, grid: int | None
-) -> None:
-    rng = np.random.default_rng(len(degrees))
-    edges = [(v, int(u)) for v, d in enumerate(degrees) for u in rng.integers(0, len(degrees), d)]
-    graph = build_graph(edge_list(len(degrees), edges), "lists")
-    frontier = rng.permutation(len(degrees)).astype(np.int32)
-    if not edges:
-        return
-    search = prepared(LinearWork, device, graph, grid, block, GATHER_TILE_SIZE=tile_size, **knobs)
-    rows = np.split(graph.column_indices, graph.row_offsets[1:-1])
-    assert gathered(search, frontier) == np.concatenate([rows[v] for v in frontier]).tolist()
-
-
-@pytest.mark.parametrize(("gathering", "blocks"), [("serial", 1), ("fine-grained", 7)])
-def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
-    device: Device, gathering: str, blocks: int
-) -> None:
-    graph = build_graph(edge_list(800, [(0, v) for v in range(1, 800)]), "star")
-    search = prepared(LinearWork, device, graph, block=32, GATHERING=gathering, GATHER_TILE_SIZE=4)
-    gather, launched = search.gather, []
-
-    def noting(blocks: int, size: int) -> None:
-        launched.append(blocks)
-        gather(blocks, size)
-
-    search.gather = noting
-    assert kernels_of(search, 0)
-    assert launched == [blocks], "128 neighbours a block, or 32 vertices"
-
-
-@pytest.mark.parametrize("start_index", ["search", "precomputed"])
-def test_a_thread_may_have_to_expand_several_vertices(device: Device, start_index: str) -> None:
-    """What its authors left open: here a tile of 512 neighbours takes 512 vertices, but has 32 threads."""
-    fan = [(0, v) for v in range(1, 2001)] + [(v, v + 2000) for v in range(1, 2001)]
-    graph = build_graph(edge_list(4001, fan), "fan")
-    knobs = {"GATHERING": "fine-grained", "START_INDEX": start_index}
-    search = prepared(LinearWork, device, graph, None, 32, GATHER_TILE_SIZE=16, **knobs)
-    assert gathered(search, np.arange(1, 2001, dtype=np.int32)) == list(range(2001, 4001))
-    assert kernels_of(search, 0)
-
-
-@pytest.mark.parametrize("threshold", [0, 1, 300, 512, 32768])
-def test_short_frontiers_are_filtered_by_one_thread(device: Device, threshold: int) -> None:
-    graph = shape("kronecker")
-    search = prepared(LinearWork, device, graph, SEQUENTIAL_THRESHOLD=threshold)
-    sequential: list[int] = []
-    launch = search.filter_sequentially
-
-    def counted(blocks: int, *size_and_level: int) -> None:
-        sequential.append(size_and_level[1])
-        launch(blocks, *size_and_level)
-
-    search.filter_sequentially = counted
-    for source in SOURCES["kronecker"]:
-        sequential.clear()
-        levels = np.array(levels_of(search, source))
-        assert levels.tolist() == reference_levels(graph, source).tolist()
-        reached = levels >= 0
-        edges = np.bincount(levels[reached], weights=np.diff(graph.row_offsets)[reached])
-        assert sequential == [level for level, count in enumerate(edges) if 0 < count <= threshold]
-
-
 @pytest.mark.parametrize("organisation", ORGANISATIONS)
 def test_profiles_have_every_level_once(device: Device, organisation: str) -> None:
     graph = shape("kronecker")
@@ -392,12 +287,3 @@ def test_profiles_have_every_level_once(device: Device, organisation: str) -> No
     if organisation != "two-phase":
         assert {cost.kernel for cost in costs} & set(Merrill.layers)
     assert {cost.kernel for cost in costs} - set(Merrill.layers), "some levels are not resident"
-
-
-def test_frontiers_hold_every_vertex_once(device: Device) -> None:
-    for threshold in (0, 32768):
-        search = prepared(LinearWork, device, shape("duplicate_edges"), SEQUENTIAL_THRESHOLD=threshold)
-        assert levels_of(search, 0) == reference_levels(search.host_graph, 0).tolist()
-        low, high, vertices, _ = search.reached.read_all()
-        assert (low, high, vertices) == (20 + 5, 0, 6), "all but the source, and their edges"
-        assert not search.mask.download().any()
