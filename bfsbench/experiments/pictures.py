@@ -13,8 +13,8 @@ from bfsbench.experiments.declaration import Chart, Growth, Maze, SpeedUp
 from bfsbench.experiments.maze import Route, routed
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.tables import crossing
-from bfsbench.report.plots import FORMATS, PLOTS, NothingToDrawError, Picture, draw, save
-from bfsbench.report.plots.picture import COLOURS, file_name, panels, plain_log, wrapped
+from bfsbench.report.plots import FORMATS, PLOTS, NothingToDrawError, Picture, draw, matplotlib_style, save
+from bfsbench.report.plots.picture import COLOURS, file_name, look, panels, plain_log
 
 _COMMON = frozenset(("title", "graphs", "series"))
 
@@ -27,9 +27,13 @@ def pictures(outcome: Outcome) -> Iterator[Picture]:
     for drawing in outcome.experiment.drawings:
         title = drawing.title or outcome.experiment.title
         if isinstance(drawing, Growth):
-            yield from (_growth(kind, drawing, title) for kind in outcome.by_kind())
+            with matplotlib_style():
+                made = [_growth(kind, drawing, title) for kind in outcome.by_kind()]
+            yield from made
         elif isinstance(drawing, Maze):
-            yield from (_maze(outcome, name, title) for name in outcome.graphs_of(drawing))
+            with matplotlib_style():
+                made = [_maze(outcome, name, title) for name in outcome.graphs_of(drawing)]
+            yield from made
         elif kind_of(drawing) in PLOTS and not outcome.rows.empty:
             rows, levels = outcome.drawn(drawing)
             try:
@@ -65,7 +69,7 @@ def write_pictures(outcome: Outcome, folder: Path) -> list[Path]:
 def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
     """The two model curves with the place where they cross; and times over the number of vertices."""
     heading = title + outcome.heading
-    figure, (model, measured) = panels(wrapped(heading, 90), 2, across=2, size=(4.8, 3.6))
+    figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
     n = np.logspace(1, 7, 200)
     meeting = crossing(drawing.acceleration)
     model.plot(n, n * n / drawing.acceleration, color=COLOURS[0], label=f"n² / {drawing.acceleration:g}")
@@ -79,7 +83,8 @@ def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
         times = sorted((sizes[name], best[name]) for name in outcome.graphs_of(drawing) if name in best.index)
         if times:
             at, ms = zip(*times, strict=True)
-            measured.plot(at, ms, "o-", color=COLOURS[place % len(COLOURS)], ms=4, label=series.title)
+            colour, marker = look(place)
+            measured.plot(at, ms, color=colour, marker=marker, ms=5, label=series.title)
     measured.set_xlabel("vertices")
     measured.set_ylabel("time of a search (ms)")
     plain_log(measured, "x")
@@ -92,8 +97,8 @@ def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
 def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
     """Blocked cells black, reached ones coloured by their level, the route drawn through them."""
     route = routed(outcome.loaded[graph])
-    heading = f"{title}: {outcome.title(graph)}, {_in_words(route)}"
-    figure, (axis,) = panels(wrapped(heading, 70), 1, across=1, size=(6.4, 6.0))
+    about = (outcome.title(graph), _in_words(route))
+    figure, (axis,) = panels(title, 1, across=1, size=(6.4, 5.7), about=about)
     levels = np.ma.masked_where(route.levels < 0, route.levels)
     image = axis.imshow(levels, cmap="cividis", interpolation="nearest")
     axis.imshow(np.ma.masked_where(route.open, route.open), cmap="gray", vmin=0, vmax=1)
@@ -107,7 +112,7 @@ def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
     axis.set_ylabel("row")
     figure.colorbar(image, label="level (cells from the first terminal)", shrink=0.8)
     figure.legend(loc="outside lower center", ncols=2)
-    return Picture(file_name("maze", graph), heading, figure)
+    return Picture(file_name("maze", graph), f"{title}: {', '.join(about)}", figure)
 
 
 def _in_words(route: Route) -> str:

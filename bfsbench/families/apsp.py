@@ -32,6 +32,7 @@ class AllPairsShortestPaths(Family):
     name = "apsp"
     title = "all-pairs shortest paths"
     baseline = "cpu_floyd_warshall"
+    one = "all pairs"
     from_sources = False
 
     def require(self, graph: Graph) -> None:

@@ -44,6 +44,8 @@ class Family(ABC):
     """In words."""
     baseline: ClassVar[str]
     """The variant that speed-ups refer to."""
+    one: ClassVar[str]
+    """What one run of a variant is, in words."""
     from_sources: ClassVar[bool]
     """Whether the question is about one source vertex, which is then a part of every point."""
 

@@ -28,6 +28,7 @@ class BreadthFirstSearch(Family):
     name = "bfs"
     title = "breadth-first search"
     baseline = "cpu_queue"
+    one = "a search"
     from_sources = True
 
     def require(self, graph: Graph) -> None:

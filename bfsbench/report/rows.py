@@ -42,7 +42,7 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
 
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
         family, some = FAMILIES[name], rows[rows["family"] == name]
-        suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" of {family.title}")
+        suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" ({family.title})")
         emulated = some["backend"] == "cpu"
         if some.empty or not emulated.all():
             yield Kind(family, suffix, of, some[~emulated])

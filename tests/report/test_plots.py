@@ -157,13 +157,13 @@ def test_knob_sweeps_show_the_best_time_of_each_value(tmp_path: Path) -> None:
 
 
 def test_curves_join_graphs_whose_names_differ_in_numbers(tmp_path: Path) -> None:
-    sizes = {"random(n=64)": 64, "random(n=128)": 128, "other": 500}
+    sizes = {"random(n=64)": 64, "random(n=128)": 128, "random(n=256)": 256, "other": 500}
     rows = [row(n / 10, graph=graph, num_vertices=n, num_edges=4 * n) for graph, n in sizes.items()]
     pictures = {picture.name: picture for picture in draw("curve", frame(tmp_path, rows))}
     assert set(pictures) == {"curve-num_vertices", "curve-num_edges", "curve-density"}
     (axes,) = pictures["curve-num_vertices"].figure.axes
-    joined, alone = (line.get_xydata().tolist() for line in axes.lines)
-    assert joined == [[64, 6.4], [128, 12.8]] and alone == [[500, 50.0]]
+    (joined,) = (line.get_xydata().tolist() for line in axes.lines)
+    assert joined == [[64, 6.4], [128, 12.8], [256, 25.6]]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("vertices", "time of a search (ms)")
 
 
@@ -171,15 +171,21 @@ def test_duplicates_are_those_that_were_counted(tmp_path: Path) -> None:
     counts = ["entries=5 missed=2 detected=1", "entries=7"]
     levels = read_profiled(tmp_path, [row()], [level(i, counts=text) for i, text in enumerate(counts)])
     (picture,) = draw("duplicates", frame(tmp_path, [row()]), levels)
-    drawn = {
-        line.get_label(): line.get_xydata().tolist() for axes in picture.figure.axes for line in axes.lines
-    }
-    assert drawn == {
-        "distinct vertices": [[1, 3], [2, 7]],
-        "pull": [[1, 5], [2, 7]],
-        "pull, kept": [[1, 2], [2, 0]],
-        "pull, dropped": [[1, 1], [2, 0]],
-    }
+    sizes, extra = ([line.get_xydata().tolist() for line in axes.lines] for axes in picture.figure.axes)
+    entries, distinct = [[1, 5], [2, 7]], [[1, 3], [2, 7]]
+    kept, dropped = [[1, 2], [2, 0]], [[1, 1], [2, 0]]
+    assert (sizes, extra) == ([entries, distinct], [kept, dropped])
+    assert [line.get_linestyle() for line in picture.figure.axes[1].lines] == ["-", "--"]
+    assert [text.get_text() for text in picture.figure.legends[0].get_texts()] == [
+        "pull",
+        "distinct vertices",
+    ]
+
+
+def test_a_search_that_drops_no_duplicates_has_no_line_for_them(tmp_path: Path) -> None:
+    levels = read_profiled(tmp_path, [row()], [level(0, counts="entries=5 missed=2")])
+    (picture,) = draw("duplicates", frame(tmp_path, [row()]), levels)
+    assert [len(axes.lines) for axes in picture.figure.axes] == [2, 1]
 
 
 def test_one_row_is_enough_for_bars_and_too_little_for_maps_and_sweeps(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ from bfsbench.report.rows import kinds
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FORMATS", "PLOTS", "NothingToDrawError", "Picture", "draw", "save"]
+__all__ = ["FORMATS", "PLOTS", "NothingToDrawError", "Picture", "draw", "matplotlib_style", "save"]
 
 PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "bars": bars,
@@ -66,7 +66,7 @@ def draw(kind: str, rows: pd.DataFrame, levels: pd.DataFrame | None = None, **op
     """
     if kind not in PLOTS:
         raise UsageError(f"unknown plot '{kind}': there are {', '.join(PLOTS)}")
-    with _matplotlib_style():
+    with matplotlib_style():
         return _drawn(PLOTS[kind], rows, levels, options)
 
 
@@ -108,7 +108,8 @@ def save(pictures: Iterable[Picture], folder: Path, style: str) -> list[Path]:
     return paths
 
 
-def _matplotlib_style() -> AbstractContextManager[None]:
+def matplotlib_style() -> AbstractContextManager[None]:
+    """The settings of all pictures, for as long as they are drawn. Raises UsageError without matplotlib."""
     try:
         from matplotlib import style
     except ImportError:

@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING
 
 from bfsbench.report.plots.knobs import told_apart
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
-from bfsbench.report.plots.picture import COLOURS, Picture, file_name, note, number, pages, panels, wrapped
+from bfsbench.report.plots.picture import (
+    COLOURS,
+    MARGIN,
+    Picture,
+    file_name,
+    legend_below,
+    lined_pages,
+    lined_panels,
+    note,
+    number,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-_PANELS = 2
 _DASHES = ("--", ":", "-.")
+_REFERENCE_INCHES = 0.2
+"""Height of a reference in a legend."""
 
 
 def ablation(
@@ -34,7 +45,9 @@ def ablation(
         drawn = True
         yield from _pictures(settings, f"{heading}: {variant}", variant, names, baseline, references)
     if not drawn:
-        raise NothingToDrawError("an ablation needs a variant timed with several settings of its knobs")
+        raise NothingToDrawError(
+            "an ablation needs a variant timed with several settings of its knobs on a graph"
+        )
 
 
 def _pictures(
@@ -48,17 +61,18 @@ def _pictures(
     """Bars of the series ``names``."""
     known = measured.best(baseline=baseline).dropna(subset=["speedup"])
     best, lines = known[known["label"].isin(names)], known[known["label"].isin(references)]
+    lines = lines.sort_values("label", key=lambda labels: labels.map(list(references).index))
     if best.empty:
         raise NothingToDrawError(f"an ablation needs rows of {baseline} from the machine of the others")
-    for page, graphs in pages(measured.among(best), _PANELS):
+    below = _REFERENCE_INCHES * len(references)
+    for page, graphs in lined_pages(measured.among(best), len(names)):
         chosen = best[best["title"].isin(graphs)]
         shown = [label for label in names if label in set(chosen["label"])]
-        size = (5.2, 0.3 * len(shown) + 1.4)
-        figure, axes = panels(wrapped(heading, 90), len(graphs), across=_PANELS, size=size, sharey=True)
+        titles = [measured.above(graph) for graph in graphs]
+        figure, axes = lined_panels(heading, titles, shown, below=below)
         for axis, graph in zip(axes, graphs, strict=True):
             _panel(axis, chosen[chosen["title"] == graph], shown, lines[lines["title"] == graph])
             axis.set_xlabel(f"speed-up over {baseline} (times as fast)")
-            axis.set_title(f"{wrapped(graph)}\n{measured.searched(graph)}")
         yield Picture(file_name(f"ablation{measured.suffix}", variant, page), heading, figure)
 
 
@@ -67,12 +81,12 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], references: pd.Data
     axis.barh(places, best["speedup"], color=COLOURS[0], height=0.7)
     for place, value in zip(places, best["speedup"], strict=True):
         note(axis, number(value), value, place)
+    for place in set(range(len(shown))).difference(places):
+        note(axis, "not run", 0, place)
     for index, (label, value) in enumerate(zip(references["label"], references["speedup"], strict=True)):
         dashes = _DASHES[index % len(_DASHES)]
         axis.axvline(value, color=COLOURS[4], linestyle=dashes, label=f"{label} ({number(value)})")
     if len(references):
-        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=8)
-    axis.set_yticks(range(len(shown)), [wrapped(label, 44) for label in shown])
-    axis.set_ylim(len(shown) - 0.5, -0.5)
-    axis.set_xlim(0, max([*best["speedup"], *references["speedup"]]) * 1.15)
+        legend_below(axis)
+    axis.set_xlim(0, max([*best["speedup"], *references["speedup"]]) * MARGIN)
     axis.grid(visible=False, axis="y")

@@ -13,11 +13,10 @@ from bfsbench.report.plots.picture import (
     Picture,
     end_of,
     file_name,
+    lined_pages,
+    lined_panels,
     note,
     number,
-    pages,
-    panels,
-    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
 
-_PANELS = 3
-_LINE_INCHES = 0.2
 _OTHERS = 0.55
 """Opacity of bars that are not the best of their panel."""
 
@@ -41,17 +38,16 @@ def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
         raise NothingToDrawError("bars need points with a time: all of these failed")
     order = ranking(best)
     heading = (title or "Best time of each search") + measured.heading
-    for page, graphs in pages(measured.among(best), _PANELS):
+    for page, graphs in lined_pages(measured.among(best), len(measured.labels)):
         chosen = best[best["title"].isin(graphs)]
         tried = measured.rows[measured.rows["title"].isin(graphs)]
         shown = [label for label in [*order, *measured.labels] if label in set(tried["label"])]
         shown = list(dict.fromkeys(shown))
-        size = (5.0 if len(graphs) == 1 else 4.2, _LINE_INCHES * len(shown) + 1.2)
-        figure, axes = panels(heading, len(graphs), across=_PANELS, size=size, sharey=True)
+        figure, axes = lined_panels(heading, [measured.above(graph) for graph in graphs], shown)
         for axis, graph in zip(axes, graphs, strict=True):
             here = set(tried["label"][tried["title"] == graph])
             _panel(axis, chosen[chosen["title"] == graph], shown, here)
-            axis.set_title(f"{wrapped(graph)}\n{measured.searched(graph)}")
+            axis.set_xlabel(measured.quantity)
         figure.legend(handles=_legend(set(chosen["backend"])), loc="outside lower center", ncols=3)
         yield Picture(file_name(f"bars{measured.suffix}", page), heading, figure)
 
@@ -68,11 +64,8 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str]) ->
             note(axis, f"{number(time)} (cut off) \N{RIGHTWARDS ARROW}", longest * MARGIN, place, "right")
     for place in set(range(len(shown))).difference(places):
         note(axis, "failed" if shown[place] in tried else "not run", 0, place)
-    axis.set_yticks(range(len(shown)), shown)
-    axis.set_ylim(len(shown) - 0.5, -0.5)
     axis.set_xlim(0, longest * MARGIN)
     axis.grid(visible=False, axis="y")
-    axis.set_xlabel("time of a search (ms)")
 
 
 def _legend(backends: set[str]) -> list[Patch]:

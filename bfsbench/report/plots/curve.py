@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from bfsbench.errors import UsageError
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
-from bfsbench.report.plots.picture import COLOURS, MARKERS, Picture, file_name, pages, panels, plain_log
+from bfsbench.report.plots.picture import (
+    Picture,
+    file_name,
+    look,
+    pages,
+    panels,
+    plain,
+    plain_log,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +31,8 @@ AXES = {
 }
 """What the horizontal axis may show, and its label. ``given`` is the column ``x`` of the rows."""
 
+_LEAST_POINTS, _LEAST_RANGE = 3, 1.5
+"""Of graphs that are taken for one kind in several sizes, and the ratio of the largest to the smallest."""
 _SERIES = 8
 """To a picture: as many as there are colours."""
 
@@ -37,8 +47,8 @@ def curves(
     log_y: bool = True,
 ) -> Iterator[Picture]:
     """Best time of every series over the graphs, placed by one of AXES; points of a series are joined where
-    the names of their graphs differ only in numbers. By default a picture for each axis along which graphs
-    of such names differ."""
+    the names of their graphs differ only in numbers. By default a picture for each axis along which three
+    graphs of such names and more differ, without others."""
     if x and x not in AXES:
         raise UsageError(f"unknown axis '{x}': there are {', '.join(AXES)}")
     best = measured.best()
@@ -46,32 +56,40 @@ def curves(
     drawn = False
     for name in [x] if x else [name for name in AXES if name != "given"]:
         placed = best.assign(x=best["title"].map(_places(measured.rows, name))).dropna(subset=["x"])
-        differing = placed.groupby("family")["x"].nunique().max() if not x else placed["x"].nunique()
-        if differing > 1:
+        if not x:
+            families = {family for family, places in placed.groupby("family")["x"] if _tells(places)}
+            placed = placed[placed["family"].isin(families)]
+        if placed["x"].nunique() > 1:
             drawn = True
             label = x_label or AXES[name]
             heading = (title or f"Time by {label}") + measured.heading
-            for page, figure in _figures(placed, measured.labels, heading, log_x=log_x, log_y=log_y):
+            scales = {"log_x": log_x, "log_y": log_y}
+            for page, figure in _figures(placed, measured.labels, heading, measured.quantity, **scales):
                 figure.axes[0].set_xlabel(label)
                 yield Picture(file_name(f"curve{measured.suffix}", name, page), heading, figure)
     if not drawn:
         raise NothingToDrawError("curves need graphs that differ in size, degree or density alone")
 
 
+def _tells(places: pd.Series[float]) -> bool:
+    """Whether a line through graphs of one kind says something: there are three and they differ clearly."""
+    return bool(places.nunique() >= _LEAST_POINTS and places.max() >= _LEAST_RANGE * places.min())
+
+
 def _figures(
-    placed: pd.DataFrame, order: list[str], heading: str, *, log_x: bool, log_y: bool
+    placed: pd.DataFrame, order: list[str], heading: str, quantity: str, *, log_x: bool, log_y: bool
 ) -> Iterator[tuple[str, Figure]]:
     limits = (placed["search_ms"].min(), placed["search_ms"].max())
     present = set(placed["label"])
     for page, labels in pages([label for label in order if label in present], _SERIES):
         figure, (axis,) = panels(heading, 1, across=1, size=(7.2, 4.6))
         for index, label in enumerate(labels):
-            colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
+            colour, marker = look(index)
             lines = placed[placed["label"] == label].sort_values("x").groupby("family", sort=False)
             for nth, (_, line) in enumerate(lines):
                 name = "_" * (nth > 0) + label  # once in the legend
                 axis.plot(line["x"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
-        axis.set_ylabel("time of a search (ms)")
+        axis.set_ylabel(quantity)
         _scale(axis, limits, log_x=log_x, log_y=log_y)
         figure.legend(loc="outside lower center", ncols=4)
         yield page, figure
@@ -81,6 +99,8 @@ def _scale(axis: Axes, limits: tuple[float, float], *, log_x: bool, log_y: bool)
     """The same heights in all pictures."""
     if log_x:
         plain_log(axis, "x")
+    else:
+        plain(axis.xaxis)
     if log_y:
         plain_log(axis, "y")
         axis.set_ylim(limits[0] / 1.3, limits[1] * 1.3)

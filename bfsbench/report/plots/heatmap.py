@@ -40,22 +40,25 @@ def heat_maps(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     sizes = cells.groupby(["title", "label"]).size()
     if not (sizes > 1).any():
         raise NothingToDrawError("heat maps need a kernel timed at several grids or blocks")
-    heading = (title or "Search time (ms), grid x block") + measured.heading
+    heading = (title or "Search time (ms) over grid and block") + measured.heading
     for graph in measured.graphs:
         shown = [label for label in measured.labels if sizes.get((graph, label), 0) > 1]
         for page, labels in pages(shown, _PANELS):
-            name = f"{heading}: {graph}, {measured.searched(graph)}"
+            about = (graph, measured.searched(graph))
             chosen = cells[(cells["title"] == graph) & cells["label"].isin(labels)]
             tried = kernels[(kernels["title"] == graph) & kernels["label"].isin(labels)]
-            drawn = _figure(wrapped(name, 80), labels, chosen, tried)
+            drawn = _figure(heading, about, labels, chosen, tried)
+            name = f"{heading}: {', '.join(about)}"
             yield Picture(file_name(f"heatmap{measured.suffix}", graph, page), name, drawn)
 
 
-def _figure(title: str, labels: Sequence[str], cells: pd.DataFrame, tried: pd.DataFrame) -> Figure:
+def _figure(
+    title: str, about: Sequence[str], labels: Sequence[str], cells: pd.DataFrame, tried: pd.DataFrame
+) -> Figure:
     blocks = sorted(tried["block"].dropna().unique())
     grids = sorted(tried["grid"].unique(), key=grid_order)
     size = (max(3.4, 0.55 * len(blocks) + 1.2), max(2.4, 0.32 * len(grids) + 1.1))
-    figure, axes = panels(title, len(labels), across=_ACROSS, size=size)
+    figure, axes = panels(title, len(labels), across=_ACROSS, size=size, about=about)
     for axis, label in zip(axes, labels, strict=True):
         here = tried[tried["label"] == label]
         failed = set(zip(here["grid"], here["block"], strict=True))
@@ -96,7 +99,8 @@ def _map(
         if np.isnan(times[line, column]):
             corner = (column - 0.5, line - 0.5)
             axis.add_patch(Rectangle(corner, 1, 1, fill=False, hatch=FAILED_HATCH, edgecolor="#999999", lw=0))
-            axis.text(column, line, "failed", ha="center", va="center", fontsize=7)
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+            axis.text(column, line, "failed", ha="center", va="center", fontsize=7, bbox=box)
     axis.set_xticks(range(len(blocks)), [f"{block:g}" for block in blocks])
     axis.set_yticks(range(len(grids)), grids)
     axis.set_xlabel("block (threads)")

@@ -3,60 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bfsbench.bench.point import knob_values
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
-from bfsbench.report.plots.picture import COLOURS, MARKERS, Picture, file_name, pages, panels, time_axis
+from bfsbench.report.plots.picture import Picture, file_name, look, pages, panels, time_axis
 from bfsbench.report.rows import fastest
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-_PANELS = 6
+_PANELS = 9
 _ACROSS = 3
 
 
 def knob_sweeps(measured: Measured, *, title: str = "", knobs: Sequence[str] = ()) -> Iterator[Picture]:
     """Best time of a variant on each graph for each value of a knob, whatever the other knobs, grid and
-    block; ``knobs`` says which, by default all that have several values."""
+    block, as far as a graph was searched with several values; ``knobs`` says which, by default all. Series of
+    one variant share a picture."""
     times = measured.configurations()
-    drawn = False
-    for label in measured.labels:
-        part = times[times["label"] == label]
-        varied = {
-            name: values
-            for name, values in _values(part["knobs"]).items()
-            if len(values) > 1 and (not knobs or name in knobs)
-        }
-        heading = f"{title or 'Knobs'}: {label}{measured.heading}"
-        for page, names in pages(list(varied), _PANELS):
-            drawn = True
-            figure, axes = panels(heading, len(names), across=_ACROSS, size=(3.8, 3.0))
-            for axis, name in zip(axes, names, strict=True):
-                _panel(axis, part, name, varied[name], measured.among(part))
-            handles, labels = axes[0].get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside lower center", ncols=min(2, len(names)))
-            yield Picture(file_name(f"knobs{measured.suffix}", label, page), heading, figure)
-    if not drawn:
-        raise NothingToDrawError("knob sweeps need a variant timed with several values of a knob")
+    varied = [
+        _Sweep(label, knob, part)
+        for label in measured.labels
+        for knob, part in _varied(times[times["label"] == label])
+        if not knobs or knob in knobs
+    ]
+    if not varied:
+        raise NothingToDrawError("knob sweeps need a variant timed with several values of a knob on a graph")
+    for variant in dict.fromkeys(sweep.variant for sweep in varied):
+        sweeps = [sweep for sweep in varied if sweep.variant == variant]
+        of = [label for label in measured.labels if any(sweep.label == label for sweep in sweeps)]
+        heading = f"{title or 'Knobs'}: {variant if len(of) > 1 else of[0]}{measured.heading}"
+        for page, shown in pages(sweeps, _PANELS):
+            figure, axes = panels(heading, len(shown), across=_ACROSS, size=(3.8, 3.0))
+            for axis, sweep in zip(axes, shown, strict=True):
+                _panel(axis, sweep, measured)
+                if len(of) > 1 and sweep.label != sweep.knob:
+                    axis.set_title(sweep.label)
+            _legend(figure, axes)
+            name = variant if len(of) > 1 else of[0]
+            yield Picture(file_name(f"knobs{measured.suffix}", name, page), heading, figure)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sweep:
+    """The configurations of a series on those graphs where a knob has several values."""
+
+    label: str
+    knob: str
+    times: pd.DataFrame
+    """With a column ``value``."""
+
+    @property
+    def variant(self) -> str:
+        return str(self.times["variant"].iloc[0])
+
+
+def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Every knob that has several values on one graph, and the configurations on such graphs."""
+    for knob in _values(times["knobs"]):
+        given = times.assign(value=times["knobs"].map(lambda text, knob=knob: knob_values(text).get(knob)))
+        several = given.groupby("title")["value"].transform("nunique") > 1
+        if several.any():
+            yield knob, given[several].dropna(subset=["value"])
+
+
+def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """Every graph once, whichever panels have it."""
+    found: dict[str, Artist] = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    columns = min(_ACROSS, len(axes))
+    figure.legend([*found.values()], [*found], loc="outside lower center", ncols=columns)
 
 
 def told_apart(measured: Measured) -> Iterator[tuple[str, list[str], Measured]]:
-    """Every variant timed with several settings of its knobs, with the settings, which are its series then:
-    they are named by the knobs that differ. Rows of other variants stay as they are."""
+    """Every variant timed with several settings of its knobs on a graph, with the settings, which are its
+    series then: they are named by the knobs that differ. Beside them the rows of all variants on such graphs,
+    those of others as they are."""
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]
-        if rows["knobs"].nunique() > 1:
+        settings = rows.groupby("title")["knobs"].transform("nunique")
+        rows = rows[settings > 1]
+        if len(rows):
             names = settings_of(rows["knobs"])
-            labels = names.reindex(measured.rows.index).fillna(measured.rows["label"])
-            yield (
-                label,
-                list(dict.fromkeys(names)),
-                replace(measured, rows=measured.rows.assign(label=labels)),
-            )
+            there = measured.rows[measured.rows["title"].isin(rows["title"])]
+            labels = names.reindex(there.index).fillna(there["label"])
+            yield label, list(dict.fromkeys(names)), replace(measured, rows=there.assign(label=labels))
 
 
 def settings_of(knobs: pd.Series[str]) -> pd.Series[str]:
@@ -93,16 +131,18 @@ def _order(value: str) -> tuple[bool, float, str]:
         return True, 0.0, value
 
 
-def _panel(axis: Axes, times: pd.DataFrame, knob: str, values: Sequence[str], graphs: Sequence[str]) -> None:
+def _panel(axis: Axes, sweep: _Sweep, measured: Measured) -> None:
     """Values at equal distances: they are mostly powers of two, or words."""
-    given = times["knobs"].map(lambda text: knob_values(text).get(knob))
-    best = fastest(times.assign(value=given).dropna(subset=["value"]), ("title", "value"))
-    for index, graph in enumerate(graphs):
+    values = sorted(set(sweep.times["value"]), key=_order)
+    best = fastest(sweep.times, ("title", "value"))
+    for index, graph in enumerate(measured.graphs):
         line = best[best["title"] == graph]
         line = line.assign(place=line["value"].map(values.index)).sort_values("place")
-        style = (COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
-        axis.plot(line["place"], line["search_ms"], color=style[0], marker=style[1], ms=5, label=graph)
+        colour, marker = look(index)
+        if len(line):
+            axis.plot(line["place"], line["search_ms"], color=colour, marker=marker, ms=5, label=graph)
     axis.set_xticks(range(len(values)), values)
-    axis.set_xlabel(knob)
-    axis.set_ylabel("time of a search (ms)")
+    axis.set_xlim(-0.3, len(values) - 0.7)
+    axis.set_xlabel(sweep.knob)
+    axis.set_ylabel(measured.quantity)
     time_axis(axis)

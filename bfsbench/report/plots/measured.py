@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.bench.results import AXES
 from bfsbench.errors import UsageError
+from bfsbench.report.plots.picture import wrapped
 from bfsbench.report.rows import Kind, configurations, fastest, in_words, sources_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Measured:
     levels: pd.DataFrame | None
     baseline: str
     """The host program that speed-ups refer to, unless another is asked for."""
+    quantity: str
+    """What ``search_ms`` is, with its unit, beside an axis."""
     suffix: str
     """Ends the names of pictures whose times are not measured ones."""
     heading: str
@@ -45,7 +48,8 @@ class Measured:
             keys = [*AXES, "gpu"]
             named = rows[[*keys, "title", "label"]].drop_duplicates()
             levels = levels.drop_duplicates([*keys, "level"], keep="last").merge(named, on=keys)
-        return cls(rows, levels, kind.family.baseline, kind.suffix, kind.heading)
+        quantity = f"time of {kind.family.one} (ms)"
+        return cls(rows, levels, kind.family.baseline, quantity, kind.suffix, kind.heading)
 
     @cached_property
     def graphs(self) -> list[str]:
@@ -69,6 +73,10 @@ class Measured:
         """Titles of the graphs that ``frame`` has rows of."""
         present = set(frame["title"])
         return [graph for graph in self.graphs if graph in present]
+
+    def above(self, title: str) -> str:
+        """What stands over a panel of a graph."""
+        return f"{wrapped(title)}\n{self.searched(title)}"
 
     def searched(self, title: str) -> str:
         """From how many sources a graph was searched, in words."""

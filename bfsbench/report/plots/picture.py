@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg")
@@ -27,15 +28,27 @@ MARGIN = 1.18
 """Length of an axis of bars / longest bar: room for its number."""
 _OUTLYING = 4.0
 """Times the next shorter bar from which one is cut off."""
-_FEW = 3
+_FEW = 2
 """Bars of which none is cut off."""
 _LINEAR_UP_TO = 20
 """Largest / smallest value up to which an axis of times starts at 0."""
-_DECADES_WITH_STEPS = 300
-"""Largest / smallest value below which a logarithmic axis has labels between powers of 10."""
+_STEPS = ((10, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (300, (1.0, 2.0, 5.0)))
+"""Largest / smallest value below which a logarithmic axis has labels at these multiples of powers of 10."""
 
 _LETTERS_AN_INCH = 9.5
 """Of a title."""
+_LABEL_INCHES = 0.078
+"""Width of a letter beside an axis."""
+_TITLE_INCHES = 0.17
+"""Height of a line over a panel."""
+_LINE_INCHES = 0.2
+"""Height of what belongs to one label beside an axis."""
+_AXIS_INCHES = 0.4
+"""Height of the numbers and the label under an axis."""
+_PAGE_INCHES = 9.0
+"""Height of a picture that still fits a screen."""
+_ACROSS = 3
+"""Panels beside one another."""
 
 STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -74,20 +87,62 @@ class Picture:
 
 
 def panels(
-    title: str, count: int, *, across: int, size: tuple[float, float], **shared: Any
+    title: str,
+    count: int,
+    *,
+    across: int,
+    size: tuple[float, float],
+    about: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    **shared: Any,
 ) -> tuple[Figure, list[Axes]]:
-    """A titled figure of ``count`` panels, each of ``size`` in inches, at most ``across`` in a row."""
+    """A titled figure of ``count`` panels, each of ``size`` in inches, at most ``across`` in a row.
+
+    ``about`` stands under the title; ``labels`` will stand left of the first panels, which get room for them.
+    """
     from matplotlib.figure import Figure
 
-    columns = min(count, across)
-    lines = math.ceil(count / columns)
-    figure = Figure(figsize=(size[0] * columns, size[1] * lines + 0.5), layout="constrained")
-    heading = wrapped(" ".join(title.split()), int(size[0] * columns * _LETTERS_AN_INCH))
-    figure.suptitle(heading, fontsize=11, fontweight="bold")
+    lines = math.ceil(count / across)
+    columns = math.ceil(count / lines)
+    width = size[0] * columns + _LABEL_INCHES * max(map(len, labels), default=0)
+    letters = int(width * _LETTERS_AN_INCH)
+    heading = [wrapped(title, letters)]
+    if about:
+        together = ", ".join(about)
+        fitting = [together] if len(together) <= letters else about
+        heading += [wrapped(text, letters) for text in fitting]
+    figure = Figure(figsize=(width, size[1] * lines + 0.5), layout="constrained")
+    figure.suptitle("\n".join(heading), fontsize=11, fontweight="bold")
     axes = list(figure.subplots(lines, columns, squeeze=False, **shared).flat)
     for spare in axes[count:]:
         spare.remove()
     return figure, axes[:count]
+
+
+def lined_panels(
+    title: str, titles: Sequence[str], labels: Sequence[str], below: float = 0.0
+) -> tuple[Figure, list[Axes]]:
+    """Panels under ``titles`` with a line for each of ``labels``, the first uppermost, to draw bars along;
+    ``below`` is room under each, in inches."""
+    above = max(title.count("\n") for title in titles)
+    size = (3.6, _LINE_INCHES * len(labels) + _TITLE_INCHES * above + 1.0 + below)
+    figure, axes = panels(title, len(titles), across=_ACROSS, size=size, labels=labels, sharey=True)
+    for axis, text in zip(axes, titles, strict=True):
+        axis.set_title(text)
+        axis.set_yticks(range(len(labels)), labels)
+        axis.set_ylim(len(labels) - 0.5, -0.5)
+    return figure, axes
+
+
+def lined_pages(graphs: Sequence[str], lines: int) -> Iterator[tuple[str, Sequence[str]]]:
+    """As many graphs to a picture as panels of so many lines find room."""
+    rows = int(_PAGE_INCHES / (_LINE_INCHES * lines + 1.2))
+    return pages(graphs, _ACROSS * max(1, rows))
+
+
+def look(place: int) -> tuple[str, str]:
+    """Colour and marker of the line at this place in a legend; as many differ as there are pairs of them."""
+    return COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
 
 
 def file_name(*parts: str) -> str:
@@ -104,9 +159,10 @@ def pages(items: Sequence[Item], most: int) -> Iterator[tuple[str, Sequence[Item
 
 
 def wrapped(text: str, width: int = 34) -> str:
-    """A name in lines short enough to stand over a panel, broken behind ``:`` and ``,`` if need be."""
+    """A name in lines short enough to stand over a panel, broken behind ``:`` and ``,`` if need be, but not
+    in a remark in brackets."""
     lines = [""]
-    for part in re.findall(r"[^:,\s]+[:,\s]*", text):
+    for part in re.findall(r"(?<!\S)\([^()]*\)[:,\s]*|[^:,\s]+[:,\s]*", text):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
             lines.append("")
         lines[-1] += part
@@ -115,10 +171,19 @@ def wrapped(text: str, width: int = 34) -> str:
 
 def number(value: float) -> str:
     """Three significant digits without an exponent, thousands apart."""
-    if value >= 100:
+    if value >= 99.95:
         return f"{value:,.0f}"
-    digits = 2 - math.floor(math.log10(value)) if value else 0
+    digits = 2 - math.floor(math.log10(float(f"{value:.3g}"))) if value else 0
     return f"{value:.{min(digits, 6)}f}"
+
+
+def legend_below(axes: Axes) -> None:
+    """What a panel's lines are, under the label of its horizontal axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    assert axes.figure is not None
+    under = axes.transAxes + ScaledTranslation(0, -_AXIS_INCHES, axes.figure.dpi_scale_trans)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, fontsize=8)
 
 
 def end_of(values: Iterable[float]) -> float:
@@ -129,13 +194,13 @@ def end_of(values: Iterable[float]) -> float:
     return known[-1]
 
 
-def note(axes: Axes, text: str, x: float, y: float, side: Literal["left", "right"] = "left") -> None:
-    """A small text whose ``side`` is beside the point; on white where it may lie upon a bar."""
-    offset = (3 if side == "left" else -3, 0)
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1} if side == "right" else None
-    axes.annotate(
-        text, (x, y), offset, textcoords="offset points", va="center", ha=side, fontsize=8, bbox=box
-    )
+def note(
+    axes: Axes, text: str, x: float, y: float, side: Literal["left", "right"] = "left", offset: int = 3
+) -> None:
+    """A small text on white whose ``side`` is ``offset`` typographic points from the place."""
+    away = (offset if side == "left" else -offset, 0)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    axes.annotate(text, (x, y), away, textcoords="offset points", va="center", ha=side, fontsize=8, bbox=box)
 
 
 def time_axis(axes: Axes) -> None:
@@ -157,25 +222,32 @@ def level_axis(axes: Axes) -> None:
 
 def log_or_zero(axes: Axes) -> None:
     """A logarithmic vertical axis of counts that has a place for 0."""
-    from matplotlib.ticker import FuncFormatter
-
     axes.set_yscale("symlog", linthresh=1)
-    axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+    plain(axes.yaxis)
     axes.set_ylim(bottom=-0.1)
 
 
 def plain_log(axes: Axes, which: Literal["x", "y"]) -> None:
-    """A logarithmic axis labelled with plain numbers, at 1, 2 and 5 where there is room for them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    """A logarithmic axis labelled with plain numbers, between powers of 10 where there is room for them."""
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = sorted(axis.get_data_interval())
-    steps = (1.0, 2.0, 5.0) if low > 0 and high / low < _DECADES_WITH_STEPS else (1.0,)
-    axis.set_major_locator(LogLocator(subs=steps))
-    axis.set_major_formatter(FuncFormatter(_plain))
+    fitting = (steps for most, steps in _STEPS if low > 0 and high / low < most)
+    axis.set_major_locator(LogLocator(subs=next(fitting, (1.0,))))
+    plain(axis)
     axis.set_minor_formatter(NullFormatter())
 
 
+def plain(axis: Axis) -> None:
+    """Numbers without an exponent."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(_plain))
+
+
 def _plain(value: float, _: object) -> str:
+    if value >= 1e6:
+        return f"{value / 1e6:g} M"
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"

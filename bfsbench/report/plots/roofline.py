@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bfsbench.errors import InputError
 from bfsbench.report.levels import read_levels
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
-from bfsbench.report.plots.picture import COLOURS, Picture, file_name, pages, panels, wrapped
+from bfsbench.report.plots.picture import COLOURS, Picture, file_name, lined_pages, lined_panels
 from bfsbench.report.roofline import BOUNDS, COUNTED, held_against
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from bfsbench.probe.ceilings import Ceilings
 
-_PANELS = 3
 _MEANINGS = {
     "latency": "launches, barriers, dependent loads",
     "random": "random access",
@@ -38,14 +37,12 @@ def rooflines(measured: Measured, *, title: str = "", ceilings: Ceilings | None 
         raise NothingToDrawError("a roofline needs kernels that were timed on a GPU and edges that are known")
     heading = (title or "Share of the device's ceiling") + measured.heading
     order = frame.groupby("variant")["share"].mean().sort_values(ascending=False)
-    for page, graphs in pages(list(dict.fromkeys(frame["graph"])), _PANELS):
+    for page, graphs in lined_pages(list(dict.fromkeys(frame["graph"])), len(order)):
         chosen = frame[frame["graph"].isin(graphs)]
         shown = [str(variant) for variant in order.index if variant in set(chosen["variant"])]
-        size = (4.2, 0.2 * len(shown) + 1.3)
-        figure, axes = panels(heading, len(graphs), across=_PANELS, size=size, sharey=True, sharex=True)
+        figure, axes = lined_panels(heading, [measured.above(graph) for graph in graphs], shown)
         for axis, graph in zip(axes, graphs, strict=True):
             _panel(axis, chosen[chosen["graph"] == graph], shown)
-            axis.set_title(f"{wrapped(graph)}\n{measured.searched(graph)}")
         figure.legend(handles=_legend(chosen), loc="outside lower center", ncols=4)
         yield Picture(file_name("roofline", page), heading, figure)
 
@@ -76,8 +73,6 @@ def _panel(axis: Axes, frame: pd.DataFrame, shown: list[str]) -> None:
             place, percent, color=colour, hatch=hatch, edgecolor="white", linewidth=0, height=0.75
         )
         axis.bar_label(bar, [f"{percent:.2g}"], padding=3, fontsize=8)
-    axis.set_yticks(range(len(shown)), shown)
-    axis.set_ylim(len(shown) - 0.5, -0.5)
     axis.set_xlim(0, max(110.0, axis.get_xlim()[1]))
     axis.axvline(100, color="#555555", linewidth=1)
     axis.grid(visible=False, axis="y")

@@ -11,10 +11,11 @@ from bfsbench.report.plots.picture import (
     MARKERS,
     Picture,
     file_name,
-    pages,
-    panels,
+    lined_pages,
+    lined_panels,
+    note,
+    number,
     plain_log,
-    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 PARALLEL = "cpu_parallel"
 """The program that uses all cores of the CPU."""
-_PANELS = 3
+_NUMBER_SHARE = 0.18
+"""Of the length of an axis that a number right of the last point takes."""
 
 
 def speed_ups(measured: Measured, *, title: str = "", baselines: Sequence[str] = ()) -> Iterator[Picture]:
@@ -39,28 +41,32 @@ def speed_ups(measured: Measured, *, title: str = "", baselines: Sequence[str] =
     heading = (title or "Speed-up over CPU programs") + measured.heading
     order = ranking(measured.best())
     graphs = list(dict.fromkeys(graph for best in compared.values() for graph in measured.among(best)))
-    for page, portion in pages(graphs, _PANELS):
+    for page, portion in lined_pages(graphs, len(order)):
         parts = {name: best[best["title"].isin(portion)] for name, best in compared.items()}
         shown = [label for label in order if any(label in set(part["label"]) for part in parts.values())]
-        figure, axes = panels(
-            heading, len(portion), across=_PANELS, size=(4.2, 0.2 * len(shown) + 1.3), sharey=True
-        )
+        figure, axes = lined_panels(heading, [measured.above(graph) for graph in portion], shown)
         for axis, graph in zip(axes, portion, strict=True):
             _panel(axis, {name: part[part["title"] == graph] for name, part in parts.items()}, shown)
-            axis.set_title(f"{wrapped(graph)}\n{measured.searched(graph)}")
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        if len(parts) > 1:
+            handles, labels = axes[0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=3)
         yield Picture(file_name(f"speedup{measured.suffix}", page), heading, figure)
 
 
 def _panel(axis: Axes, parts: dict[str, pd.DataFrame], shown: list[str]) -> None:
+    """Points, with their numbers where there is one baseline."""
     for index, (name, part) in enumerate(parts.items()):
         places = [shown.index(label) for label in part["label"]]
         axis.scatter(
             part["speedup"], places, s=30, c=COLOURS[index], marker=MARKERS[index], label=f"over {name}"
         )
-    plain_log(axis, "x")
+        if len(parts) == 1:
+            for place, value in zip(places, part["speedup"], strict=True):
+                note(axis, number(value), value, place, offset=6)
     axis.axvline(1, color="#555555", linewidth=1)
-    axis.set_yticks(range(len(shown)), shown)
-    axis.set_ylim(len(shown) - 0.5, -0.5)
-    axis.set_xlabel("speed-up (times as fast)")
+    plain_log(axis, "x")
+    if len(parts) == 1:
+        low, high = sorted(axis.xaxis.get_data_interval())
+        axis.set_xlim(right=high * (high / low) ** _NUMBER_SHARE)
+    over = f" over {next(iter(parts))}" if len(parts) == 1 else ""
+    axis.set_xlabel(f"speed-up{over} (times as fast)")

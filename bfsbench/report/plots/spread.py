@@ -12,18 +12,16 @@ from bfsbench.report.plots.picture import (
     Picture,
     end_of,
     file_name,
+    lined_pages,
+    lined_panels,
     note,
     number,
-    pages,
-    panels,
-    wrapped,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-_PANELS = 3
 _LEAST_PERCENT = 1.0
 """Length of an axis of samples that hardly differ."""
 
@@ -36,15 +34,12 @@ def spreads(measured: Measured, *, title: str = "") -> Iterator[Picture]:
         raise NothingToDrawError("the spread needs points with a time: all of these failed")
     order = ranking(best)
     heading = (title or "Spread of the samples") + measured.heading
-    for page, graphs in pages(measured.among(best), _PANELS):
+    for page, graphs in lined_pages(measured.among(best), len(order)):
         chosen = best[best["title"].isin(graphs)]
         shown = [label for label in order if label in set(chosen["label"])]
-        figure, axes = panels(
-            heading, len(graphs), across=_PANELS, size=(4.2, 0.2 * len(shown) + 1.3), sharey=True
-        )
+        figure, axes = lined_panels(heading, [measured.above(graph) for graph in graphs], shown)
         for axis, graph in zip(axes, graphs, strict=True):
             _panel(axis, chosen[chosen["title"] == graph], shown)
-            axis.set_title(f"{wrapped(graph)}\n{measured.searched(graph)}")
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
         yield Picture(file_name(f"spread{measured.suffix}", page), heading, figure)
@@ -59,7 +54,5 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str]) -> None:
     for place, value in zip(places, slowest, strict=True):
         if value > end:
             note(axis, f"{number(value)} (cut off) \N{RIGHTWARDS ARROW}", end * MARGIN, place, "right")
-    axis.set_yticks(range(len(shown)), shown)
-    axis.set_ylim(len(shown) - 0.5, -0.5)
     axis.set_xlim(0, end * MARGIN)
     axis.set_xlabel("above the fastest sample (%)")
