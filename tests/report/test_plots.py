@@ -17,6 +17,7 @@ from bfsbench.bench.results import read_results
 from bfsbench.errors import UsageError
 from bfsbench.report.levels import read_levels
 from bfsbench.report.plots import PLOTS, NothingToDrawError, draw
+from bfsbench.report.plots.picture import number, wrapped
 
 
 def read_profiled(folder: Path, rows: list[dict[str, Any]], levels: list[Mapping[str, Any]]) -> pd.DataFrame:
@@ -55,6 +56,40 @@ def test_a_bar_far_longer_than_the_rest_is_cut_off_and_says_so(tmp_path: Path) -
     (axes,) = picture.figure.axes
     assert axes.get_xlim()[1] < 4
     assert any(text.get_text().startswith("700 (cut off)") for text in axes.texts)
+
+
+def test_fewer_than_half_of_the_bars_are_cut_off(tmp_path: Path) -> None:
+    rows = [row(time, variant=name) for name, time in {"pull": 1.0, "push": 2.0, "edge": 20.0}.items()]
+    (picture,) = draw("bars", frame(tmp_path, [*rows, host_row(200.0)]))
+    (axes,) = picture.figure.axes
+    assert 20 < axes.get_xlim()[1] < 30
+
+
+def test_many_graphs_of_few_searches_share_a_picture(tmp_path: Path) -> None:
+    rows = [row(1.0, graph=f"g{number}:directed", variant=name) for number in range(7) for name in ("a", "b")]
+    (picture,) = draw("bars", frame(tmp_path, rows))
+    assert len(picture.figure.axes) == 7
+
+
+def test_a_remark_stays_in_one_line_of_a_title() -> None:
+    lines = wrapped("California Roads (stand-in USA-road-d.FLA)").splitlines()
+    assert lines == ["California Roads", "(stand-in USA-road-d.FLA)"]
+        wrapped("California Roads (stand-in USA-road-d.FLA)") == "California Roads\n(stand-in USA-road-d.FLA)"
+    )
+
+
+@pytest.mark.parametrize(("value", "text"), [(9.996, "10.0"), (0.09996, "0.100"), (99.97, "100"), (0.0, "0")])
+def test_numbers_have_three_digits_after_rounding_as_well(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_knobs_that_no_graph_was_searched_with_two_values_of_have_no_panel(tmp_path: Path) -> None:
+    rows = [row(graph="a:directed", knobs="K1=1 K2=5"), row(graph="a:directed", knobs="K1=2 K2=5")]
+    rows += [row(graph="b:directed", knobs="K1=1 K2=9")]
+    (picture,) = draw("knobs", frame(tmp_path, rows))
+    (axes,) = picture.figure.axes
+    assert axes.get_xlabel() == "K1"
+    assert [line.get_label() for line in axes.lines] == ["a:directed"]
 
 
 def test_emulated_times_never_share_a_picture_with_measured_ones(tmp_path: Path) -> None:

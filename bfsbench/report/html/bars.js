@@ -4,7 +4,8 @@ const OUTLYING = 4; // times the next shorter bar from which one is cut off
 
 function longestShown(times) {
   const sorted = [...times].sort((a, b) => a - b);
-  while (sorted.length > 3 && sorted.at(-1) > OUTLYING * sorted.at(-2)) sorted.pop();
+  // More than half of the bars stay whole.
+  while (2 * (sorted.length - 1) > times.length && sorted.at(-1) > OUTLYING * sorted.at(-2)) sorted.pop();
   return sorted.at(-1);
 }
 
@@ -35,7 +36,7 @@ function drawBars(table) {
   const graphs = chooser("graph", distinct(table.rows.map((row) => row[at.graph])), draw);
   section(
     `bars-${table.name}`,
-    table.name === "best" ? "Bars" : "Bars (emulated)",
+    table.title.replace(/^[^(]+/, "Bars ").trim(), // and of what, in brackets
     element("p", { className: "note" }, "Best time of each search (ms); grey: programs on the CPU. Hover for its launch."),
     element("div", { className: "controls" }, graphs.node),
     chart,

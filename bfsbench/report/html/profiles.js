@@ -1,6 +1,7 @@
 /* Level profiles: frontier and time a level, coloured and shaped by kernel; a cursor tells one level's values. */
 
-const BOX = { width: 1000, panel: 210, left: 96, right: 12, top: 22, gap: 44 };
+const WIDE = { width: 1000, panel: 210, left: 96, right: 12, top: 22, gap: 44, ticks: 8 };
+const NARROW = { ...WIDE, width: 400, panel: 140, left: 54, ticks: 4 };
 const SHAPES = [ // around 0, each about as large to the eye
   (r) => `M${-r},0a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`,
   (r) => `M${-r},${-r}h${2 * r}v${2 * r}h${-2 * r}z`,
@@ -24,7 +25,8 @@ function drawProfiles(profiles) {
       drawing("svg", { viewBox: "-6 -6 12 12" }, mark(place, 4, 0, 0)), name)));
     origin.textContent = `From ${profile.origin}`;
     facts.textContent = "Hover, tap or use the arrow keys for the values of a level.";
-    holder.replaceChildren(profileChart(profile, kernels, facts));
+    const box = holder.clientWidth < 600 ? NARROW : WIDE; // so that its letters can be read
+    holder.replaceChildren(profileChart(box, profile, kernels, facts));
   };
   const graphs = chooser("graph", distinct(profiles.map((profile) => profile.graph)), draw);
   const searches = chooser("search", distinct(profiles.map((profile) => profile.search)), draw);
@@ -47,21 +49,21 @@ function mark(kernel, radius, x, y) {
   return drawing("path", { d: SHAPES[place](radius), fill: `var(--kernel-${place})`, transform });
 }
 
-function profileChart(profile, kernels, facts) {
-  const height = BOX.top + 2 * BOX.panel + BOX.gap + 40;
-  const chart = drawing("svg", { class: "profile", viewBox: `0 0 ${BOX.width} ${height}`, tabindex: "0", role: "img" });
+function profileChart(box, profile, kernels, facts) {
+  const height = box.top + 2 * box.panel + box.gap + 40;
+  const chart = drawing("svg", { class: "profile", viewBox: `0 0 ${box.width} ${height}`, tabindex: "0", role: "img" });
   chart.setAttribute("aria-label", `Frontier and time by level of ${profile.search} on ${profile.graph}`);
   const last = Math.max(1, ...profile.level);
-  const across = (level) => BOX.left + (level / last) * (BOX.width - BOX.left - BOX.right);
-  const bottom = BOX.top + 2 * BOX.panel + BOX.gap;
-  profilePanel(chart, profile, kernels, profile.frontier_size, "frontier (vertices)", BOX.top, across);
-  profilePanel(chart, profile, kernels, profile.time_us, "time (µs)", BOX.top + BOX.panel + BOX.gap, across);
-  const step = Math.max(1, niceStep(last / 8));
+  const across = (level) => box.left + (level / last) * (box.width - box.left - box.right);
+  const bottom = box.top + 2 * box.panel + box.gap;
+  profilePanel(box, chart, profile, kernels, profile.frontier_size, "frontier (vertices)", box.top, across);
+  profilePanel(box, chart, profile, kernels, profile.time_us, "time (µs)", box.top + box.panel + box.gap, across);
+  const step = Math.max(1, niceStep(last / box.ticks));
   for (let level = 0; level <= last; level += step) {
     chart.append(drawing("text", { x: across(level), y: bottom + 18, "text-anchor": "middle" }, shown(level)));
   }
-  chart.append(drawing("text", { x: (BOX.left + BOX.width) / 2, y: bottom + 36, "text-anchor": "middle" }, "level"));
-  follow(chart, profile, across, last, bottom, facts);
+  chart.append(drawing("text", { x: (box.left + box.width) / 2, y: bottom + 36, "text-anchor": "middle" }, "level"));
+  follow(box, chart, profile, across, last, bottom, facts);
   return chart;
 }
 
@@ -71,16 +73,16 @@ function niceStep(least) {
   return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= least);
 }
 
-function profilePanel(chart, profile, kernels, values, label, top, across) {
+function profilePanel(box, chart, profile, kernels, values, label, top, across) {
   const known = values.filter((value) => value > 0);
   const low = 10 ** Math.floor(Math.log10(Math.min(...known)));
   const high = Math.max(10 * low, 10 ** Math.ceil(Math.log10(Math.max(...known))));
-  const down = (value) => top + BOX.panel * (1 - Math.log(value / low) / Math.log(high / low));
+  const down = (value) => top + box.panel * (1 - Math.log(value / low) / Math.log(high / low));
   for (let tick = low; tick <= high * 1.001; tick *= 10) {
-    chart.append(drawing("line", { class: "grid", x1: BOX.left, x2: BOX.width - BOX.right, y1: down(tick), y2: down(tick) }));
-    chart.append(drawing("text", { x: BOX.left - 6, y: down(tick) + 4, "text-anchor": "end" }, shown(tick)));
+    chart.append(drawing("line", { class: "grid", x1: box.left, x2: box.width - box.right, y1: down(tick), y2: down(tick) }));
+    chart.append(drawing("text", { x: box.left - 6, y: down(tick) + 4, "text-anchor": "end" }, shown(tick)));
   }
-  chart.append(drawing("text", { x: BOX.left, y: top - 8 }, label));
+  chart.append(drawing("text", { x: box.left, y: top - 8 }, label));
   const path = profile.level.flatMap((level, place) =>
     values[place] > 0 ? [`${across(level).toFixed(1)},${down(values[place]).toFixed(1)}`] : []);
   chart.append(drawing("polyline", { class: "path", points: path.join(" ") }));
@@ -93,8 +95,8 @@ function profilePanel(chart, profile, kernels, values, label, top, across) {
 }
 
 /* A line at the level nearest to the pointer, or moved by arrow keys, and its values in words. */
-function follow(chart, profile, across, last, bottom, facts) {
-  const cursor = drawing("line", { class: "cursor", y1: BOX.top, y2: bottom, visibility: "hidden" });
+function follow(box, chart, profile, across, last, bottom, facts) {
+  const cursor = drawing("line", { class: "cursor", y1: box.top, y2: bottom, visibility: "hidden" });
   chart.append(cursor);
   let place = 0;
   const show = (next) => {
@@ -108,8 +110,8 @@ function follow(chart, profile, across, last, bottom, facts) {
   };
   const point = (event) => {
     const frame = chart.getBoundingClientRect();
-    const x = ((event.clientX - frame.left) / frame.width) * BOX.width;
-    const level = ((x - BOX.left) / (BOX.width - BOX.left - BOX.right)) * last;
+    const x = ((event.clientX - frame.left) / frame.width) * box.width;
+    const level = ((x - box.left) / (box.width - box.left - box.right)) * last;
     const distances = profile.level.map((known) => Math.abs(known - level));
     show(distances.indexOf(Math.min(...distances)));
   };

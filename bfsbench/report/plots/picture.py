@@ -28,8 +28,6 @@ MARGIN = 1.18
 """Length of an axis of bars / longest bar: room for its number."""
 _OUTLYING = 4.0
 """Times the next shorter bar from which one is cut off."""
-_FEW = 2
-"""Bars of which none is cut off."""
 _LINEAR_UP_TO = 20
 """Largest / smallest value up to which an axis of times starts at 0."""
 _STEPS = ((10, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (300, (1.0, 2.0, 5.0)))
@@ -187,9 +185,11 @@ def legend_below(axes: Axes) -> None:
 
 
 def end_of(values: Iterable[float]) -> float:
-    """The largest value of an axis that leaves bars of all but outlying ones something to be seen of."""
+    """The largest value of an axis that leaves bars of all but outlying ones something to be seen of; those
+    are less than half."""
     known = sorted(values)
-    while len(known) > _FEW and known[-1] > _OUTLYING * known[-2]:
+    few = len(known) / 2
+    while len(known) - 1 > few and known[-1] > _OUTLYING * known[-2]:
         known.pop()
     return known[-1]
 
