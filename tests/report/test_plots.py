@@ -74,8 +74,6 @@ def test_many_graphs_of_few_searches_share_a_picture(tmp_path: Path) -> None:
 def test_a_remark_stays_in_one_line_of_a_title() -> None:
     lines = wrapped("California Roads (stand-in USA-road-d.FLA)").splitlines()
     assert lines == ["California Roads", "(stand-in USA-road-d.FLA)"]
-        wrapped("California Roads (stand-in USA-road-d.FLA)") == "California Roads\n(stand-in USA-road-d.FLA)"
-    )
 
 
 @pytest.mark.parametrize(("value", "text"), [(9.996, "10.0"), (0.09996, "0.100"), (99.97, "100"), (0.0, "0")])
