@@ -320,15 +320,31 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (levels[v] == level) search.queue(level)[atomicAdd(search.size(level), (count_t)1)] = v;
 }
 
+// Takes gathered candidates that nobody has taken before.
+struct claiming_sink {
+    int *levels;
+    int *queue;
+    count_t *size;
+
+    __device__ __forceinline__ count_t reserve(edge_t) const { return 0; }
+    __device__ __forceinline__ void put(count_t, unsigned, int (&neighbours)[BATCH]) const {
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            if (neighbours[k] != NONE && atomicCAS(&levels[neighbours[k]], UNREACHED, QUEUED) == UNREACHED)
+                queue[atomicAdd(size, (count_t)1)] = neighbours[k];
+    }
+};
+
 // Rebuild the queue of candidates for a level from the vertices of the one before. The host has cleared its size.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     refill_candidates(SEARCH_PARAMETERS, int num_vertices, int level) {
+    extern __shared__ edge_t memory[];
     const search search = SEARCH;
-    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
-        if (levels[v] != level - 1) continue;
-        const edge_t end = row_offsets[v + 1];
-        for (edge_t e = row_offsets[v]; e < end; ++e)
-            if (atomicCAS(&levels[column_indices[e]], UNREACHED, QUEUED) == UNREACHED)
-                search.queue(level)[atomicAdd(search.size(level), (count_t)1)] = column_indices[e];
+    const claiming_sink sink = {levels, search.queue(level), search.size(level)};
+    for (unsigned first = blockIdx.x * blockDim.x; first < num_vertices; first += grid_threads()) {
+        const unsigned v = first + threadIdx.x;
+        const bool expands = v < num_vertices && levels[v] == level - 1;
+        const edge_t begin = expands ? row_offsets[v] : 0, end = expands ? row_offsets[v + 1] : 0;
+        gather(column_indices, begin, end, memory, sink);
     }
 }

@@ -108,8 +108,10 @@ class Merrill(KernelVariant):
             *(*self.queues, np.int64(self.capacity), self.vertex_queue, self.vertex_capacity, self.state),
         )
         self.begin = self.kernel("begin_search").bind(self.queues[0], self.state, block=32, scalars=1)
-        refill = self.kernel("refill_vertices" if self.takes_vertices else "refill_candidates")
-        self.refill = refill.bind(*self.search, num_vertices, block=self.block, scalars=1)
+        refill = "refill_vertices" if self.takes_vertices else "refill_candidates"
+        self.refill = self.kernel(refill).bind(
+            *(*self.search, num_vertices), block=self.block, shared=self._shared_memory(refill), scalars=1
+        )
         self._bind_levels()
         self._bind_resident_levels()
 
