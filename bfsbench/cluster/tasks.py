@@ -121,7 +121,7 @@ class Station:
 def _leave_dasks_environment() -> None:
     """Drop the variables that Dask sets for its workers: points are to run as in a sweep of one process.
 
-    Its MALLOC_TRIM_THRESHOLD_ has each large array paged in anew, a tenth of some points' time.
+    Its MALLOC_TRIM_THRESHOLD_ has each large array paged in anew, which has been seen to cost a tenth.
     """
     for name, value in dask.config.get("distributed.nanny.pre-spawn-environ").items():
         if os.environ.get(name) == str(value):
