@@ -32,29 +32,24 @@ union workspace {
     pull_lists pull;
 };
 
-// Give the arrays that belong to a search their initial values, and queue the source. For all blocks.
-__device__ __forceinline__ void begin_search(const search &search, unsigned *visited, int source) {
-    const unsigned thread = global_thread(), threads = grid_threads();
-    const unsigned quads = search.num_vertices / 4, words = (search.num_vertices + 31u) / 32;
-    for (unsigned i = thread; i < quads; i += threads) {
-        const int v = i * 4;
-        reinterpret_cast<int4 *>(search.levels)[i] =
-            make_int4(v == source ? 0 : UNREACHED, v + 1 == source ? 0 : UNREACHED, v + 2 == source ? 0 : UNREACHED,
-                      v + 3 == source ? 0 : UNREACHED);
+// Leave the bitmaps as the next search is to find them, and give those that have not been reached their level. For all
+// blocks, once all levels are complete. Done at the end because it costs less there: only few levels are to be written,
+// and the first levels of a search wait for nothing.
+__device__ __forceinline__ void end_search(const search &search, const unsigned *reached, unsigned *visited) {
+    const unsigned words = (search.num_vertices + 31u) / 32, lane = threadIdx.x % 32;
+    for (unsigned w = global_thread(); w - lane < words; w += grid_threads()) {
+        const unsigned beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
+        unsigned missing = 0;
+        if (w < words) {
+            missing = ~(reached[w] | beyond);  // what a bitmap holds before the first search is unknown
+            visited[w] = beyond;
+            search.open[w] = ALL_LANES;
+        }
+        for (unsigned lanes = __ballot_sync(ALL_LANES, missing != 0); lanes; lanes &= lanes - 1) {
+            const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, missing, other);
+            if (its >> lane & 1) search.levels[(w - lane + other) * 32 + lane] = UNREACHED;
+        }
     }
-    for (unsigned v = quads * 4 + thread; v < search.num_vertices; v += threads)
-        search.levels[v] = v == source ? 0 : UNREACHED;
-    for (unsigned w = thread; w < words; w += threads) {
-        const unsigned bits = min(search.num_vertices - w * 32, 32u);  // those beyond count as visited
-        visited[w] = (bits < 32 ? ALL_LANES << bits : 0) | (source / 32 == w ? 1u << source % 32 : 0);
-        search.open[w] = ALL_LANES;
-    }
-    if (blockIdx.x != gridDim.x - 1) return;
-    const row row = search.row_of(source);
-    for (unsigned i = threadIdx.x; i < row.parts(); i += blockDim.x) search.queues[0][i] = row.nth(i);
-    if (threadIdx.x != 0) return;
-    search.state->frontiers[0] = frontier{{row.end - row.begin, 1}, row.parts(), 0, 0};
-    search.state->frontiers[1] = search.state->frontiers[2] = frontier{{0, 0}, 0, 0, 0};
 }
 
 // Whether looking for parents is expected to cost less than pushing this level. An unreached vertex looks at its
@@ -76,12 +71,10 @@ __device__ __forceinline__ unsigned most_edges_to_queue(float worth_pulling, con
     return when.may_pull ? (unsigned)fminf(QUEUE_BEYOND * worth_pulling / (float)gridDim.x, (float)MOST_EDGES) : ~0u;
 }
 
-// Whether one cluster is to go on: its queues have room for all parts, however unevenly they are cut, and the parts
-// are few. Of CLUSTER_SIZE parts in a row, a block of it gets PART / QUAD + 1 at most, when cut: each is dealt out to
-// all blocks from another one on, unless it is so short that this one gets it whole.
+// Whether one cluster is to go on: the frontier is of few parts, in its measure. If they turn out not to fit its queues
+// it hands them back.
 __device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small) {
-    const bool has_room = now.queued <= CLUSTER_SIZE * CLUSTER_PARTS / (PART / QUAD + 1);
-    return has_room && now.found.edges / QUAD + now.queued <= small;
+    return now.found.edges / QUAD + now.queued <= small;
 }
 
 __device__ __forceinline__ frontier read_frontier(const search_state *state, int step) {
@@ -92,36 +85,52 @@ __device__ __forceinline__ frontier read_frontier(const search_state *state, int
                     __ldcg(&now->unqueued)};
 }
 
-// The search, step by step. For all threads of all blocks, which decide alike.
+// What all blocks are to know after a step. They read it alike, one thread for each block: so many reads of one
+// address would take long.
+struct outcome {
+    frontier now;
+    int level;
+    bool all_came;
+};
+
+__device__ __forceinline__ const outcome &wait_for_outcome(search_state *state, outcome &shown, unsigned &phase,
+                                                           int step, int max_polls) {
+    arrive_at_barrier(&state->barrier);
+    if (threadIdx.x == 0) {
+        shown.all_came = wait_at_barrier(&state->barrier, phase, max_polls);
+        shown.now = read_frontier(state, step);
+        shown.level = __ldcg(&state->level);
+        if (!shown.all_came) state->failed = 1;
+    }
+    __syncthreads();
+    if (global_thread() == 0) state->frontiers[(step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
+    return shown;
+}
+
+// The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
+// blocks are resident, and makes the bitmaps what a search is to find.
 __device__ __forceinline__ void run(const search &search, unsigned *visited, unsigned *visited_then,
                                     level_record *records, const thresholds &when, int max_polls, int source) {
     __shared__ workspace shared;
-    __shared__ frontier shown;
-    __shared__ int shown_level;
-    if (source >= 0) begin_search(search, visited, source);
+    __shared__ outcome shown;
+    unsigned *const first_visited = visited;
+    unsigned phase = barrier_phase(&search.state->barrier);
     long long unreached = search.num_vertices, unexplored = search.num_edges;
     int level = 0;
+    frontier now = {{0, 0}, 0, 0, 0};
     enum { QUEUED, PULLED, REQUEUED, RAN_LEVELS } last = QUEUED;  // how the frontier came about
     for (int step = 0;; ++step) {
-        if (!wait_for_all_blocks(&search.state->barrier, max_polls)) {
-            if (threadIdx.x == 0) search.state->failed = 1;
-            return;
+        if (step > 0) {
+            const outcome &after = wait_for_outcome(search.state, shown, phase, step, max_polls);
+            if (!after.all_came) return;
+            now = after.now;
+            if (last == RAN_LEVELS) level = after.level;
+            if (now.queued == 0 && now.found.vertices == 0) break;
         }
-        if (source < 0) return;  // only to see whether all blocks are resident
-        if (threadIdx.x == 0) {  // for all of the block: so many reads of one address would take long
-            shown = read_frontier(search.state, step);
-            shown_level = __ldcg(&search.state->level);
-        }
-        __syncthreads();
-        const frontier now = shown;
-        if (now.queued == 0 && now.found.vertices == 0) return;
-        if (last == RAN_LEVELS) level = shown_level;
         if (last != REQUEUED) {
             unreached -= now.found.vertices;
             unexplored -= now.found.edges;
         }
-        if (global_thread() == 0) search.state->frontiers[(step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
-
         const float worth_pulling = edges_worth_pulling(search, unreached, unexplored, when);
         if (now.must_pull || (last != REQUEUED && (float)now.found.edges > worth_pulling)) {
             if (global_thread() == 0) note_level(records, level, now.found.vertices, LAYER_PULL);
@@ -132,9 +141,9 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
         } else if (last == PULLED && now.unqueued) {
             queue_frontier(search, visited, visited_then, shared.push, step, now.found);
             last = REQUEUED;
-        } else if (fits_cluster(now, when.small)) {
-            if (blockIdx.x < CLUSTER_SIZE)
-                run_small_levels(search, visited, shared.cluster, records, step, level, now.queued, when.small);
+        } else if (last != RAN_LEVELS && fits_cluster(now, when.small)) {  // which it may have given back
+            if (blockIdx.x < CLUSTER_SIZE && source >= 0)
+                run_small_levels(search, visited, shared.cluster, records, step, level, now.queued, source, when.small);
             last = RAN_LEVELS;
         } else {
             if (global_thread() == 0) note_level(records, level, now.found.vertices, LAYER_PUSH);
@@ -143,6 +152,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             last = QUEUED;
         }
     }
+    end_search(search, visited, first_visited);
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)

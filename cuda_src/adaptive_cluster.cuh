@@ -125,22 +125,30 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
     }
 }
 
-// Take a share of the frontier from the queue in global memory, which has to be small enough.
-__device__ __noinline__ void take_frontier(const search &search, cluster_queues &own, int step, int level,
-                                              unsigned queued) {
-    const unsigned lane = threadIdx.x % 32;
-    if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
-    if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
-    cluster_sync();
-    const unsigned stride = CLUSTER_SIZE * blockDim.x;
-    tally spilled = {0, 0};  // stays so, as there is room for all
+// Reach the source and queue its row: for the first warp of the cluster.
+__device__ __forceinline__ void take_source(const search &search, unsigned *visited, cluster_queues &own, int step,
+                                            int source, tally &spilled) {
+    const bool first = threadIdx.x == 0;
+    const unsigned target[1] = {0};
+    short_row row[1] = {{0, 0}};
+    if (first) {
+        row[0] = search.row_of<short_row>(source);
+        visited[source / 32] |= 1u << source % 32;
+        search.levels[source] = 0;
+    }
+    queue_rows(search, own, row, target, 1, step + 1, 0, spilled);
+}
+
+// Take a share of the frontier from the queue in global memory.
+__device__ __forceinline__ void take_frontier(const search &search, cluster_queues &own, int step, int level,
+                                              unsigned queued, tally &spilled) {
+    const unsigned lane = threadIdx.x % 32, stride = CLUSTER_SIZE * blockDim.x;
     for (unsigned i = cluster_rank() * blockDim.x + threadIdx.x; i - lane < queued; i += stride) {
         const part from = i < queued ? search.queues[step % 2][i] : part{0, 0};
         const short_row row[1] = {{(edge_t)from.begin, (edge_t)from.begin + from.length}};
         const unsigned target[1] = {i % CLUSTER_SIZE};
         queue_rows(search, own, row, target, 0, step + 1, level, spilled);
     }
-    cluster_sync();
 }
 
 // Append what this block holds of the frontier to the queue in global memory.
@@ -210,16 +218,25 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
     }
 }
 
-// Run levels from this one on while they are small: for all blocks of one cluster. Leaves in state->level the first
-// level that has not been expanded, and its frontier in global memory.
+// Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first
+// step with the source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded, and its
+// frontier in global memory. That may be the level it began with, if it does not fit.
 __device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, int level, unsigned queued,
-                                                 unsigned small) {
-    take_frontier(search, own, step, level, queued);
+                                                 int source, unsigned small) {
     const int last = level + LEVELS_AT_A_TIME;
     tally spilled = {0, 0};  // by this thread
-    bool more;
-    do {
+    if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
+    if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
+    cluster_sync();
+    if (step > 0)
+        take_frontier(search, own, step, level, queued, spilled);
+    else if (cluster_rank() == 0 && threadIdx.x < 32)
+        take_source(search, visited, own, step, source, spilled);
+    cluster_sync();
+    unsigned total = 1;
+    bool more = small > 0 && !own.overflow[level % 2];
+    while (more) {
         if (threadIdx.x / 32 == blockDim.x / 32 - 1) {  // for the decision after this level: it comes late, but free
             const unsigned lane = threadIdx.x % 32;
             unsigned total = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
@@ -234,10 +251,10 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         else
             expand_share<2, true>(search, visited, own, step + 1, level, spilled);
         cluster_sync();
-        const unsigned total = own.total[level % 2];
+        total = own.total[level % 2];
         ++level;
         more = total > 0 && total <= small && !own.overflow[level % 2] && level < last;
-    } while (more);
-    give_frontier(search, own, step + 1, level, spilled);
+    }
+    if (total > 0) give_frontier(search, own, step + 1, level, spilled);
     if (cluster_rank() == 0 && threadIdx.x == 0) search.state->level = level;
 }

@@ -74,6 +74,11 @@ struct search {
     }
 };
 
+// Bits of the last word of a bitmap that belong to no vertex. They count as visited.
+__device__ __forceinline__ unsigned tail_bits(unsigned num_vertices) {
+    return num_vertices % 32 ? ALL_LANES << num_vertices % 32 : 0;
+}
+
 // Have the lines of memory around an address brought into the L2 cache, for a later level.
 __device__ __forceinline__ void prefetch(const void *address) {
 #ifndef __CUDA_ON_CPU__

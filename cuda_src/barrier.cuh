@@ -38,20 +38,34 @@ __device__ __forceinline__ unsigned load_acquire(const unsigned *word) {
     return value;
 }
 
+// The phase a barrier is in. It cannot change before all blocks have come: read it before the first wait.
+__device__ __forceinline__ unsigned barrier_phase(const grid_barrier *barrier) {
+    return load_acquire(&barrier->arrived) & BARRIER_PHASE;
+}
+
 // The barrier is to be zeroed before its first use, and after a wait in vain.
-// To be called by all threads of all blocks. Returns, alike for all threads of a block, whether all blocks came.
-__device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsigned max_polls) {
-    bool alone = false;
-    unsigned before = 0;
-    if (threadIdx.x == 0) before = load_acquire(&barrier->arrived);  // the phase cannot change before this block came
+// For all threads of a block, all of which are to come.
+__device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     __syncthreads();
-    if (threadIdx.x == 0) {
-        add_release(&barrier->arrived, blockIdx.x == 0 ? BARRIER_PHASE - (gridDim.x - 1) : 1u);
-        unsigned polls = 0;
-        while (((load_acquire(&barrier->arrived) ^ before) & BARRIER_PHASE) == 0 && !alone) {
-            alone = polls++ >= max_polls;
-            if (polls > 64) __nanosleep(500);  // a long wait: leave the memory to those who are waited for
-        }
+    if (threadIdx.x == 0) add_release(&barrier->arrived, blockIdx.x == 0 ? BARRIER_PHASE - (gridDim.x - 1) : 1u);
+}
+
+// For the first thread of a block that has arrived: whether all blocks came. `phase` is that of the barrier before, and
+// for the next time.
+__device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, unsigned &phase, unsigned max_polls) {
+    for (unsigned polls = 0; barrier_phase(barrier) == phase; ++polls) {
+        if (polls >= max_polls) return false;
+        if (polls > 64) __nanosleep(500);  // a long wait: leave the memory to those who are waited for
     }
+    phase ^= BARRIER_PHASE;
+    return true;
+}
+
+// Both, for all threads of all blocks. Returns, alike for all threads of a block, whether all blocks came.
+__device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsigned max_polls) {
+    unsigned phase = 0;
+    if (threadIdx.x == 0) phase = barrier_phase(barrier);
+    arrive_at_barrier(barrier);
+    const bool alone = threadIdx.x == 0 && !wait_at_barrier(barrier, phase, max_polls);
     return !__syncthreads_or(alone);
 }

@@ -25,8 +25,8 @@ class Adaptive(KernelVariant):
     """One persistent launch: a cluster of blocks for small frontiers, all blocks pushing or pulling for
     larger ones.
 
-    cuda_src/adaptive.md says why it is made so. All per-search initialisation is part of the launch, so
-    ``reset`` has nothing to do. Blocks are whole warps; ``--grid`` caps the blocks, which come in whole
+    cuda_src/adaptive.md says why it is made so. All per-search initialisation is part of the launch, the
+    bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are whole warps; ``--grid`` caps the blocks, which come in whole
     clusters, at least one, and never in larger number than the device holds at once.
     """
 
