@@ -10,6 +10,10 @@
 // Vertices wait for lanes in a list of the warp, their offsets already read, side by side. A row that is undecided
 // after PATIENCE windows is left to all lanes of a warp together. Vertices without in-neighbours are met once and then
 // taken out of the bitmap of open ones.
+//
+// Likely parents. With LIKELY_FIRST the host has ordered in-neighbours so that the likeliest parent of each vertex comes
+// first (likely_parents.cu), and has copied these to an array of their own. A vertex looks there before its row is
+// read: one access of a warp to the array brings 32 likely parents, so a hit costs one look at the bitmap and no more.
 #pragma once
 
 #include "adaptive_search.cuh"
@@ -19,6 +23,7 @@
 #define PULL_WINDOW (2 * WINDOW)  // arcs that a thread reads at a time
 #define PATIENCE 4
 #define LONG_ROWS 256  // that a block sets aside
+#define LIKELY_WORDS 4  // words of the bitmap whose vertices a warp has look at their likely parents together
 #define FEW_FOUND 64   // vertices of a block that are queued at once, lest a small level need a step of its own for it
 
 struct pull_lists {
@@ -73,11 +78,12 @@ __device__ __forceinline__ void reach(const search &search, pull_lists &lists, c
 struct candidates {
     const search &of;
     const unsigned *visited;
+    const pull_lists &lists;
     const share &own;
     unsigned batch;    // of 32 words, one in each lane
     unsigned words;    // this lane's
     unsigned pending;  // lanes with a word yet to come
-    unsigned current;  // the word that has been read ahead; 0 when there is none left
+    unsigned current;  // the word that has been taken; 0 when there is none left
     unsigned slot;     // of this lane's vertex in it
     offset_t begin, end;
 
@@ -88,8 +94,17 @@ struct candidates {
     __device__ __forceinline__ bool read_batch() {
         const unsigned k = nth_word(threadIdx.x % 32);
         words = k < own.words ? of.open[own.word(k)] & ~visited[own.word(k)] : 0;
+        if (LIKELY_FIRST && words != 0) words &= ~lists.fresh[k];
         pending = __ballot_sync(ALL_LANES, words != 0);
         return __any_sync(ALL_LANES, k < own.words);
+    }
+    // Take a pending word, and tell whether this lane's vertex in it is a candidate.
+    __device__ __forceinline__ bool take_word() {
+        const int next = __ffs(pending) - 1;
+        pending &= pending - 1;
+        current = __shfl_sync(ALL_LANES, words, next);
+        slot = nth_word(next) * 32 + threadIdx.x % 32;
+        return current >> threadIdx.x % 32 & 1;
     }
     __device__ __forceinline__ void advance() {
         while (pending == 0) {
@@ -99,12 +114,8 @@ struct candidates {
                 return;
             }
         }
-        const int next = __ffs(pending) - 1;
-        pending &= pending - 1;
-        current = __shfl_sync(ALL_LANES, words, next);
-        slot = nth_word(next) * 32 + threadIdx.x % 32;
         begin = end = 0;
-        if (!(current >> threadIdx.x % 32 & 1)) return;
+        if (!take_word()) return;
         begin = __ldg(&of.column_offsets[own.vertex(slot)]);
         end = __ldg(&of.column_offsets[own.vertex(slot) + 1]);
     }
@@ -115,12 +126,46 @@ struct candidates {
     }
 };
 
+// Let the vertices of a block's share look at their likely parents: for all its warps. Each has words of its own, here
+// and in pull_rows. What a few words need is asked for together, the offsets for the tally and for the rows to come.
+__device__ __noinline__ void look_at_likely_parents(const search &search, const unsigned *visited, pull_lists &lists,
+                                                       const share &share, int level, tally &found) {
+    candidates next = {search, visited, lists, share};
+    for (next.batch = 0; next.read_batch(); ++next.batch) {
+        while (next.pending) {
+            unsigned slots[LIKELY_WORDS], degrees[LIKELY_WORDS], parent_words[LIKELY_WORDS];
+            int parents[LIKELY_WORDS];
+#pragma unroll
+            for (int i = 0; i < LIKELY_WORDS; ++i) {
+                parents[i] = -1;
+                if (next.pending == 0 || !next.take_word()) continue;
+                const int v = share.vertex(slots[i] = next.slot);
+                parents[i] = __ldg(&search.likely()[v]);
+                degrees[i] = (unsigned)(__ldg(&search.column_offsets[v + 1]) - __ldg(&search.column_offsets[v]));
+            }
+#pragma unroll
+            for (int i = 0; i < LIKELY_WORDS; ++i) parent_words[i] = parents[i] < 0 ? 0 : visited[parents[i] / 32];
+#pragma unroll
+            for (int i = 0; i < LIKELY_WORDS; ++i) {
+                const bool hit = parent_words[i] >> parents[i] % 32 & 1;
+                const unsigned hits = __ballot_sync(ALL_LANES, hit);
+                if (!hit) continue;
+                lists.fresh[slots[i] / 32] = hits;  // the same by all that hit
+                search.levels[share.vertex(slots[i])] = level + 1;
+                found.edges += degrees[i];
+                ++found.vertices;
+            }
+        }
+    }
+    __syncwarp();
+}
+
 // One pass over the short rows of a block's share: for all its warps.
 __device__ __forceinline__ void pull_rows(const search &search, const unsigned *visited, pull_lists &lists,
                                           const share &share, int level, tally &found) {
     const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
     unsigned head = 0, tail = 0;  // of the list
-    candidates next = {search, visited, share};
+    candidates next = {search, visited, lists, share};
     next.start();
     edge_t at = 0, end = 0;
     unsigned slot = 0, degree = 0;
@@ -212,6 +257,7 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
         if (threadIdx.x == 0) lists.num_long = 0;
         __syncthreads();
+        if (LIKELY_FIRST) look_at_likely_parents(search, visited, lists, share, level, found);
         pull_rows(search, visited, lists, share, level, found);
         __syncthreads();
         pull_long_rows(search, visited, lists, share, level, found);

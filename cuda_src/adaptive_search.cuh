@@ -72,6 +72,10 @@ struct search {
     __device__ __forceinline__ Row row_of(int v) const {
         return Row{(edge_t)__ldg(&row_offsets[v]), (edge_t)__ldg(&row_offsets[v + 1])};
     }
+    // With LIKELY_FIRST, the first in-neighbour of each vertex, or itself: after the rows, from a multiple of 32 on.
+    __device__ __forceinline__ const int *likely() const {
+        return row_indices + (((edge_t)row_indices_end + 31) & ~(edge_t)31);
+    }
 };
 
 // Bits of the last word of a bitmap that belong to no vertex. They count as visited.

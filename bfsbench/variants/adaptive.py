@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Argument, Launch
+from bfsbench.backends.base import Argument, Buffer, Launch
 from bfsbench.errors import KernelError, LaunchError
 from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.likely_parents import likely_parents_first
 
 _WARP = 32
 _PART = 32
@@ -58,6 +59,13 @@ class Adaptive(KernelVariant):
             "PUSHED_EDGE", 8, "cost of pushing along an arc, in looks at a neighbour", minimum=0, maximum=1024
         ),
         Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
+        Knob(
+            "LIKELY_FIRST",
+            0,
+            "1: a preprocessing orders in-neighbours so that levels that are pulled meet likely parents first",
+            choices=(0, 1),
+            compile_time=True,
+        ),
     )
     layers = ("cluster", "push", "pull")
     block_layers = ("cluster",)
@@ -84,9 +92,16 @@ class Adaptive(KernelVariant):
 
     def _graph(self) -> tuple[Argument, ...]:
         graph, pulls = self.graph, self.knob["MAY_PULL"]
-        arcs_in = (graph.column_offsets, graph.row_indices) if pulls else (None, None)
+        arcs_in = (graph.column_offsets, self._row_indices()) if pulls else (None, None)
         ends = self.host_graph.row_offsets[-1], self.host_graph.column_offsets[-1]
         return graph.row_offsets, graph.column_indices, *arcs_in, *ends, self.num_vertices, self.num_edges
+
+    def _row_indices(self) -> Buffer:
+        if not self.knob["LIKELY_FIRST"]:
+            return self.graph.row_indices
+        ordered = self.graph.once(likely_parents_first)
+        self.preprocess_ms = ordered.milliseconds
+        return ordered.row_indices
 
     def _queues(self) -> tuple[Argument, ...]:
         """Two queues of row parts, with room for all rows: a search queues a vertex once."""

@@ -99,46 +99,46 @@ LEVEL_SCAN = Traffic(per_vertex=12, per_scan=4)
 class DeviceGraph:
     """A graph's arrays on a device, each uploaded when first asked for and then kept."""
 
-    def __init__(self, device: Device, graph: Graph) -> None:
-        self._device = device
-        self._graph = graph
+    def __init__(self, device: Device, host_graph: Graph) -> None:
+        self.device = device
+        self.host_graph = host_graph
         self._made: dict[Callable[..., Any], Any] = {}
 
-    def once(self, make: Callable[[Device, Graph], Made]) -> Made:
+    def once(self, make: Callable[[DeviceGraph], Made]) -> Made:
         """What ``make`` makes of the graph; kept like the arrays, for all searches that ask for the same."""
         if make not in self._made:
-            self._made[make] = make(self._device, self._graph)
+            self._made[make] = make(self)
         made: Made = self._made[make]
         return made
 
     @cached_property
     def row_offsets(self) -> Buffer:
-        return self._device.upload(self._graph.row_offsets)
+        return self.device.upload(self.host_graph.row_offsets)
 
     @cached_property
     def column_indices(self) -> Buffer:
-        return self._device.upload(self._graph.column_indices)
+        return self.device.upload(self.host_graph.column_indices)
 
     @cached_property
     def edge_sources(self) -> Buffer:
-        return self._device.upload(self._graph.edge_sources)
+        return self.device.upload(self.host_graph.edge_sources)
 
     @cached_property
     def column_offsets(self) -> Buffer:
-        shared = self._graph.column_offsets is self._graph.row_offsets
-        return self.row_offsets if shared else self._device.upload(self._graph.column_offsets)
+        shared = self.host_graph.column_offsets is self.host_graph.row_offsets
+        return self.row_offsets if shared else self.device.upload(self.host_graph.column_offsets)
 
     @cached_property
     def row_indices(self) -> Buffer:
-        shared = self._graph.row_indices is self._graph.column_indices
-        return self.column_indices if shared else self._device.upload(self._graph.row_indices)
+        shared = self.host_graph.row_indices is self.host_graph.column_indices
+        return self.column_indices if shared else self.device.upload(self.host_graph.row_indices)
 
     @cached_property
     def weight_matrix(self) -> Buffer:
         """int32[V * V]; raises UsageError as :func:`bfsbench.graphs.matrix.weight_matrix` does."""
         from bfsbench.graphs.matrix import weight_matrix
 
-        return self._device.upload(weight_matrix(self._graph))
+        return self.device.upload(weight_matrix(self.host_graph))
 
 
 class Variant(ABC):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 
-from bfsbench.backends.base import Argument, Buffer, Device
+from bfsbench.backends.base import Argument, Buffer
 from bfsbench.graphs.degree_order import by_out_degree
-from bfsbench.graphs.graph import Graph
-from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
+from bfsbench.variants.base import LEVEL_SCAN, DeviceGraph, LevelKernelVariant
 
 
-def jobs_by_out_degree(device: Device, graph: Graph) -> tuple[Buffer, float]:
+def jobs_by_out_degree(graph: DeviceGraph) -> tuple[Buffer, float]:
     """All vertices by out-degree, the highest first, int32[V], and the ms that sorting took."""
     started = time.perf_counter()
-    order = by_out_degree(graph.row_offsets)
+    order = by_out_degree(graph.host_graph.row_offsets)
     milliseconds = (time.perf_counter() - started) * 1e3
-    return device.upload(order), milliseconds
+    return graph.device.upload(order), milliseconds
 
 
 class Redirect(LevelKernelVariant):

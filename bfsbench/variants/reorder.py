@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Argument, Buffer, Device
+from bfsbench.backends.base import Argument, Buffer
 from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
-from bfsbench.graphs.graph import Graph, Ids
-from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
+from bfsbench.graphs.graph import Ids
+from bfsbench.variants.base import LEVEL_SCAN, DeviceGraph, LevelKernelVariant
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,16 @@ class RenumberedGraph:
     """What sorting and renumbering took."""
 
 
-def renumber(device: Device, graph: Graph) -> RenumberedGraph:
+def renumber(graph: DeviceGraph) -> RenumberedGraph:
     """The graph renumbered by out-degree, the highest first."""
     started = time.perf_counter()
-    order = by_out_degree(graph.row_offsets)
-    offsets, columns = renumbered(graph.row_offsets, graph.column_indices, order)
+    given = graph.host_graph
+    order = by_out_degree(given.row_offsets)
+    offsets, columns = renumbered(given.row_offsets, given.column_indices, order)
     new_ids = inverse(order)
     milliseconds = (time.perf_counter() - started) * 1e3
-    return RenumberedGraph(device.upload(offsets), device.upload(columns), new_ids, milliseconds)
+    upload = graph.device.upload
+    return RenumberedGraph(upload(offsets), upload(columns), new_ids, milliseconds)
 
 
 class Reorder(LevelKernelVariant):

@@ -1,0 +1,56 @@
+"""In-neighbours ordered so that searches which look for a parent find one soon."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from bfsbench.backends.base import Buffer
+from bfsbench.paths import CUDA_SRC
+from bfsbench.variants.base import DeviceGraph
+
+_WARP = 32
+_LONG_ROW = 1024
+"""Arcs from which on a row is ordered by a block rather than a warp."""
+_SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
+
+
+@dataclass(frozen=True)
+class LikelyParents:
+    """In-neighbours on the device in order of falling out-degree, and the first of each vertex."""
+
+    row_indices: Buffer
+    """int32[first_of + V]: CSC's E ids, each row by the number of binary digits of its vertices' out-degrees,
+    the longest first; then the likely parents."""
+    first_of: int
+    """Where the likely parents begin, a multiple of 32: for each vertex the first of its row, or the vertex
+    itself where that is empty."""
+    milliseconds: float
+    """What allocating and ordering took."""
+
+
+def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
+    """Order the in-neighbours of a graph, whose own arrays stay as they are.
+
+    Raises DeviceOutOfMemoryError where E + V further words do not fit.
+    """
+    device, host_graph = graph.device, graph.host_graph
+    offsets, num_vertices = host_graph.column_offsets, host_graph.num_vertices
+    macros = {"WIDE_OFFSETS": int(offsets.itemsize == 8), "LONG_ROW": _LONG_ROW}
+    module = device.module(CUDA_SRC / "likely_parents.cu", macros)
+    order_rows, order_long_rows = module.kernel("order_rows"), module.kernel("order_long_rows")
+    given = graph.row_offsets, graph.column_offsets, graph.row_indices
+    device.synchronize()
+
+    started = time.perf_counter()
+    first_of = -(-int(offsets[-1]) // _WARP) * _WARP
+    ordered = device.empty(first_of + num_vertices, np.int32)
+    long_rows = device.empty(1 + host_graph.num_edges // _LONG_ROW, np.int32)
+    long_rows.fill(0, count=1)
+    arguments = (*given, num_vertices, ordered, offsets.dtype.type(first_of), long_rows)
+    for kernel, block in ((order_rows, _SMALL_BLOCK), (order_long_rows, _LARGE_BLOCK)):
+        kernel.bind(*arguments, block=block)(kernel.resident_blocks(block))
+    device.synchronize()
+    return LikelyParents(ordered, first_of, (time.perf_counter() - started) * 1e3)

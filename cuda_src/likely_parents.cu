@@ -1,0 +1,87 @@
+// likely_parents: in-neighbours in order of falling out-degree, for searches in which vertices look for a parent.
+//
+// A vertex with many arcs is reached early, so it is likely to be in the frontier, or to have been, when others look
+// for a parent; where it comes first, they find it soon. Degrees are ordered by their number of leading zeros, with a
+// counting sort of each row: by a warp, or a block if the row is long. Within such a class there is no order.
+//
+// The includer defines LONG_ROW, the arcs from which on a row is a block's. The order goes to an array of its own.
+#include "graph.cuh"
+
+#define ALL_LANES 0xffffffffu
+#define CLASSES 32  // of out-degrees, the highest first: one for each lane
+#define MAX_WARPS 32
+
+struct in_neighbours {
+    const offset_t *row_offsets, *column_offsets;
+    const int *row_indices;
+    int *ordered;
+    int *likely;  // the first of each vertex; itself if it has none, which no search mistakes for a parent
+
+    __device__ __forceinline__ edge_t begin(unsigned v) const { return column_offsets[v]; }
+    __device__ __forceinline__ edge_t end(unsigned v) const { return column_offsets[v + 1]; }
+    __device__ __forceinline__ unsigned class_of(int u) const {
+        const long long degree = row_offsets[u + 1] - row_offsets[u];
+        return max(__clzll(degree) - 32, 0);
+    }
+};
+
+template <bool by_block>
+__device__ __forceinline__ void meet() {
+    if (by_block)
+        __syncthreads();
+    else
+        __syncwarp();
+}
+
+// Order a row: for a whole warp or block, with room for a number for each class.
+template <bool by_block>
+__device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, edge_t *places) {
+    const unsigned thread = by_block ? threadIdx.x : threadIdx.x % 32, threads = by_block ? blockDim.x : 32;
+    const edge_t begin = of.begin(v), end = of.end(v);
+    if (thread < CLASSES) places[thread] = 0;
+    meet<by_block>();
+    for (edge_t e = begin + thread; e < end; e += threads) atomicAdd(&places[of.class_of(of.row_indices[e])], 1);
+    meet<by_block>();
+    if (thread < CLASSES) {
+        edge_t sum = places[thread];
+        for (unsigned distance = 1; distance < CLASSES; distance *= 2) {
+            const edge_t before = __shfl_up_sync(ALL_LANES, sum, distance);
+            if (thread >= distance) sum += before;
+        }
+        places[thread] = begin + sum - places[thread];
+    }
+    meet<by_block>();
+    for (edge_t e = begin + thread; e < end; e += threads) {
+        const int u = of.row_indices[e];
+        const edge_t place = atomicAdd(&places[of.class_of(u)], 1);
+        of.ordered[place] = u;
+        if (place == begin) of.likely[v] = u;
+    }
+    meet<by_block>();
+}
+
+// Order all rows but the long ones, which are put on a list: the first element of long_rows is their number, and 0 to
+// begin with.
+extern "C" __global__ void __launch_bounds__(1024)
+    order_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int num_vertices,
+               int *ordered, offset_t first_of, int *long_rows) {
+    __shared__ edge_t places[MAX_WARPS][CLASSES];
+    const in_neighbours of = {row_offsets, column_offsets, row_indices, ordered, ordered + first_of};
+    for (unsigned v = global_thread() / 32; v < num_vertices; v += grid_threads() / 32) {
+        const edge_t length = of.end(v) - of.begin(v);
+        if (length < LONG_ROW)
+            order_row<false>(of, v, places[threadIdx.x / 32]);
+        else if (threadIdx.x % 32 == 0)
+            long_rows[1 + atomicAdd(long_rows, 1)] = v;
+        if (length == 0 && threadIdx.x % 32 == 0) of.likely[v] = v;
+    }
+}
+
+// Order the rows on the list, a block each.
+extern "C" __global__ void __launch_bounds__(1024)
+    order_long_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int,
+                    int *ordered, offset_t first_of, const int *long_rows) {
+    __shared__ edge_t places[CLASSES];
+    const in_neighbours of = {row_offsets, column_offsets, row_indices, ordered, ordered + first_of};
+    for (unsigned i = blockIdx.x; i < long_rows[0]; i += gridDim.x) order_row<true>(of, long_rows[1 + i], places);
+}
