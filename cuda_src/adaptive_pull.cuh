@@ -128,31 +128,32 @@ struct candidates {
 
 // Let the vertices of a block's share look at their likely parents: for all its warps. Each has words of its own, here
 // and in pull_rows. What a few words need is asked for together, the offsets for the tally and for the rows to come.
-__device__ __noinline__ void look_at_likely_parents(const search &search, const unsigned *visited, pull_lists &lists,
+__device__ __forceinline__ void look_at_likely_parents(const search &search, const unsigned *visited, pull_lists &lists,
                                                        const share &share, int level, tally &found) {
     candidates next = {search, visited, lists, share};
     for (next.batch = 0; next.read_batch(); ++next.batch) {
         while (next.pending) {
-            unsigned slots[LIKELY_WORDS], degrees[LIKELY_WORDS], parent_words[LIKELY_WORDS];
+            unsigned slots[LIKELY_WORDS], parent_words[LIKELY_WORDS];
             int parents[LIKELY_WORDS];
+            offset_t begins[LIKELY_WORDS], ends[LIKELY_WORDS];
 #pragma unroll
             for (int i = 0; i < LIKELY_WORDS; ++i) {
-                parents[i] = -1;
-                if (next.pending == 0 || !next.take_word()) continue;
+                const bool mine = next.pending && next.take_word();
                 const int v = share.vertex(slots[i] = next.slot);
-                parents[i] = __ldg(&search.likely()[v]);
-                degrees[i] = (unsigned)(__ldg(&search.column_offsets[v + 1]) - __ldg(&search.column_offsets[v]));
+                parents[i] = mine ? __ldg(&search.likely()[v]) : -1;
+                begins[i] = mine ? __ldg(&search.column_offsets[v]) : 0;
+                ends[i] = mine ? __ldg(&search.column_offsets[v + 1]) : 0;
             }
 #pragma unroll
             for (int i = 0; i < LIKELY_WORDS; ++i) parent_words[i] = parents[i] < 0 ? 0 : visited[parents[i] / 32];
 #pragma unroll
             for (int i = 0; i < LIKELY_WORDS; ++i) {
-                const bool hit = parent_words[i] >> parents[i] % 32 & 1;
+                const bool hit = parent_words[i] >> (parents[i] & 31) & 1;
                 const unsigned hits = __ballot_sync(ALL_LANES, hit);
                 if (!hit) continue;
                 lists.fresh[slots[i] / 32] = hits;  // the same by all that hit
                 search.levels[share.vertex(slots[i])] = level + 1;
-                found.edges += degrees[i];
+                found.edges += ends[i] - begins[i];
                 ++found.vertices;
             }
         }

@@ -62,7 +62,7 @@ class Adaptive(KernelVariant):
         Knob(
             "LIKELY_FIRST",
             0,
-            "1: a preprocessing orders in-neighbours so that levels that are pulled meet likely parents first",
+            "1: in-neighbours are ordered beforehand so that pulled levels meet likely parents first",
             choices=(0, 1),
             compile_time=True,
         ),
