@@ -11,9 +11,10 @@
 // after PATIENCE windows is left to all lanes of a warp together. Vertices without in-neighbours are met once and then
 // taken out of the bitmap of open ones.
 //
-// Likely parents. With LIKELY_FIRST the host has ordered in-neighbours so that the likeliest parent of each vertex comes
-// first (likely_parents.cu), and has copied these to an array of their own. A vertex looks there before its row is
-// read: one access of a warp to the array brings 32 likely parents, so a hit costs one look at the bitmap and no more.
+// First looks. Most vertices find a parent at once, so with FIRST_LOOK each looks at its first in-neighbour before rows
+// are read window by window: two accesses rather than a dozen. With LIKELY_FIRST the host has ordered in-neighbours so
+// that the likeliest parent comes first (likely_parents.cu), and has put the first ones together besides: one access of
+// a warp brings those of 32 vertices, and one look at the bitmap each is all that is left.
 #pragma once
 
 #include "adaptive_search.cuh"
@@ -23,7 +24,7 @@
 #define PULL_WINDOW (2 * WINDOW)  // arcs that a thread reads at a time
 #define PATIENCE 4
 #define LONG_ROWS 256  // that a block sets aside
-#define LIKELY_WORDS 4  // words of the bitmap whose vertices a warp has look at their likely parents together
+#define LOOK_WORDS 4   // words of the bitmap whose vertices take their first look together
 #define FEW_FOUND 64   // vertices of a block that are queued at once, lest a small level need a step of its own for it
 
 struct pull_lists {
@@ -94,7 +95,7 @@ struct candidates {
     __device__ __forceinline__ bool read_batch() {
         const unsigned k = nth_word(threadIdx.x % 32);
         words = k < own.words ? of.open[own.word(k)] & ~visited[own.word(k)] : 0;
-        if (LIKELY_FIRST && words != 0) words &= ~lists.fresh[k];
+        if ((FIRST_LOOK || LIKELY_FIRST) && words != 0) words &= ~lists.fresh[k];
         pending = __ballot_sync(ALL_LANES, words != 0);
         return __any_sync(ALL_LANES, k < own.words);
     }
@@ -126,28 +127,31 @@ struct candidates {
     }
 };
 
-// Let the vertices of a block's share look at their likely parents: for all its warps. Each has words of its own, here
-// and in pull_rows. What a few words need is asked for together, the offsets for the tally and for the rows to come.
-__device__ __forceinline__ void look_at_likely_parents(const search &search, const unsigned *visited, pull_lists &lists,
-                                                       const share &share, int level, tally &found) {
+// Let the vertices of a block's share look at their first in-neighbours: for all its warps. Each has words of its own,
+// the same ones as in pull_rows. What a few words need is asked for together.
+__device__ __forceinline__ void look_at_first(const search &search, const unsigned *visited, pull_lists &lists,
+                                              const share &share, int level, tally &found) {
     candidates next = {search, visited, lists, share};
     for (next.batch = 0; next.read_batch(); ++next.batch) {
         while (next.pending) {
-            unsigned slots[LIKELY_WORDS], parent_words[LIKELY_WORDS];
-            int parents[LIKELY_WORDS];
-            offset_t begins[LIKELY_WORDS], ends[LIKELY_WORDS];
+            unsigned slots[LOOK_WORDS], parent_words[LOOK_WORDS];
+            int parents[LOOK_WORDS];
+            offset_t begins[LOOK_WORDS], ends[LOOK_WORDS];
 #pragma unroll
-            for (int i = 0; i < LIKELY_WORDS; ++i) {
+            for (int i = 0; i < LOOK_WORDS; ++i) {
                 const bool mine = next.pending && next.take_word();
                 const int v = share.vertex(slots[i] = next.slot);
-                parents[i] = mine ? __ldg(&search.likely()[v]) : -1;
+                parents[i] = LIKELY_FIRST && mine ? __ldg(&search.likely()[v]) : -1;
                 begins[i] = mine ? __ldg(&search.column_offsets[v]) : 0;
                 ends[i] = mine ? __ldg(&search.column_offsets[v + 1]) : 0;
             }
 #pragma unroll
-            for (int i = 0; i < LIKELY_WORDS; ++i) parent_words[i] = parents[i] < 0 ? 0 : visited[parents[i] / 32];
+            for (int i = 0; i < LOOK_WORDS; ++i)
+                if (!LIKELY_FIRST && begins[i] < ends[i]) parents[i] = __ldg(&search.row_indices[begins[i]]);
 #pragma unroll
-            for (int i = 0; i < LIKELY_WORDS; ++i) {
+            for (int i = 0; i < LOOK_WORDS; ++i) parent_words[i] = parents[i] < 0 ? 0 : visited[parents[i] / 32];
+#pragma unroll
+            for (int i = 0; i < LOOK_WORDS; ++i) {
                 const bool hit = parent_words[i] >> (parents[i] & 31) & 1;
                 const unsigned hits = __ballot_sync(ALL_LANES, hit);
                 if (!hit) continue;
@@ -258,7 +262,7 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
         if (threadIdx.x == 0) lists.num_long = 0;
         __syncthreads();
-        if (LIKELY_FIRST) look_at_likely_parents(search, visited, lists, share, level, found);
+        if (FIRST_LOOK || LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
         pull_rows(search, visited, lists, share, level, found);
         __syncthreads();
         pull_long_rows(search, visited, lists, share, level, found);

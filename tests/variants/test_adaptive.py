@@ -28,8 +28,18 @@ PUSHED = {"SMALL_PARTS": 0, "MAY_PULL": 0}
 PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
 CROWDED = {"SMALL_PARTS": 16384}
 MIXED = {"SMALL_PARTS": 20, "PUSHED_EDGE": 2}
-LIKELY = {"LIKELY_FIRST": 1}
-WAYS = ({}, PUSHED, PULLED, CROWDED, {"SMALL_PARTS": 8}, MIXED, PULLED | LIKELY, MIXED | LIKELY)
+LOOKING, LIKELY = {"FIRST_LOOK": 1}, {"LIKELY_FIRST": 1}
+WAYS = (
+    {},
+    PUSHED,
+    PULLED,
+    CROWDED,
+    {"SMALL_PARTS": 8},
+    MIXED,
+    PULLED | LOOKING,
+    PULLED | LIKELY,
+    MIXED | LIKELY,
+)
 """Knobs that lead through each of the regimes, and through all of them in turn."""
 BARRIER_WORD = 24
 """Of a search's state; its top bit turns with every step."""
@@ -250,8 +260,8 @@ def test_a_block_may_have_more_words_of_the_bitmap_than_it_keeps_at_once(device:
     places = np.linspace(0, num_vertices - 1, 2000).astype(np.int32)
     edges = EdgeList(places[arcs.sources], places[arcs.targets], num_vertices, "directed")
     graph = build_graph(edges, "scattered")
-    for likely in (0, 1):
-        assert "pull" in layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, LIKELY_FIRST=likely, **PULLED)
+    for look in ({}, LOOKING, LIKELY):
+        assert "pull" in layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, **PULLED, **look)
 
 
 def test_vertices_that_cannot_be_reached_are_met_once(device: Device) -> None:
@@ -316,7 +326,7 @@ def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
     small=st.sampled_from([0, 1, 5, 30, 8192]),
     cost=st.sampled_from([0, 1, 8, 100, 1024]),
     may_pull=st.integers(0, 1),
-    likely=st.integers(0, 1),
+    look=st.sampled_from([{}, LOOKING, LIKELY]),
     cluster=st.sampled_from(CLUSTERS),
 )
 def test_any_graph_and_any_knobs(
@@ -329,15 +339,16 @@ def test_any_graph_and_any_knobs(
     small: int,
     cost: int,
     may_pull: int,
-    likely: int,
+    look: dict[str, int],
     cluster: int,
 ) -> None:
     edges = edges + [(hub, v) for hub, degree in hubs for v in range(degree)]
     pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
     arcs = edge_list(num_vertices, pairs, "directed" if directed else "each_once")
     knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": small, "PUSHED_EDGE": cost}
-    knobs |= {"MAY_PULL": may_pull, "LIKELY_FIRST": likely}
-    expect_levels(device, build_graph(arcs, "random"), num_vertices // 2, grid, **knobs)
+    expect_levels(
+        device, build_graph(arcs, "random"), num_vertices // 2, grid, MAY_PULL=may_pull, **knobs, **look
+    )
 
 
 @pytest.mark.parametrize("seed", range(1, 9))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from bfsbench.bench.point import KnobValue
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
-from bfsbench.paths import PACKAGE
+from bfsbench.paths import CUDA_SRC, PACKAGE
 from bfsbench.toolchain import compiler
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import DeviceGraph, KernelVariant
@@ -29,7 +29,7 @@ EMULATION = PACKAGE / "backends" / "cpu" / "include"
 BY_OFFSETS = [v for v in KERNEL_VARIANTS if "COO" not in v.layout and v is not Reorder]
 """Those that find arcs by a graph's own offsets."""
 WAYS: dict[str, list[dict[str, KnobValue]]] = {
-    "adaptive": [{"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}],
+    "adaptive": [{"SMALL_PARTS": 0, "PUSHED_EDGE": 1024, "FIRST_LOOK": look} for look in (0, 1)],
     "bfs4k": [{"K5": 0}, {"K5": 0, "K4": 0}, {"K5": 0, "K4": 0, "K1": 32}, {"K2": 0}],
     "linear_work": [
         {"SEQUENTIAL_THRESHOLD": 0, "GATHERING": "fine-grained"},
@@ -42,19 +42,25 @@ WAYS: dict[str, list[dict[str, KnobValue]]] = {
 """Knobs that lead through other kernels, or other parts of them, than the defaults."""
 
 
-@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
-def test_kernels_keep_no_offset_in_fewer_bits(variant: type[KernelVariant], tmp_path: Path) -> None:
-    knobs = {knob.name: knob.default for knob in variant.knobs if knob.compile_time}
-    defines = {**knobs, "WIDE_OFFSETS": 1, "CHILD_KERNELS": 1, "COUNTERS": 1}
-    source = variant.source_file()
+def check_conversions(source: Path, defines: Mapping[str, KnobValue], tmp_path: Path) -> None:
     text = tmp_path / "kernels.cpp"
     text.write_text(translate(source).text)
     command = [*compiler(), "-std=c++17", "-fsyntax-only", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
     command += ["-isystem", str(EMULATION), "-isystem", str(EMULATION / "cuda"), f"-I{source.parent}"]
-    command += ["-include", str(EMULATION / "cuda_on_cpu.h"), "-mpopcnt"]
+    command += ["-include", str(EMULATION / "cuda_on_cpu.h"), "-mpopcnt", "-DWIDE_OFFSETS=1"]
     command += [f"-D{name}={value}" for name, value in defines.items()]
     done = subprocess.run([*command, str(text)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
+def test_kernels_keep_no_offset_in_fewer_bits(variant: type[KernelVariant], tmp_path: Path) -> None:
+    knobs = {knob.name: knob.default for knob in variant.knobs if knob.compile_time}
+    check_conversions(variant.source_file(), {**knobs, "CHILD_KERNELS": 1, "COUNTERS": 1}, tmp_path)
+
+
+def test_ordering_in_neighbours_keeps_no_offset_in_fewer_bits(tmp_path: Path) -> None:
+    check_conversions(CUDA_SRC / "likely_parents.cu", {"LONG_ROW": 1024}, tmp_path)
 
 
 @pytest.fixture(scope="module")
