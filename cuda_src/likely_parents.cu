@@ -1,14 +1,15 @@
 // likely_parents: in-neighbours in order of falling out-degree, for searches in which vertices look for a parent.
 //
 // A vertex with many arcs is reached early, so it is likely to be in the frontier, or to have been, when others look
-// for a parent; where it comes first, they find it soon. Degrees are ordered by their number of leading zeros, with a
-// counting sort of each row: by a warp, or a block if the row is long. Within such a class there is no order.
+// for a parent; where it comes first, they find it soon. Each row gets a counting sort by the number of leading zeros of
+// out-degrees: from a warp, or from a block if the row is long. Within such a class there is no order. After the rows
+// the array of the result holds the first in-neighbour of each vertex, from `first_of` on.
 //
-// The includer defines LONG_ROW, the arcs from which on a row is a block's. The order goes to an array of its own.
+// The host defines LONG_ROW, the arcs from which on a row is a block's.
 #include "graph.cuh"
 
 #define ALL_LANES 0xffffffffu
-#define CLASSES 32  // of out-degrees, the highest first: one for each lane
+#define CLASSES 32  // of out-degrees, the highest first: one for each lane; degrees of 2^31 or more are one class
 #define MAX_WARPS 32
 
 struct in_neighbours {

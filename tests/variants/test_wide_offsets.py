@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from bfsbench.backends.cpu.device import CpuDevice
@@ -26,10 +27,15 @@ from tests.shapes import SHAPES, SOURCES
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
 EMULATION = PACKAGE / "backends" / "cpu" / "include"
 
+FarRoom = np.memmap[int, np.dtype[np.int32]]
+
 BY_OFFSETS = [v for v in KERNEL_VARIANTS if "COO" not in v.layout and v is not Reorder]
 """Those that find arcs by a graph's own offsets."""
 WAYS: dict[str, list[dict[str, KnobValue]]] = {
-    "adaptive": [{"SMALL_PARTS": 0, "PUSHED_EDGE": 1024, "FIRST_LOOK": look} for look in (0, 1)],
+    "adaptive": [
+        {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024, **look}
+        for look in ({}, {"FIRST_LOOK": 1}, {"LIKELY_FIRST": 1})
+    ],
     "bfs4k": [{"K5": 0}, {"K5": 0, "K4": 0}, {"K5": 0, "K4": 0, "K1": 32}, {"K2": 0}],
     "linear_work": [
         {"SEQUENTIAL_THRESHOLD": 0, "GATHERING": "fine-grained"},
@@ -70,16 +76,24 @@ def device() -> Iterator[CpuDevice]:
     device.close()
 
 
-@pytest.fixture(scope="module")
-def far_arcs(tmp_path_factory: pytest.TempPathFactory) -> np.memmap[int, np.dtype[np.int32]]:
+def far_room(tmp_path_factory: pytest.TempPathFactory) -> FarRoom:
     """Room for 2^32 + 2^20 arcs: a file of holes, all zeros, that takes no space where nobody writes."""
     path = tmp_path_factory.mktemp("far") / "arcs"
     return np.memmap(path, np.int32, "w+", shape=(2**32 + 2**20,))
 
 
+far_arcs = pytest.fixture(scope="module", name="far_arcs")(far_room)
+far_order = pytest.fixture(scope="module", name="far_order")(far_room)
+"""For arcs that a variant puts in order."""
+
+
 @pytest.mark.parametrize("variant", BY_OFFSETS, ids=lambda variant: variant.name)
 def test_arcs_past_the_2_to_the_32nd_are_found(
-    device: CpuDevice, far_arcs: np.memmap[int, np.dtype[np.int32]], variant: type[KernelVariant]
+    device: CpuDevice,
+    far_arcs: FarRoom,
+    far_order: FarRoom,
+    variant: type[KernelVariant],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An offset cut down to 32 bits would lead among the zeros at the file's beginning."""
     near = build_graph(SHAPES["kronecker"], "kronecker")
@@ -96,6 +110,11 @@ def test_arcs_past_the_2_to_the_32nd_are_found(
         near.edge_sources,
         near.checksum,
     )
+
+    def empty(size: int, dtype: npt.DTypeLike) -> CpuBuffer:
+        return CpuBuffer(device, far_order[:size]) if size > begin else CpuDevice.empty(device, size, dtype)
+
+    monkeypatch.setattr(device, "empty", empty)
     on_device = DeviceGraph(device, far)
     on_device.column_indices = on_device.row_indices = CpuBuffer(device, far_arcs)
     for knobs in ({}, *WAYS.get(variant.name, [])):
