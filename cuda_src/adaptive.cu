@@ -35,8 +35,9 @@ union workspace {
 // Leave the bitmaps as the next search is to find them, and give those that have not been reached their level. For all
 // blocks, once all levels are complete. Done at the end because it costs less there: only few levels are to be written,
 // and the first levels of a search wait for nothing.
-__device__ __forceinline__ void end_search(const search &search, const unsigned *reached, unsigned *visited) {
-    const unsigned words = (search.num_vertices + 31u) / 32, lane = threadIdx.x % 32;
+__device__ __noinline__ void end_search(const search &search, const unsigned *reached, unsigned *visited,
+                                        unsigned words) {
+    const unsigned lane = threadIdx.x % 32;
     for (unsigned w = global_thread(); w - lane < words; w += grid_threads()) {
         const unsigned beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
         unsigned missing = 0;
@@ -66,9 +67,10 @@ __device__ __forceinline__ float edges_worth_pulling(const search &search, long 
     return (fixed + sqrtf(fixed * fixed + 4 * c * rows * fmaxf((float)unexplored, 0))) / (2 * c);
 }
 
-// Edges from which on a block that pushes queues nothing more, since the next level will be pulled.
-__device__ __forceinline__ unsigned most_edges_to_queue(float worth_pulling, const thresholds &when) {
-    return when.may_pull ? (unsigned)fminf(QUEUE_BEYOND * worth_pulling / (float)gridDim.x, (float)MOST_EDGES) : ~0u;
+// Edges from which on one of so many blocks queues nothing more, since the next level will be pulled.
+__device__ __forceinline__ unsigned most_edges_to_queue(float worth_pulling, unsigned blocks,
+                                                        const thresholds &when) {
+    return when.may_pull ? (unsigned)fminf(QUEUE_BEYOND * worth_pulling / (float)blocks, (float)MOST_EDGES) : ~0u;
 }
 
 // Whether one cluster is to go on: the frontier is of few parts, in its measure. If they turn out not to fit its queues
@@ -107,6 +109,16 @@ __device__ __forceinline__ const outcome &wait_for_outcome(search_state *state, 
     return shown;
 }
 
+#ifndef REHEARSE
+#define REHEARSE 1
+#endif
+// Go through the code of later regimes with nothing to do, for blocks that would only wait. What a multiprocessor runs
+// for the first time in a launch comes from far, some microseconds of a search that takes fifty.
+__device__ __forceinline__ void rehearse(const search &search, unsigned *visited, pull_lists &lists) {
+    pull_level(search, visited, visited, lists, 0, 0, 0);
+    end_search(search, visited, visited, 0);
+}
+
 // The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
 // blocks are resident, and makes the bitmaps what a search is to find.
 __device__ __forceinline__ void run(const search &search, unsigned *visited, unsigned *visited_then,
@@ -114,6 +126,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
     __shared__ workspace shared;
     __shared__ outcome shown;
     unsigned *const first_visited = visited;
+    const unsigned words = (search.num_vertices + 31u) / 32;
     unsigned phase = barrier_phase(&search.state->barrier);
     long long unreached = search.num_vertices, unexplored = search.num_edges;
     int level = 0;
@@ -125,7 +138,11 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             if (!after.all_came) return;
             now = after.now;
             if (last == RAN_LEVELS) level = after.level;
-            if (now.queued == 0 && now.found.vertices == 0) break;
+            if (now.queued == 0 && !now.must_pull && !now.unqueued) {  // none is left, or only some without arcs
+                if (global_thread() == 0 && now.found.vertices > 0)
+                    note_level(records, level, now.found.vertices, LAYER_PUSH);
+                break;
+            }
         }
         if (last != REQUEUED) {
             unreached -= now.found.vertices;
@@ -134,7 +151,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
         const float worth_pulling = edges_worth_pulling(search, unreached, unexplored, when);
         if (now.must_pull || (last != REQUEUED && (float)now.found.edges > worth_pulling)) {
             if (global_thread() == 0) note_level(records, level, now.found.vertices, LAYER_PULL);
-            pull_level(search, visited, visited_then, shared.pull, step, level++);
+            pull_level(search, visited, visited_then, shared.pull, step, level++, words);
             unsigned *const complete = visited_then;
             visited_then = visited, visited = complete;
             last = PULLED;
@@ -143,16 +160,19 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             last = REQUEUED;
         } else if (last != RAN_LEVELS && fits_cluster(now, when.small)) {  // which it may have given back
             if (blockIdx.x < CLUSTER_SIZE && source >= 0)
-                run_small_levels(search, visited, shared.cluster, records, step, level, now.queued, source, when.small);
+                run_small_levels(search, visited, shared.cluster, records, step, level, now.queued, source, when.small,
+                                 most_edges_to_queue(worth_pulling, CLUSTER_SIZE, when));
+            else if (REHEARSE && step == 0)
+                rehearse(search, visited, shared.pull);
             last = RAN_LEVELS;
         } else {
             if (global_thread() == 0) note_level(records, level, now.found.vertices, LAYER_PUSH);
             push_level(search, visited, shared.push, step, level++, now.queued,
-                       most_edges_to_queue(worth_pulling, when));
+                       most_edges_to_queue(worth_pulling, gridDim.x, when));
             last = QUEUED;
         }
     }
-    end_search(search, visited, first_visited);
+    end_search(search, visited, first_visited, words);
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)

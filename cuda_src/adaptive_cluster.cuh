@@ -52,6 +52,7 @@ struct cluster_queues {
     unsigned total[2];             // of the whole cluster
     int overflow[2];
     unsigned place;  // in global memory
+    queue_limit limit;  // of rows that found no place
     block_tally given;
 
     __device__ __forceinline__ unsigned held(int level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
@@ -63,11 +64,12 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
     const row whole = {mine.begin, mine.end};
     unsigned total, first = 0;
     const unsigned parts = spill ? whole.parts() : 0, before = sum_before(parts, total);
-    if (threadIdx.x % 32 == 0) first = atomicAdd(&search.state->frontiers[step % 3].queued, total);
     if (threadIdx.x % 32 < CLUSTER_SIZE) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
+    if (spill) spilled.edges += mine.end - mine.begin, ++spilled.vertices;
+    if (own.limit.count(spill ? mine.end - mine.begin : 0)) return;
+    if (threadIdx.x % 32 == 0) first = atomicAdd(&search.state->frontiers[step % 3].queued, total);
     first = __shfl_sync(ALL_LANES, first, 0);
     write_parts(search.queues[step % 2], first + before, whole, parts);
-    if (spill) spilled.edges += mine.end - mine.begin, ++spilled.vertices;
 }
 
 // Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
@@ -162,6 +164,7 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
     }
     own.given.add(given);
     __syncthreads();
+    if (threadIdx.x == 0 && own.limit.passed) next.must_pull = 1;
     if (threadIdx.x == 0 && held > 0) own.place = atomicAdd(&next.queued, held);
     if (threadIdx.x < 32) own.given.publish(&next.found);
     __syncthreads();
@@ -218,16 +221,17 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
     }
 }
 
-// Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first
-// step with the source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded, and its
-// frontier in global memory. That may be the level it began with, if it does not fit.
+// Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with
+// the source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded,
+// and its frontier in global memory, unless it is to be pulled. That may be the level it began with, if it does not fit.
 __device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, int level, unsigned queued,
-                                                 int source, unsigned small) {
+                                                 int source, unsigned small, unsigned most_edges) {
     const int last = level + LEVELS_AT_A_TIME;
     tally spilled = {0, 0};  // by this thread
     if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
+    if (threadIdx.x == 0) own.limit.reset(most_edges);
     cluster_sync();
     if (step > 0)
         take_frontier(search, own, step, level, queued, spilled);

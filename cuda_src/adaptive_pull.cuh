@@ -11,10 +11,9 @@
 // after PATIENCE windows is left to all lanes of a warp together. Vertices without in-neighbours are met once and then
 // taken out of the bitmap of open ones.
 //
-// First looks. Most vertices find a parent at once, so with FIRST_LOOK each looks at its first in-neighbour before rows
-// are read window by window: two accesses rather than a dozen. With LIKELY_FIRST the host has ordered in-neighbours so
-// that the likeliest parent comes first (likely_parents.cu), and has put the first ones together besides: one access of
-// a warp brings those of 32 vertices, and one look at the bitmap each is all that is left.
+// First looks. With LIKELY_FIRST the host has ordered in-neighbours so that the likeliest parent comes first
+// (likely_parents.cu), and has put the first ones together besides: one access of a warp brings those of 32 vertices,
+// and one look at the bitmap each is all that most vertices need. Only the others read their rows.
 #pragma once
 
 #include "adaptive_search.cuh"
@@ -95,7 +94,7 @@ struct candidates {
     __device__ __forceinline__ bool read_batch() {
         const unsigned k = nth_word(threadIdx.x % 32);
         words = k < own.words ? of.open[own.word(k)] & ~visited[own.word(k)] : 0;
-        if ((FIRST_LOOK || LIKELY_FIRST) && words != 0) words &= ~lists.fresh[k];
+        if (LIKELY_FIRST && words != 0) words &= ~lists.fresh[k];
         pending = __ballot_sync(ALL_LANES, words != 0);
         return __any_sync(ALL_LANES, k < own.words);
     }
@@ -141,13 +140,10 @@ __device__ __forceinline__ void look_at_first(const search &search, const unsign
             for (int i = 0; i < LOOK_WORDS; ++i) {
                 const bool mine = next.pending && next.take_word();
                 const int v = share.vertex(slots[i] = next.slot);
-                parents[i] = LIKELY_FIRST && mine ? __ldg(&search.likely()[v]) : -1;
+                parents[i] = mine ? __ldg(&search.likely()[v]) : -1;
                 begins[i] = mine ? __ldg(&search.column_offsets[v]) : 0;
                 ends[i] = mine ? __ldg(&search.column_offsets[v + 1]) : 0;
             }
-#pragma unroll
-            for (int i = 0; i < LOOK_WORDS; ++i)
-                if (!LIKELY_FIRST && begins[i] < ends[i]) parents[i] = __ldg(&search.row_indices[begins[i]]);
 #pragma unroll
             for (int i = 0; i < LOOK_WORDS; ++i) parent_words[i] = parents[i] < 0 ? 0 : visited[parents[i] / 32];
 #pragma unroll
@@ -250,19 +246,18 @@ __device__ __noinline__ void queue_found(const search &search, const pull_lists 
     }
 }
 
-// Find the vertices of the next level: for all blocks. Makes the other bitmap the complete one.
-__device__ __forceinline__ void pull_level(const search &search, const unsigned *visited, unsigned *visited_then,
-                                           pull_lists &lists, int step, int level) {
+// Find the vertices of the next level among those of so many words: for all blocks. Makes the other bitmap the complete one.
+__device__ __noinline__ void pull_level(const search &search, const unsigned *visited, unsigned *visited_then,
+                                        pull_lists &lists, int step, int level, unsigned words) {
     tally found = {0, 0};
-    const unsigned words = (search.num_vertices + 31u) / 32;
-    const unsigned own_words = (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
+    const unsigned own_words = words > blockIdx.x ? (words - 1 - blockIdx.x) / gridDim.x + 1 : 0;
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const share share = {first, min(FRESH, own_words - first)};
         __syncthreads();
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
         if (threadIdx.x == 0) lists.num_long = 0;
         __syncthreads();
-        if (FIRST_LOOK || LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
+        if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
         pull_rows(search, visited, lists, share, level, found);
         __syncthreads();
         pull_long_rows(search, visited, lists, share, level, found);

@@ -14,7 +14,6 @@
 
 #define CLAIMED 64                        // vertices that a warp collects at most
 #define PUSH_PARTS (2048 >> WIDE_OFFSETS)  // parts that a block collects
-#define MOST_EDGES (1u << 30)              // that a block counts while it queues
 
 struct push_buffers {
     int claimed[MAX_WARPS][CLAIMED];
@@ -22,8 +21,7 @@ struct push_buffers {
     unsigned size;   // reserved so far, be it here or elsewhere
     unsigned end;    // what is reserved from here on went elsewhere
     unsigned place;  // in the queue
-    unsigned edges, most_edges;
-    volatile int enough;  // more edges than that: the next level is pulled and needs no queue
+    queue_limit limit;
     block_tally found;
 };
 
@@ -58,10 +56,7 @@ __device__ __noinline__ void reach_claimed(const search &search, push_buffers &b
         found.edges += row.end - row.begin;
         ++found.vertices;
     }
-    if (__any_sync(ALL_LANES, buffers.enough)) return;  // alike for all lanes, though another warp may be setting it
-    unsigned edges = (unsigned)min(row.end - row.begin, (edge_t)MOST_EDGES / 2048);  // so that no sum overflows
-    for (int distance = 16; distance > 0; distance /= 2) edges += __shfl_down_sync(ALL_LANES, edges, distance);
-    if (threadIdx.x % 32 == 0 && atomicAdd(&buffers.edges, edges) + edges > buffers.most_edges) buffers.enough = 1;
+    if (buffers.limit.count(row.end - row.begin)) return;
     queue_rows(search, buffers, row, mine ? row.parts() : 0, step);
 }
 
@@ -105,9 +100,7 @@ __device__ __forceinline__ void clear(push_buffers &buffers, unsigned most_edges
     if (threadIdx.x == 0) {
         buffers.size = 0;
         buffers.end = PUSH_PARTS;
-        buffers.edges = 0;
-        buffers.most_edges = most_edges;
-        buffers.enough = 0;
+        buffers.limit.reset(most_edges);
     }
     __syncthreads();
 }
@@ -119,7 +112,7 @@ __device__ __noinline__ void finish(const search &search, push_buffers &buffers,
     __syncthreads();
     const unsigned parts = min(buffers.size, buffers.end);
     if (threadIdx.x == 0 && parts > 0) buffers.place = atomicAdd(&next.queued, parts);
-    if (threadIdx.x == 0 && buffers.enough) next.must_pull = 1;
+    if (threadIdx.x == 0 && buffers.limit.passed) next.must_pull = 1;
     if (threadIdx.x < 32) buffers.found.publish(&next.found);
     __syncthreads();
     for (unsigned i = threadIdx.x; i < parts; i += blockDim.x)

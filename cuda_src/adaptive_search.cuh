@@ -117,6 +117,25 @@ struct block_tally {
     }
 };
 
+#define MOST_EDGES (1u << 30)  // that a block counts while it queues
+#define HUBS 16  // at least so many vertices make a block stop: a hub alone says little about what others find
+
+// How many edges a block has queued or, rather than queue them, seen to be so many that the next level will be pulled.
+struct queue_limit {
+    unsigned edges, most_edges;
+    volatile int passed;
+
+    __device__ __forceinline__ void reset(unsigned most) { edges = 0, most_edges = most, passed = 0; }
+    // Count the edges of each lane's row. Returns, alike for all lanes, whether they need not be queued.
+    __device__ __forceinline__ bool count(edge_t of_row) {
+        if (__any_sync(ALL_LANES, passed)) return true;  // alike, though another warp may be setting it
+        unsigned sum = (unsigned)min(of_row, (edge_t)min(most_edges / HUBS, MOST_EDGES / 2048));  // does not overflow
+        for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_down_sync(ALL_LANES, sum, distance);
+        if (threadIdx.x % 32 == 0 && atomicAdd(&edges, sum) + sum > most_edges) passed = 1;
+        return false;
+    }
+};
+
 __device__ __forceinline__ int4 load_quad(const int *column_indices, edge_t at, edge_t array_end) {
     if (at + 4 <= array_end) return __ldg(reinterpret_cast<const int4 *>(column_indices + at));
     int4 quad = {0, 0, 0, 0};  // the last quad of the array, of which the rest is not ours to read

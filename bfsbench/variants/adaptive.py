@@ -60,16 +60,9 @@ class Adaptive(KernelVariant):
         ),
         Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
         Knob(
-            "FIRST_LOOK",
-            0,
-            "1: vertices in pulled levels look at their first in-neighbour before rows are read",
-            choices=(0, 1),
-            compile_time=True,
-        ),
-        Knob(
             "LIKELY_FIRST",
             0,
-            "1: in-neighbours are ordered beforehand by out-degree, and the first look is at the highest",
+            "1: in-neighbours are ordered beforehand by out-degree, and vertices look at their first one first",
             choices=(0, 1),
             compile_time=True,
         ),

@@ -88,7 +88,6 @@ def draw_knobs(random: Random) -> dict[str, KnobValue]:
         "SMALL_PARTS": random.choice([0, 1, 16, 256, 2048, 8192, 16384]),
         "PUSHED_EDGE": random.choice([0, 1, 4, 8, 32, 1024]),
         "MAY_PULL": random.choice([0, 1, 1, 1]),
-        "FIRST_LOOK": random.choice([0, 1]),
         "LIKELY_FIRST": random.choice([0, 0, 1]),
     }
     return Adaptive.knob_values({name: int(value) for name, value in drawn.items()})

@@ -34,7 +34,7 @@ BY_OFFSETS = [v for v in KERNEL_VARIANTS if "COO" not in v.layout and v is not R
 WAYS: dict[str, list[dict[str, KnobValue]]] = {
     "adaptive": [
         {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024, **look}
-        for look in ({}, {"FIRST_LOOK": 1}, {"LIKELY_FIRST": 1})
+        for look in ({}, {"LIKELY_FIRST": 1})
     ],
     "bfs4k": [{"K5": 0}, {"K5": 0, "K4": 0}, {"K5": 0, "K4": 0, "K1": 32}, {"K2": 0}],
     "linear_work": [
