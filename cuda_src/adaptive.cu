@@ -35,9 +35,8 @@ union workspace {
 // Leave the bitmaps as the next search is to find them, and give those that have not been reached their level. For all
 // blocks, once all levels are complete. Done at the end because it costs less there: only few levels are to be written,
 // and the first levels of a search wait for nothing.
-__device__ __noinline__ void end_search(const search &search, const unsigned *reached, unsigned *visited,
-                                        unsigned words) {
-    const unsigned lane = threadIdx.x % 32;
+__device__ __noinline__ void end_search(const search &search, const unsigned *reached, unsigned *visited) {
+    const unsigned words = (search.num_vertices + 31u) / 32, lane = threadIdx.x % 32;
     for (unsigned w = global_thread(); w - lane < words; w += grid_threads()) {
         const unsigned beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
         unsigned missing = 0;
@@ -109,16 +108,6 @@ __device__ __forceinline__ const outcome &wait_for_outcome(search_state *state, 
     return shown;
 }
 
-#ifndef REHEARSE
-#define REHEARSE 1
-#endif
-// Go through the code of later regimes with nothing to do, for blocks that would only wait. What a multiprocessor runs
-// for the first time in a launch comes from far, some microseconds of a search that takes fifty.
-__device__ __forceinline__ void rehearse(const search &search, unsigned *visited, pull_lists &lists) {
-    pull_level(search, visited, visited, lists, 0, 0, 0);
-    end_search(search, visited, visited, 0);
-}
-
 // The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
 // blocks are resident, and makes the bitmaps what a search is to find.
 __device__ __forceinline__ void run(const search &search, unsigned *visited, unsigned *visited_then,
@@ -126,8 +115,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
     __shared__ workspace shared;
     __shared__ outcome shown;
     unsigned *const first_visited = visited;
-    const unsigned words = (search.num_vertices + 31u) / 32;
-    unsigned phase = barrier_phase(&search.state->barrier);
+    unsigned phase = threadIdx.x == 0 ? barrier_phase(&search.state->barrier) : 0;
     long long unreached = search.num_vertices, unexplored = search.num_edges;
     int level = 0;
     frontier now = {{0, 0}, 0, 0, 0};
@@ -141,6 +129,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             if (now.queued == 0 && !now.must_pull && !now.unqueued) {  // none is left, or only some without arcs
                 if (global_thread() == 0 && now.found.vertices > 0)
                     note_level(records, level, now.found.vertices, LAYER_PUSH);
+                if (global_thread() == 0) search.state->frontiers[step % 3].found = tally{0, 0};  // read by none any more
                 break;
             }
         }
@@ -151,7 +140,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
         const float worth_pulling = edges_worth_pulling(search, unreached, unexplored, when);
         if (now.must_pull || (last != REQUEUED && (float)now.found.edges > worth_pulling)) {
             if (global_thread() == 0) note_level(records, level, now.found.vertices, LAYER_PULL);
-            pull_level(search, visited, visited_then, shared.pull, step, level++, words);
+            pull_level(search, visited, visited_then, shared.pull, step, level++);
             unsigned *const complete = visited_then;
             visited_then = visited, visited = complete;
             last = PULLED;
@@ -162,8 +151,6 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             if (blockIdx.x < CLUSTER_SIZE && source >= 0)
                 run_small_levels(search, visited, shared.cluster, records, step, level, now.queued, source, when.small,
                                  most_edges_to_queue(worth_pulling, CLUSTER_SIZE, when));
-            else if (REHEARSE && step == 0)
-                rehearse(search, visited, shared.pull);
             last = RAN_LEVELS;
         } else {
             if (global_thread() == 0) note_level(records, level, now.found.vertices, LAYER_PUSH);
@@ -172,7 +159,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             last = QUEUED;
         }
     }
-    end_search(search, visited, first_visited, words);
+    end_search(search, visited, first_visited);
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)

@@ -246,11 +246,12 @@ __device__ __noinline__ void queue_found(const search &search, const pull_lists 
     }
 }
 
-// Find the vertices of the next level among those of so many words: for all blocks. Makes the other bitmap the complete one.
-__device__ __noinline__ void pull_level(const search &search, const unsigned *visited, unsigned *visited_then,
-                                        pull_lists &lists, int step, int level, unsigned words) {
+// Find the vertices of the next level: for all blocks. Makes the other bitmap the complete one.
+__device__ __forceinline__ void pull_level(const search &search, const unsigned *visited, unsigned *visited_then,
+                                           pull_lists &lists, int step, int level) {
     tally found = {0, 0};
-    const unsigned own_words = words > blockIdx.x ? (words - 1 - blockIdx.x) / gridDim.x + 1 : 0;
+    const unsigned words = (search.num_vertices + 31u) / 32;
+    const unsigned own_words = (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const share share = {first, min(FRESH, own_words - first)};
         __syncthreads();
