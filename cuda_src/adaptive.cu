@@ -129,7 +129,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             if (now.queued == 0 && !now.must_pull && !now.unqueued) {  // none is left, or only some without arcs
                 if (global_thread() == 0 && now.found.vertices > 0)
                     note_level(records, level, now.found.vertices, LAYER_PUSH);
-                if (global_thread() == 0) search.state->frontiers[step % 3].found = tally{0, 0};  // read by none any more
+                if (global_thread() == 0) search.state->frontiers[step % 3].found = tally{0, 0};  // whoever reads it late ends, too
                 break;
             }
         }

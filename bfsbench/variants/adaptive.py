@@ -27,8 +27,9 @@ class Adaptive(KernelVariant):
     larger ones.
 
     cuda_src/adaptive.md says why it is made so. All per-search initialisation is part of the launch, the
-    bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are whole warps; ``--grid`` caps the blocks, which come in whole
-    clusters, at least one, and never in larger number than the device holds at once.
+    bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are whole warps; ``--grid``
+    caps the blocks, which come in whole clusters, at least one, and never in larger number than the device
+    holds at once.
     """
 
     name = "adaptive"
@@ -62,7 +63,7 @@ class Adaptive(KernelVariant):
         Knob(
             "LIKELY_FIRST",
             0,
-            "1: in-neighbours are ordered beforehand by out-degree, and vertices look at their first one first",
+            "1: in-neighbours are ordered beforehand by out-degree, and the first one is looked at first",
             choices=(0, 1),
             compile_time=True,
         ),

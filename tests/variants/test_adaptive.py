@@ -135,7 +135,7 @@ def test_every_regime_takes_the_levels_that_suit_it(device: Device) -> None:
 
 
 def test_the_smallest_frontiers_for_the_cluster_are_counted_in_parts(device: Device) -> None:
-    """Of 32 and of 4 arcs. The first level outgrows the cluster, the next is pushed, and the third decided on."""
+    """Of 32 and of 4 arcs. The first level outgrows the cluster, the next is pushed, the third decided on."""
     wide, arcs = 200, 100  # 4 parts and 25
     edges = [(0, v) for v in range(1, wide + 1)] + [(1, wide + 1)]
     edges += [(wide + 1, v) for v in range(wide + 2, wide + 2 + arcs)]
@@ -270,7 +270,7 @@ def test_a_block_may_have_more_words_of_the_bitmap_than_it_keeps_at_once(device:
 
 
 def test_vertices_that_cannot_be_reached_are_met_once(device: Device) -> None:
-    """Without in-neighbours, they are taken out of the bitmap of open vertices, for the rest of the search."""
+    """Without in-neighbours, they are taken out of the bitmap of open ones, for the rest of the search."""
     arcs = [(u, v) for u in range(50) for v in range(200, 300)]
     graph = build_graph(edge_list(1000, [*arcs, (200, 0), (299, 999)]), "directed")
     search = prepared(Adaptive, device, graph, **PULLED)
@@ -280,7 +280,7 @@ def test_vertices_that_cannot_be_reached_are_met_once(device: Device) -> None:
 
 
 def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the other blocks do not wait for ever; each time costs a step, and a level is pushed in between."""
+    """So that the other blocks do not wait for ever; each time costs a step, and a pushed level after."""
     defines = Adaptive.defines
     monkeypatch.setattr(Adaptive, "defines", lambda search: {**defines(search), "LEVELS_AT_A_TIME": 3})
     for num_vertices in (3, 4, 6, 7, 30, 31, 32):

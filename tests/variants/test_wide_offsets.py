@@ -32,10 +32,7 @@ FarRoom = np.memmap[int, np.dtype[np.int32]]
 BY_OFFSETS = [v for v in KERNEL_VARIANTS if "COO" not in v.layout and v is not Reorder]
 """Those that find arcs by a graph's own offsets."""
 WAYS: dict[str, list[dict[str, KnobValue]]] = {
-    "adaptive": [
-        {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024, **look}
-        for look in ({}, {"LIKELY_FIRST": 1})
-    ],
+    "adaptive": [{"SMALL_PARTS": 0, "PUSHED_EDGE": 1024, **look} for look in ({}, {"LIKELY_FIRST": 1})],
     "bfs4k": [{"K5": 0}, {"K5": 0, "K4": 0}, {"K5": 0, "K4": 0, "K1": 32}, {"K2": 0}],
     "linear_work": [
         {"SEQUENTIAL_THRESHOLD": 0, "GATHERING": "fine-grained"},
