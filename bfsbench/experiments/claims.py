@@ -8,11 +8,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from bfsbench.experiments.choice import use_of
-from bfsbench.experiments.declaration import Claim
+from bfsbench.experiments.declaration import Claim, Relation
 from bfsbench.experiments.series import Series, rivals, series_called
 
 if TYPE_CHECKING:
     from bfsbench.experiments.outcome import Outcome
+
+_OPPOSITE: dict[Relation, Relation] = {
+    "faster": "slower",
+    "slower": "faster",
+    "fewer": "more",
+    "more": "fewer",
+}
 
 Verdict = Literal["not reproduced", "undecided", "reproduced"]
 WORST_FIRST: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced")
@@ -111,12 +118,19 @@ def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, s
     small, large = (ours, theirs) if claim.relation in ("faster", "fewer") else (theirs, ours)
     factor = _ratio(large.least, small.least)
     least, most = _ratio(large.least, small.typical), _ratio(large.typical, small.least)
-    evidence = f"{ours}, {theirs}: {factor:.3g} times {claim.relation}"
+    evidence = f"{ours}, {theirs}{_in_words(factor, claim.relation)}"
     if claim.by <= least and most <= (claim.at_most or math.inf):
         return 2, factor, evidence
     if most < claim.by or least > (claim.at_most or math.inf):
         return 0, factor, evidence
     return 1, factor, f"{evidence}, within the spread of samples"
+
+
+def _in_words(factor: float, relation: Relation) -> str:
+    """How many times, in the direction in which it is more than once; nothing where one amount is 0."""
+    if factor < 1:
+        factor, relation = _ratio(1, factor), _OPPOSITE[relation]
+    return "" if math.isinf(factor) else f": {factor:.3g} times {relation}"
 
 
 def _ratio(large: float, small: float) -> float:

@@ -166,6 +166,9 @@ Drawing = (
 )
 
 
+Relation = Literal["faster", "slower", "fewer", "more"]
+
+
 class Claim(Part, frozen=True, kw_only=True):
     """A statement of the paper: on every graph named, ``series`` is faster (or slower) than each of
     ``versus``, by a factor of at least ``by`` and, where given, at most ``at_most``. Counters of level
@@ -177,7 +180,7 @@ class Claim(Part, frozen=True, kw_only=True):
     versus: list[str]
     """Series; ``others`` stands for every other kernel of the experiment, or where ``series`` has knobs for
     the same variant with other values of these."""
-    relation: Literal["faster", "slower", "fewer", "more"] = "faster"
+    relation: Relation = "faster"
     quantity: str = "time"
     """``time``, or a counter (``bfsbench list counters``), summed over the levels."""
     graphs: list[str] = []

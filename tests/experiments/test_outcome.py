@@ -181,6 +181,8 @@ def test_a_claim_about_times_is_held_against_the_samples(
     found = findings(outcome)
     assert verdict_of(found) == verdict
     assert f"push {float(ours.split(';')[0]):g} ms" in found[0].evidence
+    factor = found[0].evidence.rpartition(": ")[2].partition(" ")[0]
+    assert float(factor) >= 1, "told in the direction in which it is more than once"
 
 
 def test_claims_without_rows_or_with_emulated_ones_are_undecided(

@@ -31,7 +31,7 @@ _OTHERS = 0.55
 def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     """Horizontal bars of ``search_ms`` from 0, the same series in the same line of every panel: those first
     that come nearest to the best time of the graphs, in the geometric mean. The best bar of a panel is solid,
-    and one far longer than all others is cut off and says so. Series that failed stand last.
+    its number bold, and one far longer than all others is cut off and says so. Series that failed stand last.
     """
     best = measured.best()
     if best.empty:
@@ -59,7 +59,7 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str]) ->
         colour = HOST_COLOUR if backend == "host" else COLOURS[0]
         axis.barh(place, time, color=colour, alpha=1 if time == least else _OTHERS, height=0.75)
         if time <= longest:
-            note(axis, number(time), time, place)
+            note(axis, number(time), time, place, weight="bold" if time == least else "normal")
         else:
             note(axis, f"{number(time)} (cut off) \N{RIGHTWARDS ARROW}", longest * MARGIN, place, "right")
     for place in set(range(len(shown))).difference(places):

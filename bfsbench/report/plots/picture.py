@@ -195,12 +195,19 @@ def end_of(values: Iterable[float]) -> float:
 
 
 def note(
-    axes: Axes, text: str, x: float, y: float, side: Literal["left", "right"] = "left", offset: int = 3
+    axes: Axes,
+    text: str,
+    x: float,
+    y: float,
+    side: Literal["left", "right"] = "left",
+    offset: int = 3,
+    weight: Literal["normal", "bold"] = "normal",
 ) -> None:
     """A small text on white whose ``side`` is ``offset`` typographic points from the place."""
     away = (offset if side == "left" else -offset, 0)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    axes.annotate(text, (x, y), away, textcoords="offset points", va="center", ha=side, fontsize=8, bbox=box)
+    drawn = axes.annotate(text, (x, y), away, textcoords="offset points", va="center", ha=side, bbox=box)
+    drawn.set(fontsize=8, fontweight=weight)
 
 
 def time_axis(axes: Axes) -> None:
