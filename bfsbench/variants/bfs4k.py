@@ -34,7 +34,7 @@ class Bfs4k(KernelVariant):
     edge-discover takes fewer than 32 vertices when that keeps more warps busy. The single-block kernel has
     the frontier's rows in shared memory, and its vertices in global memory, where the multi-block kernel
     finds them. Changed for CUDA 12: no kernel waits for its children, so the single-block kernel ends with a
-    level that has some.
+    level that has some; a level has at most 2,048 children, its other rows stay with the parent.
 
     Without any part it is a queue, a prefix sum and a thread a vertex: ``K2=0 K4=0 K5=0 HASH=none
     VIRTUAL_WARPS=0 BINARY_PREFIX_SUM=0 COALESCED_READS=0 COALESCED_WRITES=0``. The bars of Fig. 14 add to
