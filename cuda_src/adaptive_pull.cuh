@@ -271,8 +271,9 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
     __syncthreads();
     if (threadIdx.x < 32) {
         const unsigned vertices = lists.found.publish(&next.found);
-        if (threadIdx.x == 0) lists.to_queue = vertices <= FEW_FOUND && own_words <= FRESH ? vertices : 0;
-        if (threadIdx.x == 0 && vertices > lists.to_queue) next.unqueued = 1;
+        const unsigned to_queue = vertices <= FEW_FOUND && own_words <= FRESH ? vertices : 0;
+        if (threadIdx.x == 0) lists.to_queue = to_queue;
+        if (threadIdx.x == 0 && vertices > to_queue) next.unqueued = 1;
     }
     __syncthreads();
     if (lists.to_queue > 0) queue_found(search, lists, share{0, own_words}, step + 1);

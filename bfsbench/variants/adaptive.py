@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Argument, Buffer, Launch
+from bfsbench.backends.base import Argument, Buffer, Device, Launch
 from bfsbench.errors import KernelError, LaunchError
 from bfsbench.variants.base import KernelVariant, Knob
 from bfsbench.variants.likely_parents import likely_parents_first
@@ -18,6 +19,8 @@ _PART = 32
 _CLUSTER_PARTS = 8 * 2048
 """Parts that a cluster has when it hands a frontier on."""
 _BITMAPS = ("visited", "visited_then", "open")
+_RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
+"""No more blocks can be resident together than this, where it is known: by device, block size and build."""
 _STATE_WORDS, _FAILED = 28, 26
 """Size of its search_state, and where the flag is."""
 
@@ -115,12 +118,15 @@ class Adaptive(KernelVariant):
         because the blocks of a cluster must fit into the same part of the device."""
         cluster = int(self.knob["CLUSTER_SIZE"])
         most = max(cluster, min(most, self.grid or most) // cluster * cluster)
-        for blocks in range(most, 0, -cluster):
+        known = _RESIDENT.setdefault(self.device, {})
+        kernel = (self.block, *sorted(self.defines().items()))
+        for blocks in range(min(most, known.get(kernel, most)), 0, -cluster):
             probe(blocks, -1)
             failed = self.state.read(_FAILED)
             self.state.fill(0)
             if not failed:
                 return blocks
+            known[kernel] = blocks - cluster  # so that the next search need not wait in vain
         raise LaunchError(f"adaptive: a cluster of {cluster} blocks of {self.block} threads does not fit")
 
     def reset(self, source: int) -> None:
