@@ -108,9 +108,10 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
     Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
     samples), ``median_ms`` (median over sources of the medians), ``spread`` and ``typical`` (medians over
     sources of slowest / fastest and of median / fastest sample), ``mteps`` and ``mteps_graph500`` (harmonic
-    means), ``mteps_q1``, ``mteps_median`` and ``mteps_q3`` (quartiles), ``gops`` (median) and ``speedup``
-    (median over sources of the time of ``baseline``, a host program, / this time; NaN unless both were taken
-    on one machine). A point that was measured more than once counts with its fastest row.
+    means), ``mteps_q1``, ``mteps_median`` and ``mteps_q3`` (quartiles), ``gops`` (median), ``preprocess_ms``
+    (median; NaN where the graph is taken as it is) and ``speedup`` (median over sources of the time of
+    ``baseline``, a host program, / this time; NaN unless both were taken on one machine). A point that was
+    measured more than once counts with its fastest row.
     """
     rows = succeeded(rows)
     key = [*SETTING, *SHAPE, *also]
@@ -122,6 +123,7 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
         slowness=1 / rows["mteps"],
         slowness_graph500=1 / rows["mteps_graph500"],
         speedup=rows["baseline_ms"] / rows["search_ms"],
+        preprocess_ms=rows["preprocess_ms"].where(rows["preprocess_ms"] > 0),
     )
     grouped = rows.groupby(key, sort=False, dropna=False)
     frame = grouped.agg(
@@ -133,6 +135,7 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
         slowness=("slowness", "mean"),
         slowness_graph500=("slowness_graph500", "mean"),
         gops=("gops", "median"),
+        preprocess_ms=("preprocess_ms", "median"),
         speedup=("speedup", "median"),
     )
     frame = frame.assign(

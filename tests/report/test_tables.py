@@ -234,6 +234,23 @@ def test_in_brief_the_fastest_search_of_each_graph_is_drawn(tmp_path: Path) -> N
     assert asked.rows == brief.rows
 
 
+def test_preprocessing_is_told_where_there_was_some(tmp_path: Path) -> None:
+    rows = [row(2.0), row(1.0, variant="reorder", preprocess_ms=12.5)]
+    table = only(tables(frame(tmp_path, rows), ["best"]))
+    assert any("preprocess ms" in note for note in table.notes)
+    (drawn,) = drawings(table)
+    assert {line["variant"]: line["preprocess_ms"] for line in records(drawn)} == {
+        "reorder": 12.5,
+        "pull": None,
+    }
+
+
+def test_without_preprocessing_nothing_is_told_of_it(tmp_path: Path) -> None:
+    table = only(tables(frame(tmp_path, [row(2.0, preprocess_ms=0)]), ["best"]))
+    assert not any("preprocess ms" in note for note in table.notes)
+    assert "preprocess_ms" not in drawings(table)[0].columns
+
+
 def test_knobs_are_told_unless_they_have_their_default(tmp_path: Path) -> None:
     rows = [
         row(1.0, variant="virtual_warp", knobs="W_SZ=16"),
