@@ -256,3 +256,13 @@ def test_the_same_rows_give_the_same_file(style: str, tmp_path: Path) -> None:
     path = write(tmp_path / "same.csv", [row(2.0), row(3.0, block=64)])
     first, second = (draw("bars", read_results([path]))[0].encoded(style) for _ in range(2))
     assert first == second
+
+
+def test_a_legend_of_long_names_is_no_wider_than_its_picture(tmp_path: Path) -> None:
+    graphs = [f"weighted_random(n={64 << number},density=1,seed=1):directed" for number in range(6)]
+    rows = [row(graph=graph, knobs=f"A={a} B={b} C={a}") for graph in graphs for a, b in [(1, 1), (2, 2)]]
+    (picture,) = draw("knobs", frame(tmp_path, rows))
+    picture.figure.draw_without_rendering()
+    (legend,) = picture.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == graphs
+    assert legend.get_window_extent().width <= picture.figure.bbox.width

@@ -10,6 +10,7 @@ from bfsbench.report.plots.measured import Measured, NothingToDrawError
 from bfsbench.report.plots.picture import (
     Picture,
     file_name,
+    legend_of_all,
     look,
     pages,
     panels,
@@ -91,7 +92,7 @@ def _figures(
                 axis.plot(line["x"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
         axis.set_ylabel(quantity)
         _scale(axis, limits, log_x=log_x, log_y=log_y)
-        figure.legend(loc="outside lower center", ncols=4)
+        legend_of_all(figure)
         yield page, figure
 
 

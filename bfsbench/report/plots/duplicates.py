@@ -11,6 +11,7 @@ from bfsbench.report.plots.measured import Measured, NothingToDrawError
 from bfsbench.report.plots.picture import (
     Picture,
     file_name,
+    legend_of_all,
     level_axis,
     log_or_zero,
     look,
@@ -56,7 +57,7 @@ def duplicates(measured: Measured, *, title: str = "") -> Iterator[Picture]:
         plain(sizes.yaxis)
         sizes.set_ylim(bottom=0)
         log_or_zero(extra)
-        figure.legend(loc="outside lower center", ncols=min(4, len(searches) + 1))
+        legend_of_all(figure)
         name = f"{heading}: {', '.join(about)}"
         yield Picture(file_name(f"duplicates{measured.suffix}", str(graph), f"{source:.0f}"), name, figure)
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from bfsbench.bench.point import knob_values
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
-from bfsbench.report.plots.picture import Picture, file_name, look, pages, panels, time_axis
+from bfsbench.report.plots.picture import Picture, file_name, legend_of_all, look, pages, panels, time_axis
 from bfsbench.report.rows import fastest
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _PANELS = 9
 _ACROSS = 3
@@ -44,7 +42,7 @@ def knob_sweeps(measured: Measured, *, title: str = "", knobs: Sequence[str] = (
                 _panel(axis, sweep, measured)
                 if len(of) > 1 and sweep.label != sweep.knob:
                     axis.set_title(sweep.label)
-            _legend(figure, axes)
+            legend_of_all(figure)
             name = variant if len(of) > 1 else of[0]
             yield Picture(file_name(f"knobs{measured.suffix}", name, page), heading, figure)
 
@@ -70,16 +68,6 @@ def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         several = given.groupby("title")["value"].transform("nunique") > 1
         if several.any():
             yield knob, given[several].dropna(subset=["value"])
-
-
-def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """Every graph once, whichever panels have it."""
-    found: dict[str, Artist] = {}
-    for axis in axes:
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    columns = min(_ACROSS, len(axes))
-    figure.legend([*found.values()], [*found], loc="outside lower center", ncols=columns)
 
 
 def told_apart(measured: Measured) -> Iterator[tuple[str, list[str], Measured]]:

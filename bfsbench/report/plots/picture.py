@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
@@ -37,6 +38,8 @@ _LETTERS_AN_INCH = 9.5
 """Of a title."""
 _LABEL_INCHES = 0.078
 """Width of a letter beside an axis."""
+_HANDLE_INCHES = 0.7
+"""Width of what stands before a name in a legend, and of the gaps."""
 _TITLE_INCHES = 0.17
 """Height of a line over a panel."""
 _LINE_INCHES = 0.2
@@ -173,6 +176,17 @@ def number(value: float) -> str:
         return f"{value:,.0f}"
     digits = 2 - math.floor(math.log10(float(f"{value:.3g}"))) if value else 0
     return f"{value:.{min(digits, 6)}f}"
+
+
+def legend_of_all(figure: Figure) -> None:
+    """Under the panels, every line once, whichever of them have it, in as many columns as find room."""
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    column = _LABEL_INCHES * max(map(len, found)) + _HANDLE_INCHES
+    columns = max(1, min(len(found), int(figure.get_figwidth() / column)))
+    figure.legend([*found.values()], [*found], loc="outside lower center", ncols=columns)
 
 
 def legend_below(axes: Axes) -> None:
