@@ -125,8 +125,9 @@ class Adaptive(KernelVariant):
             failed = self.state.read(_FAILED)
             self.state.fill(0)
             if not failed:
+                if blocks < most:  # the next search need not wait in vain
+                    known[kernel] = blocks
                 return blocks
-            known[kernel] = blocks - cluster  # so that the next search need not wait in vain
         raise LaunchError(f"adaptive: a cluster of {cluster} blocks of {self.block} threads does not fit")
 
     def reset(self, source: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from bfsbench.bench.results import SCHEMA_VERSION, ResultWriter, read_results
+from bfsbench.report import Table
 
 EDGES_TRAVERSED = 1000
 
@@ -62,3 +63,20 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 def frame(folder: Path, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """These rows as a report gets them."""
     return read_results([write(folder / "rows.csv", rows)])
+
+
+def records(table: Table) -> list[dict[str, Any]]:
+    """Its rows by the names of its columns."""
+    return [dict(zip(table.columns, line, strict=True)) for line in table.rows]
+
+
+def drawings(table: Table) -> tuple[Table, ...]:
+    """The tables that people read in its place."""
+    assert table.drawings is not None
+    return table.drawings
+
+
+def only(made: list[Table]) -> Table:
+    """The one table of a list."""
+    (table,) = made
+    return table

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import statistics
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from result_rows import EDGES_TRAVERSED, emulated_row, failed_row, frame, host_row, row
+from result_rows import (
+    EDGES_TRAVERSED,
+    drawings,
+    emulated_row,
+    failed_row,
+    frame,
+    host_row,
+    only,
+    records,
+    row,
+)
 
-from bfsbench.errors import UsageError
-from bfsbench.report import TABLES, Table, select, tables, warnings
-
-
-def records(table: Table) -> list[dict[str, Any]]:
-    return [dict(zip(table.columns, line, strict=True)) for line in table.rows]
-
-
-def drawings(table: Table) -> tuple[Table, ...]:
-    assert table.drawings is not None
-    return table.drawings
-
-
-def only(made: list[Table]) -> Table:
-    (table,) = made
-    return table
+from bfsbench.report import tables
 
 
 def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
@@ -273,140 +267,3 @@ def test_host_programs_have_no_heat_map(tmp_path: Path) -> None:
     table = only(tables(frame(tmp_path, [host_row()]), ["heatmap"]))
     assert (table.name, table.rows, table.notes) == ("heatmap", [], ("No kernel has a time.",))
     assert only(tables(frame(tmp_path / "more", [host_row(), emulated_row()]), ["heatmap"])).rows
-
-
-def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
-    rows = [row(), failed_row(block=512), failed_row(block=1024), failed_row("timeout", "no end after 60 s")]
-    table = only(tables(frame(tmp_path, rows), ["failures"]))
-    assert [(line["points"], line["status"], line["reason"]) for line in records(table)] == [
-        (2, "cannot launch", "too many threads"),
-        (1, "timeout", "no end after 60 s"),
-    ]
-    assert table.notes == ("3 of 4 points have no time.",)
-
-
-def test_only_failures_leave_the_tables_of_times_empty(tmp_path: Path) -> None:
-    made = {table.name: table for table in tables(frame(tmp_path, [failed_row(), failed_row(block=1)]))}
-    assert list(made) == list(TABLES)
-    assert made["best"].rows == made["heatmap"].rows == []
-    assert made["best"].notes == ("No point has a time.",)
-    assert len(made["datasets"].rows) == 1
-
-
-def test_a_failure_before_the_graph_was_known_is_reported(tmp_path: Path) -> None:
-    unknown = {"num_vertices": "", "num_edges": "", "graph_checksum": "", "gpu": "", "host": "", "block": ""}
-    made = {table.name: table for table in tables(frame(tmp_path, [failed_row(**unknown)]))}
-    assert made["datasets"].rows == []
-    assert len(made["failures"].rows) == 1
-
-
-def test_datasets_tell_apart_graphs_of_one_name(tmp_path: Path) -> None:
-    rows = frame(tmp_path, [row(), row(), row(graph_checksum="d" * 64, num_edges=300)])
-    table = only(tables(rows, ["datasets"]))
-    assert table.rows == [
-        ("grid:directed", 100, 250, 2.5, "c" * 12),
-        ("grid:directed", 100, 300, 3.0, "d" * 12),
-    ]
-    assert any("grid:directed stands for different graphs" in note for note in table.notes)
-
-
-def test_provenance_counts_rows_and_spans_their_time(tmp_path: Path) -> None:
-    rows = frame(
-        tmp_path, [row(taken_at="2026-01-02T00:00:00Z"), row(taken_at="2026-01-01T00:00:00Z"), host_row()]
-    )
-    gpu, cpu = records(only(tables(rows, ["provenance"])))
-    assert (gpu["rows"], gpu["first_taken"], gpu["last_taken"]) == (
-        2,
-        "2026-01-01T00:00:00Z",
-        "2026-01-02T00:00:00Z",
-    )
-    assert (cpu["backend"], cpu["rows"], cpu["gpu"]) == ("host", 1, "")
-    assert warnings(rows) == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "warning"),
-    [
-        (
-            {"gpu": "NVIDIA A100"},
-            "GPU times come from different devices: NVIDIA A100, NVIDIA H200",
-        ),
-        ({"host": "node2"}, "rows come from different machines: Xeon on node1, Xeon on node2"),
-        ({"commit": "def"}, "rows come from different commits: abc, def"),
-        ({"commit": "abc+dirty"}, "1 of 2 rows were taken with uncommitted changes"),
-        ({"throttle": "power cap"}, "1 of 2 rows had throttled clocks (power cap)"),
-    ],
-)
-def test_what_speaks_against_a_comparison_is_said(
-    tmp_path: Path, changes: dict[str, Any], warning: str
-) -> None:
-    rows = frame(tmp_path, [row(), row(**changes)])
-    assert warnings(rows) == [warning]
-    assert f"Warning: {warning}." in only(tables(rows, ["provenance"])).notes
-
-
-def test_cpu_and_gpu_of_two_machines_are_told_apart(tmp_path: Path) -> None:
-    rows = frame(tmp_path, [row(), host_row(host="node2", host_cpu="EPYC")])
-    assert warnings(rows) == ["rows come from different machines: EPYC on node2, Xeon on node1"]
-    assert "host_cpu" in drawings(only(tables(rows, ["best"])))[0].columns
-
-
-def test_nodes_that_are_alike_share_a_sweep(tmp_path: Path) -> None:
-    one, two = {"host": "node1", "gpu_bus_id": "0000:1"}, {"host": "node2", "gpu_bus_id": "0000:2"}
-    rows = [
-        row(ms, source=i, block=b, **(one if i else two)) for b, ms in ((64, 3.0), (128, 2.0)) for i in (0, 1)
-    ]
-    (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
-    assert (best["block"], best["sources"], best["search_ms"]) == (128, 2, 2.0)
-
-
-def test_different_gpus_of_a_sweep_are_in_no_table_together(tmp_path: Path) -> None:
-    gpus = ("NVIDIA H200", "NVIDIA H100")
-    rows = frame(tmp_path, [row(1.0, block=b, gpu=gpu) for gpu in gpus for b in (64, 128)])
-    best, heat = (only(tables(rows, [name])) for name in ("best", "heatmap"))
-    assert sorted(line["device"] for line in records(best)) == sorted(gpus)
-    assert len(drawings(heat)) == 2
-    assert all(sum(gpu in drawing.title for gpu in gpus) == 1 for drawing in drawings(heat))
-
-
-def test_rows_of_an_unknown_device_raise_no_warnings(tmp_path: Path) -> None:
-    assert warnings(frame(tmp_path, [row(), failed_row(gpu="", host="", commit="")])) == []
-
-
-def test_emulated_rows_raise_no_warnings(tmp_path: Path) -> None:
-    assert warnings(frame(tmp_path, [row(), emulated_row(commit="def+dirty", host="node2")])) == []
-
-
-def test_a_grid_that_is_no_number_does_no_harm(tmp_path: Path) -> None:
-    rows = [row(grid="many"), row(grid=9), row(grid="auto"), failed_row(grid="", block="")]
-    (matrix,) = drawings(only(tables(frame(tmp_path, rows), ["heatmap"])))
-    assert [line[0] for line in matrix.rows] == ["auto", "9", "many"]
-
-
-def test_filters(tmp_path: Path) -> None:
-    rows = frame(
-        tmp_path,
-        [row(), row(graph="grid:symmetrised"), row(variant="virtual_warp"), host_row(graph="road:directed")],
-    )
-    assert len(select(rows)) == 4
-    assert set(select(rows, graphs=["grid"])["graph"]) == {"grid:directed", "grid:symmetrised"}
-    assert set(select(rows, graphs=["grid:directed", "road"])["graph"]) == {"grid:directed", "road:directed"}
-    assert set(select(rows, variants=["hong"])["variant"]) == {"virtual_warp"}
-    assert set(select(rows, backends=["host"])["variant"]) == {"cpu_queue"}
-
-
-def test_filters_name_what_there_is(tmp_path: Path) -> None:
-    rows = frame(tmp_path, [row(), row(graph="road:directed")])
-    with pytest.raises(UsageError, match=r"no rows of graph 'gird': there are grid:directed, road:directed"):
-        select(rows, graphs=["gird"])
-    with pytest.raises(UsageError, match=r"no rows of variant 'simple': there are pull"):
-        select(rows, variants=["simple"])
-    with pytest.raises(UsageError, match=r"unknown variant 'pul': did you mean pull"):
-        select(rows, variants=["pul"])
-    with pytest.raises(UsageError, match=r"no rows of backend 'cpu': there are cuda"):
-        select(rows, backends=["cpu"])
-
-
-def test_a_table_becomes_a_frame(tmp_path: Path) -> None:
-    table = only(tables(frame(tmp_path, [row(2.0), row(3.0, variant="simple")]), ["best"]))
-    assert table.frame()["search_ms"].tolist() == [2.0, 3.0]
