@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TypeVar
+
+import numpy as np
 
 from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
-from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.base import DeviceGraph, KernelVariant
-from tests.shapes import SHAPES
+from tests.shapes import SHAPES, edge_list
 
 Search = TypeVar("Search", bound=KernelVariant)
 
@@ -46,3 +49,18 @@ def kernels_of(search: KernelVariant, source: int) -> list[str]:
     search.mark = lambda level, kernel: kernels.append(kernel)
     assert levels_of(search, source) == reference_levels(search.host_graph, source).tolist()
     return kernels
+
+
+def layered(sizes: list[int], edges: list[tuple[int, int]] | None = None) -> Graph:
+    """A graph whose levels from vertex 0 have these sizes: all of one level are joined to all of the next."""
+    ends = np.cumsum(sizes)
+    levels = [list(range(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
+    joined = [(u, v) for level, after in pairwise(levels) for u in level for v in after]
+    return build_graph(edge_list(int(ends[-1]), joined + (edges or []), "each_once"), "layered")
+
+
+def fan(children: int, degree: int) -> Graph:
+    """Vertex 0 has these children, each with leaves of its own; all arcs lead away from it."""
+    parents = np.repeat(np.arange(children + 1, dtype=np.int32), [children] + [degree] * children)
+    heads = np.arange(1, 1 + len(parents), dtype=np.int32)
+    return build_graph(EdgeList(parents, heads, len(parents) + 1, "directed"), "fan")

@@ -1,9 +1,8 @@
-"""The search of one launch: regimes and the switches between them, full queues, alignment, the barrier."""
+"""The search of one launch: regimes and the switches between them, full queues, alignment."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.errors import KernelError, LaunchError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
@@ -21,7 +19,7 @@ from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph
 from tests.shapes import SHAPES, SOURCES, edge_list, random_digraph
 from tests.test_variants import BACKENDS
-from tests.variants.searching import levels_of, prepared
+from tests.variants.searching import fan, layered, levels_of, prepared
 
 CLUSTERS = (1, 2, 4, 8)
 PUSHED = {"SMALL_PARTS": 0, "MAY_PULL": 0}
@@ -76,21 +74,6 @@ def layers_of(
     assert (layers[: depth + 1] >= 0).all()
     assert (layers[depth + 2 :] < 0).all(), "at most one level is run in vain, as a frontier proves empty"
     return [search.layers[layer] for layer in layers[: depth + 1]]
-
-
-def layered(sizes: list[int], edges: list[tuple[int, int]] | None = None) -> Graph:
-    """A graph whose levels from vertex 0 have these sizes: all of one level are joined to all of the next."""
-    ends = np.cumsum(sizes)
-    levels = [list(range(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
-    joined = [(u, v) for level, after in pairwise(levels) for u in level for v in after]
-    return build_graph(edge_list(int(ends[-1]), joined + (edges or []), "each_once"), "layered")
-
-
-def fan(children: int, degree: int) -> Graph:
-    """Vertex 0 has these children, each with leaves of its own; all arcs lead away from it."""
-    parents = np.repeat(np.arange(children + 1, dtype=np.int32), [children] + [degree] * children)
-    heads = np.arange(1, 1 + len(parents), dtype=np.int32)
-    return build_graph(EdgeList(parents, heads, len(parents) + 1, "directed"), "fan")
 
 
 def rows_of(degrees: list[int]) -> Graph:
@@ -363,40 +346,3 @@ def test_the_schedule_does_not_matter(seed: int) -> None:
             check_shapes(device, ["kronecker", "pmpp", "random_dense"], 9, CLUSTER_SIZE=cluster, **knobs)
         expect_levels(device, layered([1, 9, 60, 40, 2, 90, 1]), CLUSTER_SIZE=cluster, SMALL_PARTS=30)
     device.close()
-
-
-def test_blocks_of_partial_warps_are_refused(device: Device) -> None:
-    with pytest.raises(LaunchError, match="whole warps of 32 threads, not 33"):
-        prepared(Adaptive, device, fan(3, 1), block=33)
-
-
-@pytest.mark.parametrize("cluster", CLUSTERS)
-def test_the_grid_is_whole_clusters(device: Device, cluster: int) -> None:
-    for grid, blocks in ((1, cluster), (8, 8), (13, 13 // cluster * cluster)):
-        assert prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster).num_blocks == blocks
-
-
-def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = prepared(Adaptive, device, fan(3, 1), block=1024)
-    kernel, most = type(search.kernel("adaptive")), search.num_blocks
-    monkeypatch.setattr(kernel, "resident_blocks", lambda kernel, block: most + 24)
-    monkeypatch.setattr(Adaptive, "probe_polls", 20_000)
-    graph = layered([1, 5, 9])
-    search = prepared(Adaptive, device, graph, block=1024)
-    assert search.num_blocks == most
-    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
-
-
-def test_a_cluster_that_never_meets_is_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Adaptive, "probe_polls", 0)
-    with pytest.raises(LaunchError, match="a cluster of 8 blocks of 64 threads does not fit"):
-        prepared(Adaptive, device, fan(3, 1), 16)
-
-
-def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Adaptive, "max_polls", 0)
-    graph = layered([1, 5, 9])
-    with pytest.raises(KernelError, match="blocks did not all meet"):
-        levels_of(prepared(Adaptive, device, graph, **PUSHED), 0)
-    monkeypatch.undo()
-    assert levels_of(prepared(Adaptive, device, graph), 0) == reference_levels(graph, 0).tolist()

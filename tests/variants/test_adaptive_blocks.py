@@ -1,0 +1,59 @@
+"""The blocks of the search of one launch: how many there are, and what becomes of one that waits in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.errors import KernelError, LaunchError
+from bfsbench.families.bfs import reference_levels
+from bfsbench.variants.adaptive import Adaptive
+from tests.test_variants import BACKENDS
+from tests.variants.searching import fan, layered, levels_of, prepared
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    device = open_device(request.param)
+    yield device
+    device.close()
+
+
+def test_blocks_of_partial_warps_are_refused(device: Device) -> None:
+    with pytest.raises(LaunchError, match="whole warps of 32 threads, not 33"):
+        prepared(Adaptive, device, fan(3, 1), block=33)
+
+
+@pytest.mark.parametrize("cluster", [1, 2, 4, 8])
+def test_the_grid_is_whole_clusters(device: Device, cluster: int) -> None:
+    for grid, blocks in ((1, cluster), (8, 8), (13, 13 // cluster * cluster)):
+        assert prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster).num_blocks == blocks
+
+
+def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = prepared(Adaptive, device, fan(3, 1), block=1024)
+    kernel, most = type(search.kernel("adaptive")), search.num_blocks
+    monkeypatch.setattr(kernel, "resident_blocks", lambda kernel, block: most + 24)
+    monkeypatch.setattr(Adaptive, "probe_polls", 20_000)
+    graph = layered([1, 5, 9])
+    search = prepared(Adaptive, device, graph, block=1024)
+    assert search.num_blocks == most
+    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+
+
+def test_a_cluster_that_never_meets_is_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Adaptive, "probe_polls", 0)
+    with pytest.raises(LaunchError, match="a cluster of 8 blocks of 64 threads does not fit"):
+        prepared(Adaptive, device, fan(3, 1), 16)
+
+
+def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Adaptive, "max_polls", 0)
+    graph = layered([1, 5, 9])
+    with pytest.raises(KernelError, match="blocks did not all meet"):
+        levels_of(prepared(Adaptive, device, graph, SMALL_PARTS=0, MAY_PULL=0), 0)
+    monkeypatch.undo()
+    assert levels_of(prepared(Adaptive, device, graph), 0) == reference_levels(graph, 0).tolist()
