@@ -5,7 +5,7 @@
 //   pull     large ones: all blocks, bitmaps instead of a queue (adaptive_pull.cuh)
 //
 // All blocks are resident and meet at a barrier in global memory after each level of push and pull, and after each
-// run of levels in the cluster, while which the others wait. What comes next is decided by each block for itself,
+// run of levels in the cluster, during which the others wait. What comes next is decided by each block for itself,
 // from numbers that are the same for all. See cuda_src/adaptive.md.
 #define LAYER_CLUSTER 0
 #define LAYER_PUSH 1
@@ -98,10 +98,11 @@ __device__ __forceinline__ const outcome &wait_for_outcome(search_state *state, 
                                                            int step, int max_polls) {
     arrive_at_barrier(&state->barrier);
     if (threadIdx.x == 0) {
-        shown.all_came = wait_at_barrier(&state->barrier, phase, max_polls);
+        const bool all_came = wait_at_barrier(&state->barrier, phase, max_polls);
+        if (!all_came) state->failed = 1;
         shown.now = read_frontier(state, step);
         shown.level = __ldcg(&state->level);
-        if (!shown.all_came) state->failed = 1;
+        shown.all_came = all_came && !__ldcg(&state->failed);  // what a failed search leaves is no beginning
     }
     __syncthreads();
     if (global_thread() == 0) state->frontiers[(step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
@@ -129,11 +130,11 @@ __device__ __forceinline__ void run(const search &search, unsigned *visited, uns
             if (now.queued == 0 && !now.must_pull && !now.unqueued) {  // none is left, or only some without arcs
                 if (global_thread() == 0 && now.found.vertices > 0)
                     note_level(records, level, now.found.vertices, LAYER_PUSH);
-                if (global_thread() == 0) search.state->frontiers[step % 3].found = tally{0, 0};  // whoever reads it late ends, too
+                if (global_thread() == 0) search.state->frontiers[step % 3].found = {0, 0};  // late readers end, too
                 break;
             }
         }
-        if (last != REQUEUED) {
+        if (last != REQUEUED) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
             unreached -= now.found.vertices;
             unexplored -= now.found.edges;
         }

@@ -60,7 +60,7 @@ struct cluster_queues {
 
 // Queue rows in global memory: each lane one or none. For whole warps.
 __device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, const short_row &mine, bool spill,
-                                           int step, int level, tally &spilled) {
+                                        int step, int level, tally &spilled) {
     const row whole = {mine.begin, mine.end};
     unsigned total, first = 0;
     const unsigned parts = spill ? whole.parts() : 0, before = sum_before(parts, total);
@@ -130,7 +130,7 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
 // Reach the source and queue its row: for the first warp of the cluster.
 __device__ __forceinline__ void take_source(const search &search, unsigned *visited, cluster_queues &own, int step,
                                             int source, tally &spilled) {
-    const bool first = threadIdx.x == 0;
+    const bool first = threadIdx.x == 0 && !__ldcg(&search.state->failed);  // if it has, the search ends at its barrier
     const unsigned target[1] = {0};
     short_row row[1] = {{0, 0}};
     if (first) {
@@ -155,7 +155,7 @@ __device__ __forceinline__ void take_frontier(const search &search, cluster_queu
 
 // Append what this block holds of the frontier to the queue in global memory.
 __device__ __noinline__ void give_frontier(const search &search, cluster_queues &own, int step, int level,
-                                              tally given) {
+                                           tally given) {
     frontier &next = search.state->frontiers[step % 3];
     const unsigned held = own.held(level);
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) {
@@ -223,7 +223,8 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
 
 // Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with
 // the source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded,
-// and its frontier in global memory, unless it is to be pulled. That may be the level it began with, if it does not fit.
+// and its frontier in global memory, unless that is to be pulled. It may be the level it began with, if it does not
+// fit.
 __device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, int level, unsigned queued,
                                                  int source, unsigned small, unsigned most_edges) {
@@ -243,10 +244,10 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
     while (more) {
         if (threadIdx.x / 32 == blockDim.x / 32 - 1) {  // for the decision after this level: it comes late, but free
             const unsigned lane = threadIdx.x % 32;
-            unsigned total = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
+            unsigned sum = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
             for (int distance = CLUSTER_SIZE / 2; distance > 0; distance /= 2)
-                total += __shfl_down_sync(ALL_LANES, total, distance);
-            if (lane == 0) own.total[level % 2] = total;
+                sum += __shfl_down_sync(ALL_LANES, sum, distance);
+            if (lane == 0) own.total[level % 2] = sum;
             if (lane == 1) own.sizes[(level + 2) % 3] = 0;
             if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
         }
@@ -255,7 +256,7 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         else
             expand_share<2, true>(search, visited, own, step + 1, level, spilled);
         cluster_sync();
-        total = own.total[level % 2];
+        total = own.total[level % 2];  // of the level just expanded, so a frontier may exceed `small` by one level
         ++level;
         more = total > 0 && total <= small && !own.overflow[level % 2] && level < last;
     }

@@ -13,7 +13,7 @@
 //
 // First looks. With LIKELY_FIRST the host has ordered in-neighbours so that the likeliest parent comes first
 // (likely_parents.cu), and has put the first ones together besides: one access of a warp brings those of 32 vertices,
-// and one look at the bitmap each is all that most vertices need. Only the others read their rows.
+// another two their offsets, and one look at the bitmap each is all that most need. Only the others read their rows.
 #pragma once
 
 #include "adaptive_search.cuh"
@@ -216,7 +216,7 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
 
 // The rows set aside, a warp for each.
 __device__ __noinline__ void pull_long_rows(const search &search, const unsigned *visited, pull_lists &lists,
-                                               const share &share, int level, tally &found) {
+                                            const share &share, int level, tally &found) {
     const unsigned lane = threadIdx.x % 32;
     for (unsigned i = threadIdx.x / 32; i < min(lists.num_long, (unsigned)LONG_ROWS); i += blockDim.x / 32) {
         const unsigned slot = lists.long_slots[i];

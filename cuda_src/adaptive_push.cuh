@@ -46,7 +46,7 @@ __device__ __forceinline__ void queue_rows(const search &search, push_buffers &b
 
 // Let the first `count` lanes reach a vertex each, which the warp has claimed.
 __device__ __noinline__ void reach_claimed(const search &search, push_buffers &buffers, unsigned count, int step,
-                                              int level, tally &found) {
+                                           int level, tally &found) {
     const bool mine = threadIdx.x % 32 < count;
     row row = {0, 0};
     if (mine) {
@@ -163,8 +163,8 @@ __device__ __forceinline__ void push_level(const search &search, unsigned *visit
 
 // Queue a frontier that pulling has found: its vertices are set in one bitmap and not in the one before.
 __device__ __noinline__ void queue_frontier(const search &search, const unsigned *visited,
-                                               const unsigned *visited_before, push_buffers &buffers, int step,
-                                               const tally &found) {
+                                            const unsigned *visited_before, push_buffers &buffers, int step,
+                                            const tally &found) {
     clear(buffers, MOST_EDGES);
     const unsigned lane = threadIdx.x % 32, words = (search.num_vertices + 31u) / 32;
     for (unsigned w = threadIdx.x / 32 * gridDim.x + blockIdx.x; w < words; w += grid_threads() / 32) {

@@ -33,7 +33,7 @@ struct cut_row {
 };
 typedef cut_row<PART, true> row;  // as queued in global memory
 
-// What a thread, or a level, has discovered: vertices, and the sum of their out-degrees.
+// What a thread, or a level, has discovered: vertices, and the sum of their out-degrees (if pulled, in-degrees).
 struct tally {
     unsigned long long edges;
     unsigned vertices;

@@ -1,9 +1,10 @@
 // likely_parents: in-neighbours in order of falling out-degree, for searches in which vertices look for a parent.
 //
 // A vertex with many arcs is reached early, so it is likely to be in the frontier, or to have been, when others look
-// for a parent; where it comes first, they find it soon. Each row gets a counting sort by the number of leading zeros of
-// out-degrees: from a warp, or from a block if the row is long. Within such a class there is no order. After the rows
-// the array of the result holds the first in-neighbour of each vertex, from `first_of` on.
+// for a parent; where it comes first, they find it soon. Each row gets a counting sort by the number of leading zeros
+// of out-degrees: from a warp, or from a block if the row is long. Within such a class there is no order. After the
+// rows the array of the result holds the first in-neighbour of each vertex, from `first_of` on (likely() in
+// adaptive_search.cuh).
 //
 // The host defines LONG_ROW, the arcs from which on a row is a block's.
 #include "graph.cuh"
@@ -20,6 +21,7 @@ struct in_neighbours {
 
     __device__ __forceinline__ edge_t begin(unsigned v) const { return column_offsets[v]; }
     __device__ __forceinline__ edge_t end(unsigned v) const { return column_offsets[v + 1]; }
+    // An in-neighbour has an arc, so its degree is not 0.
     __device__ __forceinline__ unsigned class_of(int u) const {
         const long long degree = row_offsets[u + 1] - row_offsets[u];
         return max(__clzll(degree) - 32, 0);

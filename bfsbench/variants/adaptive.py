@@ -20,7 +20,7 @@ _CLUSTER_PARTS = 8 * 2048
 """Parts that a cluster has when it hands a frontier on."""
 _BITMAPS = ("visited", "visited_then", "open")
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
-"""No more blocks can be resident together than this, where it is known: by device, block size and build."""
+"""How many blocks were found resident together when not all were, by device, block size and build."""
 _STATE_WORDS, _FAILED = 28, 26
 """Size of its search_state, and where the flag is."""
 

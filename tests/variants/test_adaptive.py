@@ -155,23 +155,41 @@ def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[i
     assert found == expected
 
 
+def beside_others(edges: list[tuple[int, int]], others: int) -> Graph:
+    """These arcs from vertex 0 on, and much else that may be reached for all a search knows."""
+    inner, elsewhere = np.array(edges, dtype=np.int32).T, random_digraph(others, degree=10)
+    first = int(inner.max()) + 1
+    outer = np.stack([elsewhere.sources, elsewhere.targets]) + first
+    tails, heads = np.hstack([inner, outer]).astype(np.int32)
+    return build_graph(EdgeList(tails, heads, first + others, "directed"), "beside others")
+
+
+def tree(children: int, leaves: int, loops: int = 0) -> list[tuple[int, int]]:
+    """Vertex 0 has loops and an arc to vertex 1, which has these children, and they leaves of their own."""
+    parents, first = range(2, 2 + children), 2 + children
+    edges = [(0, 0)] * loops + [(0, 1)] + [(1, v) for v in parents]
+    return edges + [(v, first + leaves * (v - 2) + i) for v in parents for i in range(leaves)]
+
+
 def test_a_block_that_has_stopped_queueing_has_the_level_pulled(device: Device) -> None:
     """One block finds all of the next frontier: more edges than its share of those worth pulling, but fewer
-    than all of these, because there is much else that may be reached for all it knows."""
-    loops, leaves = [(0, 0)] * 31 + [(0, 1)], range(2, 34)  # so that the row of vertex 1 is one part
-    edges = [*loops, *((1, v) for v in leaves), *((v, 34 + 100 * v + i) for v in leaves for i in range(100))]
-    tree, elsewhere = build_graph(edge_list(3500, edges, "directed"), "tree"), random_digraph(5000, degree=10)
-    ends = [
-        np.concatenate([of_tree, others + tree.num_vertices]).astype(np.int32)
-        for of_tree, others in (
-            (tree.edge_sources, elsewhere.sources),
-            (tree.column_indices, elsewhere.targets),
-        )
-    ]
-    graph = build_graph(EdgeList(*ends, tree.num_vertices + 5000, "directed"), "tree and others")
+    than all of these."""
+    graph = beside_others(tree(32, 100, loops=31), 5000)  # with the loops, the row of vertex 1 is one part
     for grid, layer in ((8, "pull"), (1, "push")):
         layers = layers_of(device, graph, 0, grid, CLUSTER_SIZE=1, SMALL_PARTS=0)
         assert layers[:3] == ["push", "push", layer]
+
+
+def test_a_hub_alone_does_not_have_its_level_pulled(device: Device) -> None:
+    """Two of them have twice the edges that stop a block, but say little about what others find."""
+    graph = beside_others(tree(2, 1500, loops=31), 5000)
+    assert layers_of(device, graph, 0, 8, CLUSTER_SIZE=1, SMALL_PARTS=0)[:3] == ["push"] * 3
+
+
+def test_a_cluster_whose_block_has_stopped_queueing_has_the_level_pulled(device: Device) -> None:
+    """All long rows are found by one block, and there is no room for them."""
+    graph = beside_others(tree(32, 300), 25_000)
+    assert layers_of(device, graph, CLUSTER_SIZE=8)[:3] == ["cluster", "cluster", "pull"]
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
@@ -192,15 +210,15 @@ def test_a_level_that_will_be_crowded_is_left_to_the_next_regime(device: Device,
 
 
 def test_a_frontier_that_does_not_fit_the_cluster_is_given_back(device: Device) -> None:
-    """2,048 parts, of which one block of eight would get nine from every eight if all were dealt out."""
-    fanned = rows_of([8, 29, 25, 21, 17, 13, 11, 12] * 256)
+    """The second of every eight rows has eight parts, and all of them go to one block."""
+    fanned = rows_of([8, 32, 24, 24, 16, 16, 8, 8] * 264)
     tails, heads = (np.where(ends > 0, ends + 31, 0) for ends in (fanned.edge_sources, fanned.column_indices))
     loops = np.zeros(80000)  # so that the source is pulled: what it reaches is then queued in order of ids
     tails, heads = (np.concatenate([loops, ends]).astype(np.int32) for ends in (tails, heads))
     graph = build_graph(EdgeList(tails, heads, fanned.num_vertices + 31, "directed"), "uneven")
     assert graph.row_offsets[32] % 32 == 0
     knobs = {"CLUSTER_SIZE": 8, "SMALL_PARTS": 16384, "PUSHED_EDGE": 1}
-    assert layers_of(device, graph, 0, 8, **knobs)[0] == "pull"
+    assert layers_of(device, graph, 0, 8, **knobs)[:2] == ["pull", "push"]
 
 
 @pytest.mark.parametrize("knobs", WAYS)
@@ -254,14 +272,19 @@ def test_a_block_may_have_more_words_of_the_bitmap_than_it_keeps_at_once(device:
         assert "pull" in layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, **PULLED, **look)
 
 
-def test_vertices_that_cannot_be_reached_are_met_once(device: Device) -> None:
-    """Without in-neighbours, they are taken out of the bitmap of open ones, for the rest of the search."""
-    arcs = [(u, v) for u in range(50) for v in range(200, 300)]
-    graph = build_graph(edge_list(1000, [*arcs, (200, 0), (299, 999)]), "directed")
+def test_vertices_taken_out_of_the_open_ones_do_not_look_for_parents(device: Device) -> None:
+    """The search takes out those without in-neighbours; here one with some is taken out before. All are open
+    again afterwards."""
+    graph = build_graph(edge_list(1000, [(u, v) for u in range(50) for v in range(200, 300)]), "directed")
     search = prepared(Adaptive, device, graph, **PULLED)
     expected = reference_levels(graph, 0)
+    taken_out = search.bitmaps["open"].download()
+    taken_out[250 // 32] &= ~(1 << 250 % 32)
+    search.bitmaps["open"].upload(taken_out)
+    found = levels_of(search, 0)
+    assert [v for v in range(1000) if found[v] != expected[v]] == [250]
     assert levels_of(search, 0) == expected.tolist()
-    assert (search.bitmaps["open"].download() == -1).all(), "as the next search is to find it"
+    assert (search.bitmaps["open"].download() == -1).all()
 
 
 def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

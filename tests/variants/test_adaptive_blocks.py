@@ -7,12 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from bfsbench.backends import open_device
-from bfsbench.backends.base import Device
+from bfsbench.backends.base import Device, Launch
 from bfsbench.errors import KernelError, LaunchError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.variants.adaptive import Adaptive
 from tests.test_variants import BACKENDS
 from tests.variants.searching import fan, layered, levels_of, prepared
+
+FRONTIER_WORDS = 24
+"""Of a search's state: its three frontiers."""
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -42,6 +45,16 @@ def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch
     search = prepared(Adaptive, device, graph, block=1024)
     assert search.num_blocks == most
     assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+    launch, tried = type(search.search), []
+    call = launch.__call__
+
+    def counted(launched: Launch, blocks: int, *scalars: int) -> None:
+        tried.append(blocks)
+        call(launched, blocks, *scalars)
+
+    monkeypatch.setattr(launch, "__call__", counted)
+    prepared(Adaptive, device, graph, block=1024)
+    assert tried == [most], "what has been found out is known"
 
 
 def test_a_cluster_that_never_meets_is_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +66,13 @@ def test_a_cluster_that_never_meets_is_refused(device: Device, monkeypatch: pyte
 def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Adaptive, "max_polls", 0)
     graph = layered([1, 5, 9])
+    search = prepared(Adaptive, device, graph, SMALL_PARTS=0, MAY_PULL=0)
     with pytest.raises(KernelError, match="blocks did not all meet"):
-        levels_of(prepared(Adaptive, device, graph, SMALL_PARTS=0, MAY_PULL=0), 0)
+        levels_of(search, 0)
+    left = search.state.read_all()[:FRONTIER_WORDS]
+    for _ in range(3):  # what the failed search has left is not gone on with
+        with pytest.raises(KernelError, match="blocks did not all meet"):
+            levels_of(search, 0)
+    assert search.state.read_all()[:FRONTIER_WORDS] == left
     monkeypatch.undo()
     assert levels_of(prepared(Adaptive, device, graph), 0) == reference_levels(graph, 0).tolist()
