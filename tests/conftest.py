@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from tests.devices import BACKENDS
+
 settings.register_profile("unhurried", deadline=None)  # how long an example takes is the machine's business
 settings.load_profile("unhurried")
 
@@ -27,3 +31,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         del os.environ["BFSBENCH_CACHE"]
     else:
         os.environ["BFSBENCH_CACHE"] = before
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """A device of each backend in turn; modules that need another one have a fixture of that name."""
+    device = open_device(request.param)
+    yield device
+    device.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device, Launch
-from bfsbench.errors import LaunchError, UsageError
+from bfsbench.errors import LaunchError
 from bfsbench.families import FAMILIES
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
@@ -26,24 +24,6 @@ from tests.shapes import SHAPES, SOURCES, with_wide_offsets
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
 LAUNCHES = [(None, 64), (1, 32), (3, 96), (500, 256)]
 SCHEDULES = range(1, 9)
-
-
-def cuda_is_present() -> bool:
-    try:
-        open_device("cuda").close()
-    except UsageError:
-        return False
-    return True
-
-
-BACKENDS = ["cpu", *(["cuda"] if cuda_is_present() else [])]
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    device = open_device(request.param)
-    yield device
-    device.close()
 
 
 def shape(name: str) -> Graph:

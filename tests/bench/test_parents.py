@@ -30,8 +30,8 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import DeviceGraph
+from tests.devices import BACKENDS
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
-from tests.test_variants import BACKENDS
 
 Array = npt.NDArray[np.int32]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -18,7 +16,6 @@ from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph
 from tests.shapes import SHAPES, SOURCES, edge_list, random_digraph
-from tests.test_variants import BACKENDS
 from tests.variants.searching import fan, layered, levels_of, prepared
 
 CLUSTERS = (1, 2, 4, 8)
@@ -40,13 +37,6 @@ WAYS = (
 """Knobs that lead through each of the regimes, and through all of them in turn."""
 BARRIER_WORD = 24
 """Of a search's state; its top bit turns with every step."""
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    device = open_device(request.param)
-    yield device
-    device.close()
 
 
 def expect_levels(

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from bfsbench.backends import open_device
 from bfsbench.backends.base import Device, Launch
 from bfsbench.errors import KernelError, LaunchError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.variants.adaptive import Adaptive
-from tests.test_variants import BACKENDS
 from tests.variants.searching import fan, layered, levels_of, prepared
 
 FRONTIER_WORDS = 24
 """Of a search's state: its three frontiers."""
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    device = open_device(request.param)
-    yield device
-    device.close()
 
 
 def test_blocks_of_partial_warps_are_refused(device: Device) -> None:

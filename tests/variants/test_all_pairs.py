@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,20 +21,12 @@ from bfsbench.graphs.matrix import INFINITY, MAX_VERTICES, Matrix, weight_matrix
 from bfsbench.variants import all_variants, find
 from bfsbench.variants.all_pairs import AllPairsVariant, KernelAllPairs
 from bfsbench.variants.base import DeviceGraph, HostProgram
-from tests.test_variants import BACKENDS
 
 VARIANTS = [name for name, variant in all_variants().items() if variant.family == "apsp"]
 TILES = [
     {"TILE_SIZE": tile, "ELEMENTS_X": x, "ELEMENTS_Y": y}
     for tile, x, y in ((32, 1, 1), (32, 8, 8), (32, 2, 4), (64, 4, 2), (64, 8, 1), (128, 4, 8), (128, 8, 8))
 ]
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    device = open_device(request.param)
-    yield device
-    device.close()
 
 
 def weighted(num_vertices: int, arcs: list[tuple[int, int, int]]) -> Graph:

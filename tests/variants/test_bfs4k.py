@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -20,17 +19,9 @@ from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.base import DeviceGraph
 from bfsbench.variants.bfs4k import Bfs4k
 from tests.shapes import SHAPES, edge_list
-from tests.test_variants import BACKENDS
 
 SINGLE, MULTI = "bfs4k_single_block", "bfs4k_multi_block"
 BLOCK = 64
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    device = open_device(request.param)
-    yield device
-    device.close()
 
 
 def tree(depth: int = 8) -> Graph:

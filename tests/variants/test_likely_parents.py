@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.backends.cpu.device import CpuDevice
 from bfsbench.errors import DeviceOutOfMemoryError
@@ -23,17 +21,9 @@ from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph
 from bfsbench.variants.likely_parents import likely_parents_first
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
-from tests.test_variants import BACKENDS
 from tests.variants.searching import levels_of
 
 PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    device = open_device(request.param)
-    yield device
-    device.close()
 
 
 def searching(graph: DeviceGraph, **knobs: int) -> Adaptive:

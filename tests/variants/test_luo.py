@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,16 +20,8 @@ from bfsbench.graphs.split import split_rows
 from bfsbench.variants.base import DeviceGraph
 from bfsbench.variants.luo import Luo
 from tests.shapes import SHAPES, SOURCES, edge_list
-from tests.test_variants import BACKENDS
 
 BARRIER = Path(__file__).with_name("barrier.cu")
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    device = open_device(request.param)
-    yield device
-    device.close()
 
 
 def prepared(device: Device, graph: Graph, grid: int | None = None, block: int = 32, **knobs: int) -> Luo:

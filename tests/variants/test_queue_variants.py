@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,17 +23,9 @@ from bfsbench.variants.push_multilevel import PushMultilevel
 from bfsbench.variants.push_private import PushPrivate
 from bfsbench.variants.scan import PrefixSum
 from tests.shapes import SHAPES, edge_list
-from tests.test_variants import BACKENDS
 from tests.variants.searching import levels_of, prepared
 
 SEEDS = (1, 2, 3)
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    device = open_device(request.param)
-    yield device
-    device.close()
 
 
 def frontier_sizes(levels: npt.NDArray[np.int32]) -> list[int]:

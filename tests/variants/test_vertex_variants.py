@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -25,15 +24,7 @@ from bfsbench.variants.frontier_numbers_defer import FrontierNumbersDefer
 from bfsbench.variants.redirect import Redirect
 from bfsbench.variants.reorder import Reorder
 from tests.shapes import SHAPES, SOURCES, edge_list
-from tests.test_variants import BACKENDS
 from tests.variants.searching import levels_of, prepared
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    device = open_device(request.param)
-    yield device
-    device.close()
 
 
 def directions_of(search: DirectionOptimized, source: int) -> list[str]:
