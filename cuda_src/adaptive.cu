@@ -36,7 +36,7 @@ union workspace {
 // blocks, once all levels are complete. Done at the end because it costs less there: only few levels are to be written,
 // and the first levels of a search wait for nothing.
 __device__ __noinline__ void end_search(const search &search, const unsigned *reached, unsigned *visited) {
-    const unsigned words = (search.num_vertices + 31u) / 32, lane = threadIdx.x % 32;
+    const unsigned words = search.words(), lane = threadIdx.x % 32;
     for (unsigned w = global_thread(); w - lane < words; w += grid_threads()) {
         const unsigned beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
         unsigned missing = 0;

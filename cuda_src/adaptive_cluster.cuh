@@ -62,14 +62,10 @@ struct cluster_queues {
 __device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, const short_row &mine, bool spill,
                                         int step, int level, tally &spilled) {
     const row whole = {mine.begin, mine.end};
-    unsigned total, first = 0;
-    const unsigned parts = spill ? whole.parts() : 0, before = sum_before(parts, total);
     if (threadIdx.x % 32 < CLUSTER_SIZE) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
     if (spill) spilled.edges += mine.end - mine.begin, ++spilled.vertices;
     if (own.limit.count(spill ? mine.end - mine.begin : 0)) return;
-    if (threadIdx.x % 32 == 0) first = atomicAdd(&search.state->frontiers[step % 3].queued, total);
-    first = __shfl_sync(ALL_LANES, first, 0);
-    write_parts(search.queues[step % 2], first + before, whole, parts);
+    append_rows(search, whole, spill ? whole.parts() : 0, step);
 }
 
 // Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks

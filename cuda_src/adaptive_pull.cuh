@@ -239,10 +239,7 @@ __device__ __noinline__ void queue_found(const search &search, const pull_lists 
         const bool mine = lists.fresh[k] >> threadIdx.x % 32 & 1;
         row row = {0, 0};
         if (mine) row = search.row_of(share.vertex(k * 32 + threadIdx.x % 32));
-        unsigned total, slot = 0;
-        const unsigned parts = mine ? row.parts() : 0, before = sum_before(parts, total);
-        if (threadIdx.x % 32 == 0) slot = atomicAdd(&search.state->frontiers[step % 3].queued, total);
-        write_parts(search.queues[step % 2], __shfl_sync(ALL_LANES, slot, 0) + before, row, parts);
+        append_rows(search, row, mine ? row.parts() : 0, step);
     }
 }
 
@@ -250,7 +247,7 @@ __device__ __noinline__ void queue_found(const search &search, const pull_lists 
 __device__ __forceinline__ void pull_level(const search &search, const unsigned *visited, unsigned *visited_then,
                                            pull_lists &lists, int step, int level) {
     tally found = {0, 0};
-    const unsigned words = (search.num_vertices + 31u) / 32;
+    const unsigned words = search.words();
     const unsigned own_words = (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const share share = {first, min(FRESH, own_words - first)};

@@ -166,7 +166,7 @@ __device__ __noinline__ void queue_frontier(const search &search, const unsigned
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             const tally &found) {
     clear(buffers, MOST_EDGES);
-    const unsigned lane = threadIdx.x % 32, words = (search.num_vertices + 31u) / 32;
+    const unsigned lane = threadIdx.x % 32, words = search.words();
     for (unsigned w = threadIdx.x / 32 * gridDim.x + blockIdx.x; w < words; w += grid_threads() / 32) {
         const unsigned fresh = visited[w] & ~visited_before[w];
         if (fresh == 0) continue;

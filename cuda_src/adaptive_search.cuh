@@ -72,6 +72,7 @@ struct search {
     __device__ __forceinline__ Row row_of(int v) const {
         return Row{(edge_t)__ldg(&row_offsets[v]), (edge_t)__ldg(&row_offsets[v + 1])};
     }
+    __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
     // With LIKELY_FIRST, the first in-neighbour of each vertex, or itself: after the rows, from a multiple of 32 on.
     __device__ __forceinline__ const int *likely() const {
         return row_indices + (((edge_t)row_indices_end + 31) & ~(edge_t)31);
@@ -180,4 +181,12 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const ro
         const unsigned at = __shfl_sync(ALL_LANES, slot, owner), n = its.parts();
         for (unsigned i = threadIdx.x % 32; i < n; i += 32) queue[at + i] = its.nth(i);
     }
+}
+
+// Queue rows for a step in global memory: each lane one or none. For whole warps.
+__device__ __forceinline__ void append_rows(const search &search, const row &mine, unsigned parts, int step) {
+    unsigned total, slot = 0;
+    const unsigned before = sum_before(parts, total);
+    if (threadIdx.x % 32 == 0) slot = atomicAdd(&search.state->frontiers[step % 3].queued, total);
+    write_parts(search.queues[step % 2], __shfl_sync(ALL_LANES, slot, 0) + before, mine, parts);
 }
