@@ -11,6 +11,7 @@ import platform
 import signal
 import sys
 import tomllib
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ NANNY = {
     "dashboard": False,
     "death_timeout": WITHOUT_SCHEDULER_S,
     "silence_logs": logging.CRITICAL,
+    "preload": ["bfsbench.cluster.tasks"],  # whose dask_setup prepares the worker's process
 }
 
 
@@ -106,11 +108,18 @@ def connect(place: Place, workers: Any) -> Client:
 def _local(workers: list[dict[str, Any]]) -> Any:
     from distributed import Nanny, Scheduler, SpecCluster
 
-    return SpecCluster(
-        scheduler={"cls": Scheduler, "options": {"host": "127.0.0.1", "dashboard_address": ":0"}},
-        workers={options["name"]: {"cls": Nanny, "options": options} for options in workers},
-        silence_logs=logging.CRITICAL,
-    )
+    # An interrupt waits: what is half started cannot be closed, and the workers, which inherit the mask with
+    # Dask's threads, leave it to this process. Python's tracker, if started on the way, would unblock it.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return SpecCluster(
+            scheduler={"cls": Scheduler, "options": {"host": "127.0.0.1", "dashboard_address": ":0"}},
+            workers={options["name"]: {"cls": Nanny, "options": options} for options in workers},
+            silence_logs=logging.CRITICAL,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def slurm(settings: Path | None) -> Any:

@@ -169,6 +169,15 @@ def test_an_interrupt_ends_the_workers_and_says_how_to_go_on(start: Start, tmp_p
     assert "Traceback" not in said
 
 
+def test_an_interrupt_while_workers_start_waits_until_they_can_be_ended(start: Start) -> None:
+    process = start(*RUN, "--cluster", "local:2", "--variant", "push", start_new_session=True)
+    while len(family(process.pid)) < 3:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    said = finished(process, 130)
+    assert said.strip().splitlines()[-1] == "bfsbench: interrupted" and "Traceback" not in said
+
+
 def test_a_lost_client_is_resumed(
     start: Start, scheduler: tuple[str, subprocess.Popen[str]], tmp_path: Path
 ) -> None:
@@ -210,8 +219,12 @@ def test_workers_end_with_their_scheduler_and_when_told(
     told, other = (start(*BFSBENCH, "worker", address, "--workers", "1") for _ in range(2))
     with distributed.Client(scheduler_address(address), set_as_default=False) as client:
         client.wait_for_workers(4, timeout=60)
-    told.send_signal(signal.SIGTERM)
-    finished(told, 130)
+    _, *workers = family(told.pid)
+    for process in workers:
+        process.send_signal(signal.SIGINT)
+    time.sleep(1)  # a terminal tells them all at once: whoever hears of it first must leave it to the other
+    told.send_signal(signal.SIGINT)
+    assert "Traceback" not in finished(told, 130)
     head.kill()
     assert "Traceback" not in finished(other, 0)
 
