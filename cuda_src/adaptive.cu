@@ -25,7 +25,8 @@ struct thresholds {
     int may_pull;
 };
 
-// A block is in one regime at a time.
+// A block is in one regime at a time. So that each has room in 48 KB, wide offsets come with queues and shares half as
+// long.
 union workspace {
     cluster_queues cluster;
     push_buffers push;

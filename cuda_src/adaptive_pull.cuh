@@ -19,7 +19,7 @@
 #include "adaptive_search.cuh"
 
 #define WAITING 64     // vertices in the list of a warp: a power of two, at least two words
-#define FRESH 2048     // words of the bitmap that a block works on between two barriers
+#define FRESH (2048 >> WIDE_OFFSETS)  // words of the bitmap that a block works on between two barriers
 #define PULL_WINDOW (2 * WINDOW)  // arcs that a thread reads at a time
 #define PATIENCE 4
 #define LONG_ROWS 256  // that a block sets aside
@@ -28,7 +28,7 @@
 
 struct pull_lists {
     offset_t begins[MAX_WARPS][WAITING];
-    unsigned degrees[MAX_WARPS][WAITING];
+    edge_t degrees[MAX_WARPS][WAITING];
     unsigned slots[MAX_WARPS][WAITING];  // bit of the block's share of the bitmap
     unsigned fresh[FRESH];               // vertices found
     unsigned long_slots[LONG_ROWS];
@@ -67,7 +67,7 @@ __device__ __forceinline__ bool has_parent(const search &search, const unsigned 
 }
 
 __device__ __forceinline__ void reach(const search &search, pull_lists &lists, const share &share, unsigned slot,
-                                      int level, unsigned degree, tally &found) {
+                                      int level, edge_t degree, tally &found) {
     atomicOr(&lists.fresh[slot / 32], 1u << slot % 32);
     search.levels[share.vertex(slot)] = level + 1;
     found.edges += degree;
@@ -169,7 +169,8 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
     candidates next = {search, visited, lists, share};
     next.start();
     edge_t at = 0, end = 0;
-    unsigned slot = 0, degree = 0;
+    unsigned slot = 0;
+    edge_t degree = 0;
     int windows = 0;
     for (;;) {
         while (tail - head <= WAITING - 32 && next.current) {
@@ -179,7 +180,7 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
             const unsigned place = (tail + __popc(lanes & below)) % WAITING;
             if (wanted) {
                 lists.begins[warp][place] = next.begin;
-                lists.degrees[warp][place] = (unsigned)(next.end - next.begin);
+                lists.degrees[warp][place] = next.end - next.begin;
                 lists.slots[warp][place] = next.slot;
             }
             tail += __popc(lanes);
@@ -228,7 +229,7 @@ __device__ __noinline__ void pull_long_rows(const search &search, const unsigned
             const edge_t at = min(base + lane * PULL_WINDOW, end);
             parent = __any_sync(ALL_LANES, has_parent(search, visited, at, min(at + PULL_WINDOW, end)));
         }
-        if (parent && lane == 0) reach(search, lists, share, slot, level, (unsigned)(end - begin), found);
+        if (parent && lane == 0) reach(search, lists, share, slot, level, end - begin, found);
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,11 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.paths import CUDA_SRC, PACKAGE
 from bfsbench.toolchain import compiler
 from bfsbench.variants import all_variants
+from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelVariant
 from bfsbench.variants.reorder import Reorder
-from tests.shapes import SHAPES, SOURCES
+from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
+from tests.variants.searching import levels_of
 
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
 EMULATION = PACKAGE / "backends" / "cpu" / "include"
@@ -118,6 +121,16 @@ def test_arcs_past_the_2_to_the_32nd_are_found(
         search = variant(device, on_device, far, None, 64, variant.knob_values(knobs))
         search.prepare()
         for source in SOURCES["kronecker"]:
-            search.reset(source)
-            search.traverse(source)
-            assert search.levels().tolist() == reference_levels(near, source).tolist(), knobs
+            assert levels_of(search, source) == reference_levels(near, source).tolist(), knobs
+
+
+def test_a_row_of_2_to_the_32nd_arcs_is_searched(device: CpuDevice, far_arcs: FarRoom) -> None:
+    """All are zeros, so they come from the source. In 32 bits the row would be of no length."""
+    near = with_wide_offsets(build_graph(edge_list(2, [(0, 1)]), "arc"))
+    far = replace(near, column_offsets=np.array([0, 0, 2**32]))
+    on_device = DeviceGraph(device, far)
+    on_device.row_indices = CpuBuffer(device, far_arcs)
+    knobs = Adaptive.knob_values({"SMALL_PARTS": 0, "PUSHED_EDGE": 1024})
+    search = Adaptive(device, on_device, far, None, 64, knobs)
+    search.prepare()
+    assert levels_of(search, 0) == [0, 1]
