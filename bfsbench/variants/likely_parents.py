@@ -22,11 +22,9 @@ class LikelyParents:
     """In-neighbours on the device in order of falling out-degree, and the first of each vertex."""
 
     row_indices: Buffer
-    """int32[first_of + V]: CSC's E ids, each row by the number of binary digits of its vertices' out-degrees,
-    the longest first; then the likely parents."""
-    first_of: int
-    """Where the likely parents begin, a multiple of 32: for each vertex the first of its row, or the vertex
-    itself where that is empty."""
+    """int32: CSC's E ids, each row by the number of binary digits of its vertices' out-degrees, the longest
+    first; then, from a multiple of 32 on, the V likely parents: for each vertex the first of its row, or the
+    vertex itself where that is empty."""
     milliseconds: float
     """What allocating and ordering took."""
 
@@ -53,4 +51,4 @@ def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
     for kernel, block in ((order_rows, _SMALL_BLOCK), (order_long_rows, _LARGE_BLOCK)):
         kernel.bind(*arguments, block=block)(kernel.resident_blocks(block))
     device.synchronize()
-    return LikelyParents(ordered, first_of, (time.perf_counter() - started) * 1e3)
+    return LikelyParents(ordered, (time.perf_counter() - started) * 1e3)
