@@ -21,10 +21,9 @@ from bfsbench.families.bfs import Levels
 from bfsbench.graphs.graph import Graph, Ids
 from bfsbench.native import library
 from bfsbench.paths import CUDA_SRC
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import UNREACHED, DeviceGraph
 
 NO_PARENT = -1
-NO_LEVEL = -1
 BLOCK = 256
 ARCS_AT_A_TIME = 1 << 22
 """Arcs checked at once, which bounds the memory that checking takes."""
@@ -114,7 +113,7 @@ def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -
         if (e := _first(from_tree & ~to_tree)) is not None:
             raise _broken(4, f"arc {tails[e]} -> {heads[e]} leads out of the tree")
         joined[heads[parents[heads] == tails]] = True
-    if (v := _first((levels != NO_LEVEL) & ~in_tree)) is not None:
+    if (v := _first((levels != UNREACHED) & ~in_tree)) is not None:
         raise _broken(4, f"vertex {v} has level {levels[v]} and no parent")
     if (v := _first(in_tree & ~joined)) is not None:
         raise _broken(5, f"no arc leads to vertex {v} from its parent {parents[v]}")

@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from bfsbench.families.bfs import Levels
 from bfsbench.graphs.graph import Graph
-
-UNREACHED = -1
-Levels = npt.NDArray[np.int32]
+from bfsbench.variants.base import UNREACHED
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
+UNREACHED = -1
+"""Level of a vertex that has not been reached, in kernels too (``graph.cuh``)."""
+
 PRESETS = ("default", "paper", "auto")
 """Where values of knobs come from that nobody gave: their defaults, the paper, the paper's rules."""
 
@@ -274,7 +277,7 @@ class SearchVariant(Variant):
 
     @abstractmethod
     def levels(self) -> npt.NDArray[np.int32]:
-        """Wait, and return int32[V]: the level of each vertex, -1 where unreached."""
+        """Wait, and return int32[V]: the level of each vertex, UNREACHED where it has none."""
 
 
 class HostVariant(HostProgram, SearchVariant):
@@ -318,7 +321,7 @@ class KernelVariant(KernelProgram, SearchVariant):
         return {**super().defines(), **counting}
 
     def reset(self, source: int) -> None:
-        self.level_array.fill(-1)
+        self.level_array.fill(UNREACHED)
         self.level_array.fill(0, start=source, count=1)
 
     def levels(self) -> npt.NDArray[np.int32]:

@@ -10,7 +10,7 @@ import numpy as np
 from bfsbench.backends.base import Argument
 from bfsbench.bench.point import KnobValue
 from bfsbench.errors import LaunchError
-from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
 
 _LOCAL_QUEUE = 16
 """``LOCAL_QUEUE`` of the kernels."""
@@ -191,7 +191,7 @@ class Bfs4k(KernelVariant):
         return int(np.partition(degrees, highest_left_out)[highest_left_out]) + 1
 
     def reset(self, source: int) -> None:
-        self.level_array.fill(-1)
+        self.level_array.fill(UNREACHED)
         self.begin(1, source)
 
     def traverse(self, source: int) -> None:

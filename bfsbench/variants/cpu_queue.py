@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.native import library
-from bfsbench.variants.base import HostVariant
+from bfsbench.variants.base import UNREACHED, HostVariant
 
 
 class CpuQueue(HostVariant):
@@ -43,7 +43,7 @@ class CpuQueue(HostVariant):
         self.scratch = (self.level_array.ctypes.data, self.queue.ctypes.data)
 
     def reset(self, source: int) -> None:
-        self.level_array.fill(-1)
+        self.level_array.fill(UNREACHED)
 
     def traverse(self, source: int) -> None:
         self.run(*self.arrays, source, *self.scratch)

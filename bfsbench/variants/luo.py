@@ -10,7 +10,7 @@ import numpy.typing as npt
 from bfsbench.backends.base import Argument, Buffer
 from bfsbench.errors import KernelError
 from bfsbench.graphs.split import SplitRows, split_rows
-from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
 
 _STATIC_SHARED_MEMORY = 1024
 """Bytes set aside in a block for what its kernel declares itself."""
@@ -158,7 +158,7 @@ class Luo(KernelVariant):
         return 4 * capacity * int(self.knob["W_FRONTIERS"])
 
     def reset(self, source: int) -> None:
-        self.level_array.fill(-1)
+        self.level_array.fill(UNREACHED)
         self.begin(1, source if self.split is None else int(self.split.first_rows[source]))
 
     def traverse(self, source: int) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from bfsbench.backends.base import Launch
 from bfsbench.errors import KernelError
-from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
 
 # Of cuda_src/merrill.cu, gather.cuh and culling.cuh.
 _BATCH = 4
@@ -151,7 +151,7 @@ class Merrill(KernelVariant):
         return _BATCH * self.num_edges.itemsize * self.block + 4 * words
 
     def reset(self, source: int) -> None:
-        self.level_array.fill(-1)
+        self.level_array.fill(UNREACHED)
         if self.knob["BITMAP"]:
             self.visited.fill(0)
         if self.takes_vertices:
