@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
+from bfsbench.backends.cpu import CpuDevice
 from tests.devices import BACKENDS
 
 settings.register_profile("unhurried", deadline=None)  # how long an example takes is the machine's business
@@ -37,5 +38,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     """A device of each backend in turn; modules that need another one have a fixture of that name."""
     device = open_device(request.param)
+    yield device
+    device.close()
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[CpuDevice]:
+    """The CPU's device alone, for tests that count on its schedule or on its memory being the host's."""
+    device = CpuDevice()
     yield device
     device.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bfsbench.backends import open_device
+from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.profile import COLUMNS, LevelCounts, parse_counts, profile
 from bfsbench.bench.results import ResultWriter, axes_of, read_rows
 from bfsbench.families.bfs import reference_levels
@@ -58,13 +58,12 @@ def test_edge_counts_are_those_of_a_search_by_hand(name: str) -> None:
 
 
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
-def test_every_variant_tells_of_every_level_once(variant: type[KernelVariant]) -> None:
-    device = open_device("cpu")
+def test_every_variant_tells_of_every_level_once(emulator: CpuDevice, variant: type[KernelVariant]) -> None:
     for name in ("kronecker", "lattice", "path"):
         graph = build_graph(SHAPES[name], name)
         reference = reference_levels(graph, 0)
-        search = variant(device, DeviceGraph(device, graph), graph, None, 64, variant.knob_values({}))
-        costs = profile(search, device, graph, 0, reference)
+        search = variant(emulator, DeviceGraph(emulator, graph), graph, None, 64, variant.knob_values({}))
+        costs = profile(search, emulator, graph, 0, reference)
         told = [cost.level for cost in costs]
         assert told == sorted(set(told))
         # Searches that relax in any order may be done in fewer rounds than there are levels.
@@ -72,7 +71,6 @@ def test_every_variant_tells_of_every_level_once(variant: type[KernelVariant]) -
             assert set(range(int(reference.max()))) <= set(told)
             assert max(told) <= int(reference.max()) + 1
         assert all(cost.time_us >= 0 and cost.kernel for cost in costs)
-    device.close()
 
 
 def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: Path) -> None:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bfsbench.backends import open_device
-from bfsbench.backends.base import Device
+from bfsbench.backends.cpu import CpuDevice
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.variants.linear_work import LinearWork
 from tests.shapes import SOURCES, edge_list
 from tests.variants.searching import kernels_of, levels_of, prepared, shape
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
-    device = open_device("cpu")
-    yield device
-    device.close()
 
 
 def gathered(search: LinearWork, frontier: npt.NDArray[np.int32]) -> list[int]:
@@ -52,7 +42,12 @@ GATHERINGS = [
     grid=st.sampled_from([None, 2]),
 )
 def test_gathered_neighbours_are_those_of_the_frontier_in_order(
-    device: Device, knobs: dict[str, str], degrees: list[int], block: int, tile_size: int, grid: int | None
+    emulator: CpuDevice,
+    knobs: dict[str, str],
+    degrees: list[int],
+    block: int,
+    tile_size: int,
+    grid: int | None,
 ) -> None:
     rng = np.random.default_rng(len(degrees))
     edges = [(v, int(u)) for v, d in enumerate(degrees) for u in rng.integers(0, len(degrees), d)]
@@ -60,17 +55,17 @@ def test_gathered_neighbours_are_those_of_the_frontier_in_order(
     frontier = rng.permutation(len(degrees)).astype(np.int32)
     if not edges:
         return
-    search = prepared(LinearWork, device, graph, grid, block, GATHER_TILE_SIZE=tile_size, **knobs)
+    search = prepared(LinearWork, emulator, graph, grid, block, GATHER_TILE_SIZE=tile_size, **knobs)
     rows = np.split(graph.column_indices, graph.row_offsets[1:-1])
     assert gathered(search, frontier) == np.concatenate([rows[v] for v in frontier]).tolist()
 
 
 @pytest.mark.parametrize(("gathering", "blocks"), [("serial", 1), ("fine-grained", 7)])
 def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
-    device: Device, gathering: str, blocks: int
+    emulator: CpuDevice, gathering: str, blocks: int
 ) -> None:
     graph = build_graph(edge_list(800, [(0, v) for v in range(1, 800)]), "star")
-    search = prepared(LinearWork, device, graph, block=32, GATHERING=gathering, GATHER_TILE_SIZE=4)
+    search = prepared(LinearWork, emulator, graph, block=32, GATHERING=gathering, GATHER_TILE_SIZE=4)
     gather, launched = search.gather, []
 
     def noting(blocks: int, size: int) -> None:
@@ -83,20 +78,20 @@ def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
 
 
 @pytest.mark.parametrize("start_index", ["search", "precomputed"])
-def test_a_thread_may_have_to_expand_several_vertices(device: Device, start_index: str) -> None:
+def test_a_thread_may_have_to_expand_several_vertices(emulator: CpuDevice, start_index: str) -> None:
     """What its authors left open: here a tile of 512 neighbours takes 512 vertices, but has 32 threads."""
     fan = [(0, v) for v in range(1, 2001)] + [(v, v + 2000) for v in range(1, 2001)]
     graph = build_graph(edge_list(4001, fan), "fan")
     knobs = {"GATHERING": "fine-grained", "START_INDEX": start_index}
-    search = prepared(LinearWork, device, graph, None, 32, GATHER_TILE_SIZE=16, **knobs)
+    search = prepared(LinearWork, emulator, graph, None, 32, GATHER_TILE_SIZE=16, **knobs)
     assert gathered(search, np.arange(1, 2001, dtype=np.int32)) == list(range(2001, 4001))
     assert kernels_of(search, 0)
 
 
 @pytest.mark.parametrize("threshold", [0, 1, 300, 512, 32768])
-def test_short_frontiers_are_filtered_by_one_thread(device: Device, threshold: int) -> None:
+def test_short_frontiers_are_filtered_by_one_thread(emulator: CpuDevice, threshold: int) -> None:
     graph = shape("kronecker")
-    search = prepared(LinearWork, device, graph, SEQUENTIAL_THRESHOLD=threshold)
+    search = prepared(LinearWork, emulator, graph, SEQUENTIAL_THRESHOLD=threshold)
     sequential: list[int] = []
     launch = search.filter_sequentially
 
@@ -114,9 +109,9 @@ def test_short_frontiers_are_filtered_by_one_thread(device: Device, threshold: i
         assert sequential == [level for level, count in enumerate(edges) if 0 < count <= threshold]
 
 
-def test_frontiers_hold_every_vertex_once(device: Device) -> None:
+def test_frontiers_hold_every_vertex_once(emulator: CpuDevice) -> None:
     for threshold in (0, 32768):
-        search = prepared(LinearWork, device, shape("duplicate_edges"), SEQUENTIAL_THRESHOLD=threshold)
+        search = prepared(LinearWork, emulator, shape("duplicate_edges"), SEQUENTIAL_THRESHOLD=threshold)
         assert levels_of(search, 0) == reference_levels(search.host_graph, 0).tolist()
         low, high, vertices, _ = search.reached.read_all()
         assert (low, high, vertices) == (20 + 5, 0, 6), "all but the source, and their edges"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
+from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.profile import profile
 from bfsbench.errors import KernelError
 from bfsbench.families.bfs import reference_levels
@@ -27,13 +27,6 @@ PARTS_DEFINES = {"ATOMIC_CLAIM": 0, "WARP_CULLING": 1, "HISTORY_SIZE": 256}
 ORGANISATIONS = ["hybrid", "expand-contract", "contract-expand", "two-phase"]
 
 
-@pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
-    device = open_device("cpu")
-    yield device
-    device.close()
-
-
 # Gathering
 
 
@@ -42,18 +35,18 @@ def device() -> Iterator[Device]:
     degrees=st.lists(st.sampled_from([0, 1, 2, 31, 32, 33, 63, 64, 65, 100, 300]), min_size=1, max_size=80),
     block=st.sampled_from([1, 31, 32, 33, 64, 96]),
 )
-def test_gathering_reads_every_neighbour_once(device: Device, degrees: list[int], block: int) -> None:
-    places, reserved = gather_lists(device, degrees, block)
+def test_gathering_reads_every_neighbour_once(emulator: CpuDevice, degrees: list[int], block: int) -> None:
+    places, reserved = gather_lists(emulator, degrees, block)
     assert sorted(places) == list(range(sum(degrees))), "no place is empty or taken twice"
     assert sum(reserved) == sum(degrees)
 
 
-def test_lists_are_gathered_by_block_warp_and_scan(device: Device) -> None:
+def test_lists_are_gathered_by_block_warp_and_scan(emulator: CpuDevice) -> None:
     degrees = [0] * 128
     degrees[3], degrees[70] = 128, 500
     degrees[5], degrees[6], degrees[40] = 127, 32, 33
     degrees[0], degrees[31], degrees[127] = 1, 31, 2
-    places, reserved = gather_lists(device, degrees, 128)
+    places, reserved = gather_lists(emulator, degrees, 128)
     assert sorted(reserved) == sorted([128, 500, 127 + 32, 33, 1 + 31 + 2])
     ends = np.cumsum(degrees)
     for i in (3, 70, 5, 6, 40, 31, 127):
@@ -81,26 +74,26 @@ def gather_lists(device: Device, degrees: list[int], block: int) -> tuple[list[i
 
 
 @pytest.mark.parametrize("block", [31, 32, 33, 128])
-def test_warp_culling_keeps_one_of_a_warps_duplicates(device: Device, block: int) -> None:
+def test_warp_culling_keeps_one_of_a_warps_duplicates(emulator: CpuDevice, block: int) -> None:
     vertices = np.repeat([7, 1000, 3], [20, 20, 300]).astype(np.int32)
-    kept = culled(device, vertices, block, HISTORY_SIZE=0)
+    kept = culled(emulator, vertices, block, HISTORY_SIZE=0)
     for begin in range(0, len(vertices), block):
         for first in range(begin, min(begin + block, len(vertices)), 32):
             warp = slice(first, min(first + 32, begin + block))
             assert sorted(kept[warp][kept[warp] >= 0]) == sorted(set(vertices[warp].tolist()))
 
 
-def test_history_culling_remembers_what_the_block_has_expanded(device: Device) -> None:
+def test_history_culling_remembers_what_the_block_has_expanded(emulator: CpuDevice) -> None:
     vertices = np.tile(np.arange(64, dtype=np.int32), 5)
-    kept = culled(device, vertices, 64, HISTORY_SIZE=256)
+    kept = culled(emulator, vertices, 64, HISTORY_SIZE=256)
     assert kept.tolist() == [*range(64), *[-1] * 256]
-    without = culled(device, vertices, 64, HISTORY_SIZE=0)
+    without = culled(emulator, vertices, 64, HISTORY_SIZE=0)
     assert without.tolist() == vertices.tolist()
 
 
-def test_nothing_is_culled_when_culling_is_off(device: Device) -> None:
+def test_nothing_is_culled_when_culling_is_off(emulator: CpuDevice) -> None:
     vertices = np.zeros(200, np.int32)
-    assert culled(device, vertices, 64, HISTORY_SIZE=0, WARP_CULLING=0).tolist() == vertices.tolist()
+    assert culled(emulator, vertices, 64, HISTORY_SIZE=0, WARP_CULLING=0).tolist() == vertices.tolist()
 
 
 @settings(max_examples=30, deadline=None)
@@ -111,10 +104,10 @@ def test_nothing_is_culled_when_culling_is_off(device: Device) -> None:
     history=st.sampled_from([0, 256]),
 )
 def test_culling_keeps_every_vertex_at_least_once(
-    device: Device, vertices: list[int], block: int, warp_culling: bool, history: int
+    emulator: CpuDevice, vertices: list[int], block: int, warp_culling: bool, history: int
 ) -> None:
     given_vertices = np.array(vertices, np.int32)
-    kept = culled(device, given_vertices, block, WARP_CULLING=int(warp_culling), HISTORY_SIZE=history)
+    kept = culled(emulator, given_vertices, block, WARP_CULLING=int(warp_culling), HISTORY_SIZE=history)
     assert set(kept[kept >= 0].tolist()) == set(vertices)
     assert (kept[kept >= 0] == given_vertices[kept >= 0]).all()
 
@@ -144,18 +137,18 @@ def culled(
 )
 @pytest.mark.parametrize("grid", [None, 2])
 def test_organisations_use_their_kernels(
-    device: Device, organisation: str, kernels: set[str], grid: int | None
+    emulator: CpuDevice, organisation: str, kernels: set[str], grid: int | None
 ) -> None:
     for name in ("kronecker", "hub"):
-        search = prepared(Merrill, device, shape(name), grid, ORGANISATION=organisation, RESIDENT_LIMIT=20)
+        search = prepared(Merrill, emulator, shape(name), grid, ORGANISATION=organisation, RESIDENT_LIMIT=20)
         assert {kernel for source in SOURCES[name] for kernel in kernels_of(search, source)} == kernels
-    never = prepared(Merrill, device, shape("hub"), ORGANISATION=organisation, RESIDENT_LIMIT=-1)
+    never = prepared(Merrill, emulator, shape("hub"), ORGANISATION=organisation, RESIDENT_LIMIT=-1)
     assert not any("resident" in kernel for kernel in kernels_of(never, 7))
 
 
-def test_short_queues_stay_in_one_launch(device: Device) -> None:
+def test_short_queues_stay_in_one_launch(emulator: CpuDevice) -> None:
     for organisation in ORGANISATIONS[:3]:
-        search = prepared(Merrill, device, shape("path"), ORGANISATION=organisation)
+        search = prepared(Merrill, emulator, shape("path"), ORGANISATION=organisation)
         assert len(kernels_of(search, 0)) == 1, organisation
 
 
@@ -185,7 +178,7 @@ def test_organisations_do_not_depend_on_the_schedule(organisation: str, limit: i
     ],
 )
 def test_culled_vertices_are_not_expanded_again(
-    device: Device,
+    emulator: CpuDevice,
     organisation: str,
     culling: dict[str, int],
     lengths: list[int],
@@ -195,7 +188,7 @@ def test_culled_vertices_are_not_expanded_again(
     edges = [(0, 1)] * 128 + [(1, v) for v in range(2, 18)]
     graph = build_graph(edge_list(64, edges), "parallel edges")
     search = prepared(
-        Merrill, device, graph, block=32, ORGANISATION=organisation, RESIDENT_LIMIT=-1, **culling
+        Merrill, emulator, graph, block=32, ORGANISATION=organisation, RESIDENT_LIMIT=-1, **culling
     )
     found: list[int] = []
     queue_at = search.queue_at
@@ -211,9 +204,9 @@ def test_culled_vertices_are_not_expanded_again(
 
 
 @pytest.mark.parametrize("claim", [0, 1])
-def test_claimed_vertices_stand_in_the_queue_once(device: Device, claim: int) -> None:
+def test_claimed_vertices_stand_in_the_queue_once(emulator: CpuDevice, claim: int) -> None:
     graph = shape("kronecker")
-    search = prepared(Merrill, device, graph, ORGANISATION="two-phase", ATOMIC_CLAIM=claim)
+    search = prepared(Merrill, emulator, graph, ORGANISATION="two-phase", ATOMIC_CLAIM=claim)
     queued: dict[int, int] = {}
 
     def mark(level: int, kernel: str) -> None:
@@ -229,13 +222,13 @@ def test_claimed_vertices_stand_in_the_queue_once(device: Device, claim: int) ->
 @pytest.mark.parametrize("limit", [-1, 0])
 @pytest.mark.parametrize("capacity", [1, 3, 40])
 def test_overflowing_queues_are_rebuilt(
-    device: Device, organisation: str, limit: int, capacity: int, monkeypatch: pytest.MonkeyPatch
+    emulator: CpuDevice, organisation: str, limit: int, capacity: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Merrill, "queue_capacity", capacity)
     refills: list[int] = []
     for name in ("kronecker", "lattice", "star_out", "hub"):
         search = prepared(
-            Merrill, device, shape(name), ORGANISATION=organisation, RESIDENT_LIMIT=limit, ATOMIC_CLAIM=1
+            Merrill, emulator, shape(name), ORGANISATION=organisation, RESIDENT_LIMIT=limit, ATOMIC_CLAIM=1
         )
         refills_of_one = count_calls(search, "refill")
         assert all(kernels_of(search, source) for source in SOURCES[name])
@@ -257,16 +250,16 @@ def count_calls(search: Merrill, name: str) -> list[int]:
 
 @pytest.mark.parametrize("organisation", ORGANISATIONS[:3])
 def test_blocks_that_wait_in_vain_are_reported(
-    device: Device, organisation: str, monkeypatch: pytest.MonkeyPatch
+    emulator: CpuDevice, organisation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Merrill, "max_polls", 0)
-    search = prepared(Merrill, device, shape("lattice"), ORGANISATION=organisation)
+    search = prepared(Merrill, emulator, shape("lattice"), ORGANISATION=organisation)
     with pytest.raises(KernelError, match="8 blocks did not all meet"):
         levels_of(search, 0)
 
 
-def test_counters_have_64_bits(device: Device) -> None:
-    search = prepared(Merrill, device, shape("path"))
+def test_counters_have_64_bits(emulator: CpuDevice) -> None:
+    search = prepared(Merrill, emulator, shape("path"))
     search.reset(0)
     for index, word in ((2, -1), (3, 3)):  # the low and the high word of sizes[1]
         search.state.fill(word, index=index)
@@ -276,12 +269,12 @@ def test_counters_have_64_bits(device: Device) -> None:
 
 
 @pytest.mark.parametrize("organisation", ORGANISATIONS)
-def test_profiles_have_every_level_once(device: Device, organisation: str) -> None:
+def test_profiles_have_every_level_once(emulator: CpuDevice, organisation: str) -> None:
     graph = shape("kronecker")
     levels = reference_levels(graph, 0)
     knobs = Merrill.knob_values({"ORGANISATION": organisation, "RESIDENT_LIMIT": 50})
-    search = Merrill(device, DeviceGraph(device, graph), graph, None, 64, knobs)
-    costs = profile(search, device, graph, 0, levels)
+    search = Merrill(emulator, DeviceGraph(emulator, graph), graph, None, 64, knobs)
+    costs = profile(search, emulator, graph, 0, levels)
     assert [cost.level for cost in costs] == list(range(len(costs)))
     assert len(costs) in (levels.max() + 1, levels.max() + 2), "candidates of the last level are looked at"
     if organisation != "two-phase":

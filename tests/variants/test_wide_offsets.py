@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bfsbench.backends.cpu.device import CpuDevice
+from bfsbench.backends.cpu import CpuDevice
 from bfsbench.backends.cpu.memory import CpuBuffer
 from bfsbench.backends.cpu.translate import translate
 from bfsbench.bench.point import KnobValue
@@ -69,13 +69,6 @@ def test_ordering_in_neighbours_keeps_no_offset_in_fewer_bits(tmp_path: Path) ->
     check_conversions(CUDA_SRC / "likely_parents.cu", {"LONG_ROW": 1024}, tmp_path)
 
 
-@pytest.fixture(scope="module")
-def device() -> Iterator[CpuDevice]:
-    device = CpuDevice()
-    yield device
-    device.close()
-
-
 def far_room(tmp_path_factory: pytest.TempPathFactory) -> FarRoom:
     """Room for 2^32 + 2^20 arcs: a file of holes, all zeros, that takes no space where nobody writes."""
     path = tmp_path_factory.mktemp("far") / "arcs"
@@ -89,7 +82,7 @@ far_order = pytest.fixture(scope="module", name="far_order")(far_room)
 
 @pytest.mark.parametrize("variant", BY_OFFSETS, ids=lambda variant: variant.name)
 def test_arcs_past_the_2_to_the_32nd_are_found(
-    device: CpuDevice,
+    emulator: CpuDevice,
     far_arcs: FarRoom,
     far_order: FarRoom,
     variant: type[KernelVariant],
@@ -112,25 +105,27 @@ def test_arcs_past_the_2_to_the_32nd_are_found(
     )
 
     def empty(size: int, dtype: npt.DTypeLike) -> CpuBuffer:
-        return CpuBuffer(device, far_order[:size]) if size > begin else CpuDevice.empty(device, size, dtype)
+        if size > begin:
+            return CpuBuffer(emulator, far_order[:size])
+        return CpuDevice.empty(emulator, size, dtype)
 
-    monkeypatch.setattr(device, "empty", empty)
-    on_device = DeviceGraph(device, far)
-    on_device.column_indices = on_device.row_indices = CpuBuffer(device, far_arcs)
+    monkeypatch.setattr(emulator, "empty", empty)
+    on_device = DeviceGraph(emulator, far)
+    on_device.column_indices = on_device.row_indices = CpuBuffer(emulator, far_arcs)
     for knobs in ({}, *WAYS.get(variant.name, [])):
-        search = variant(device, on_device, far, None, 64, variant.knob_values(knobs))
+        search = variant(emulator, on_device, far, None, 64, variant.knob_values(knobs))
         search.prepare()
         for source in SOURCES["kronecker"]:
             assert levels_of(search, source) == reference_levels(near, source).tolist(), knobs
 
 
-def test_a_row_of_2_to_the_32nd_arcs_is_searched(device: CpuDevice, far_arcs: FarRoom) -> None:
+def test_a_row_of_2_to_the_32nd_arcs_is_searched(emulator: CpuDevice, far_arcs: FarRoom) -> None:
     """All are zeros, so they come from the source. In 32 bits the row would be of no length."""
     near = with_wide_offsets(build_graph(edge_list(2, [(0, 1)]), "arc"))
     far = replace(near, column_offsets=np.array([0, 0, 2**32]))
-    on_device = DeviceGraph(device, far)
-    on_device.row_indices = CpuBuffer(device, far_arcs)
+    on_device = DeviceGraph(emulator, far)
+    on_device.row_indices = CpuBuffer(emulator, far_arcs)
     knobs = Adaptive.knob_values({"SMALL_PARTS": 0, "PUSHED_EDGE": 1024})
-    search = Adaptive(device, on_device, far, None, 64, knobs)
+    search = Adaptive(emulator, on_device, far, None, 64, knobs)
     search.prepare()
     assert levels_of(search, 0) == [0, 1]
