@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bfsbench.bench import provenance
 from bfsbench.bench.worker import START_LIMIT_S
 from bfsbench.cluster.address import Place
-from bfsbench.cluster.launch import connect, start_workers
+from bfsbench.cluster.launch import connect, start_workers, undisturbed
 from bfsbench.cluster.tasks import inspect
 from bfsbench.errors import BfsbenchError
 from bfsbench.paths import cache_dir
@@ -58,8 +58,10 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
 
 def examine(place: Place) -> Findings:
     """Ask every worker that is there. Raises UsageError and BfsbenchError when none can be asked."""
-    workers, count = start_workers(place, "auto")
+    workers = None
     try:
+        with undisturbed():
+            workers, count = start_workers(place, "auto")
         client = connect(place, workers)
         try:
             client.wait_for_workers(count, timeout=START_LIMIT_S)

@@ -11,8 +11,11 @@ import platform
 import signal
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.cluster.address import Local, Place, Running, Slurm
@@ -33,7 +36,6 @@ NANNY = {
     "dashboard": False,
     "death_timeout": WITHOUT_SCHEDULER_S,
     "silence_logs": logging.CRITICAL,
-    "preload": ["bfsbench.cluster.tasks"],  # whose dask_setup prepares the worker's process
 }
 
 
@@ -79,10 +81,38 @@ def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     return [NANNY | {"name": f"{origin}-{i}", "env": pin} for i, pin in enumerate(pins[:count])]
 
 
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Threads and processes started inside never hear of an interrupt: it is left to the process that began.
+
+    A terminal tells all processes at once, and those of Python answer with a traceback.
+    """
+    resource_tracker.ensure_running()  # Python's own helper would unblock what is blocked here
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """An interrupt is raised at the end, when what was started inside can be closed. For the main thread."""
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        with deaf():
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            raise KeyboardInterrupt
+
+
 def start_workers(place: Place, backend: str | None) -> tuple[Any, int]:
     """Start what is to be started: Dask's handle on it, or None, and how many workers to wait for.
 
-    Raises UsageError, InputError, ToolchainError.
+    To be called ``undisturbed``. Raises UsageError, InputError, ToolchainError.
     """
     match place:
         case Local(count):
@@ -108,18 +138,11 @@ def connect(place: Place, workers: Any) -> Client:
 def _local(workers: list[dict[str, Any]]) -> Any:
     from distributed import Nanny, Scheduler, SpecCluster
 
-    # An interrupt waits: what is half started cannot be closed, and the workers, which inherit the mask with
-    # Dask's threads, leave it to this process. Python's tracker, if started on the way, would unblock it.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        return SpecCluster(
-            scheduler={"cls": Scheduler, "options": {"host": "127.0.0.1", "dashboard_address": ":0"}},
-            workers={options["name"]: {"cls": Nanny, "options": options} for options in workers},
-            silence_logs=logging.CRITICAL,
-        )
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return SpecCluster(
+        scheduler={"cls": Scheduler, "options": {"host": "127.0.0.1", "dashboard_address": ":0"}},
+        workers={options["name"]: {"cls": Nanny, "options": options} for options in workers},
+        silence_logs=logging.CRITICAL,
+    )
 
 
 def slurm(settings: Path | None) -> Any:
@@ -174,6 +197,12 @@ async def serve(address: str, workers: list[dict[str, Any]]) -> None:
 
     Raises UsageError when no scheduler answers.
     """
+    Thread(target=Event().wait, daemon=True).start()  # hears what this one does not
+    with deaf():
+        await _serve(address, workers)
+
+
+async def _serve(address: str, workers: list[dict[str, Any]]) -> None:
     from distributed import Nanny
 
     loop, here = asyncio.get_running_loop(), asyncio.current_task()

@@ -11,7 +11,7 @@ from bfsbench.bench.runner import Measured, Method
 from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
 from bfsbench.cluster.address import Place, Running, Slurm
 from bfsbench.cluster.dispatch import Dispatch
-from bfsbench.cluster.launch import connect, start_workers
+from bfsbench.cluster.launch import connect, start_workers, undisturbed
 from bfsbench.cluster.members import Members, ask
 from bfsbench.cluster.tasks import Equipment, release
 from bfsbench.graphs.graph import Graph
@@ -45,7 +45,8 @@ class Cluster:
         """Connect, wait for the workers and see that they go together. Raises UsageError, ClusterError."""
         if self._members is not None:
             return self._members
-        self._workers, count = start_workers(self.place, self.equipment.backend)
+        with undisturbed():
+            self._workers, count = start_workers(self.place, self.equipment.backend)
         self.client = connect(self.place, self._workers)
         self.tell(f"Dask's dashboard: {self.client.dashboard_link}")
         if isinstance(self.place, Slurm):

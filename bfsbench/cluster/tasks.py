@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,11 +133,6 @@ _stations: WeakKeyDictionary[distributed.Worker, Station] = WeakKeyDictionary()
 
 def _station() -> Station:
     return _stations.setdefault(distributed.get_worker(), Station())
-
-
-def dask_setup(worker: distributed.Worker) -> None:
-    """Called by Dask as each worker of ours starts: an interrupt is for who started the worker to handle."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def introduce(equipment: Equipment) -> Introduction | Unable:
