@@ -20,14 +20,12 @@ from bfsbench.variants.base import DeviceGraph, HostVariant, KernelVariant, Leve
 from bfsbench.variants.frontier_queue import FrontierQueue
 from bfsbench.variants.level_queues import LevelQueueVariant
 from tests.shapes import SHAPES, SOURCES, with_wide_offsets
+from tests.variants import searching
+from tests.variants.searching import shape
 
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
 LAUNCHES = [(None, 64), (1, 32), (3, 96), (500, 256)]
 SCHEDULES = range(1, 9)
-
-
-def shape(name: str) -> Graph:
-    return build_graph(SHAPES[name], name)
 
 
 def oracle(graph: Graph, source: int) -> list[int]:
@@ -54,14 +52,8 @@ def levels_of(
     **knobs: int,
 ) -> list[list[int]]:
     """Levels from each source, all by one prepared search, as a benchmark runs them."""
-    search = variant(device, DeviceGraph(device, graph), graph, grid, block, variant.knob_values(knobs))
-    search.prepare()
-    found = []
-    for source in sources:
-        search.reset(source)
-        search.traverse(source)
-        found.append(search.levels().tolist())
-    return found
+    search = searching.prepared(variant, device, graph, grid, block, **knobs)
+    return [searching.levels_of(search, source) for source in sources]
 
 
 def knob_corners(variant: type[KernelVariant]) -> list[dict[str, int]]:

@@ -10,7 +10,7 @@ import numpy as np
 from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
-from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.graphs.graph import EdgeList, Graph, Orientation
 from bfsbench.variants.base import DeviceGraph, KernelVariant
 from tests.shapes import SHAPES, edge_list
 
@@ -51,12 +51,14 @@ def kernels_of(search: KernelVariant, source: int) -> list[str]:
     return kernels
 
 
-def layered(sizes: list[int], edges: list[tuple[int, int]] | None = None) -> Graph:
+def layered(
+    sizes: list[int], edges: list[tuple[int, int]] | None = None, orientation: Orientation = "each_once"
+) -> Graph:
     """A graph whose levels from vertex 0 have these sizes: all of one level are joined to all of the next."""
     ends = np.cumsum(sizes)
     levels = [list(range(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
     joined = [(u, v) for level, after in pairwise(levels) for u in level for v in after]
-    return build_graph(edge_list(int(ends[-1]), joined + (edges or []), "each_once"), "layered")
+    return build_graph(edge_list(int(ends[-1]), joined + (edges or []), orientation), "layered")
 
 
 def fan(children: int, degree: int) -> Graph:

@@ -18,7 +18,8 @@ from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.base import DeviceGraph
 from bfsbench.variants.bfs4k import Bfs4k
-from tests.shapes import SHAPES, edge_list
+from tests.shapes import edge_list
+from tests.variants.searching import shape
 
 SINGLE, MULTI = "bfs4k_single_block", "bfs4k_multi_block"
 BLOCK = 64
@@ -28,10 +29,6 @@ def tree(depth: int = 8) -> Graph:
     """A binary tree from vertex 0: frontiers of 1, 2, 4, ... vertices and no duplicates."""
     edges = [((v - 1) // 2, v) for v in range(1, 2 ** (depth + 1) - 1)]
     return build_graph(edge_list(2 ** (depth + 1) - 1, edges, "each_once"), "tree")
-
-
-def shape(name: str) -> Graph:
-    return build_graph(SHAPES[name], name)
 
 
 def prepared(device: Device, graph: Graph, grid: int | None = None, **knobs: KnobValue) -> Bfs4k:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,28 +19,18 @@ from bfsbench.graphs.split import split_rows
 from bfsbench.variants.base import DeviceGraph
 from bfsbench.variants.luo import Luo
 from tests.shapes import SHAPES, SOURCES, edge_list
+from tests.variants.searching import layered, levels_of, prepared
 
 BARRIER = Path(__file__).with_name("barrier.cu")
 
 
-def prepared(device: Device, graph: Graph, grid: int | None = None, block: int = 32, **knobs: int) -> Luo:
-    search = Luo(device, DeviceGraph(device, graph), graph, grid, block, Luo.knob_values(knobs))
-    search.prepare()
-    return search
+def luo(device: Device, graph: Graph, grid: int | None = None, block: int = 32, **knobs: int) -> Luo:
+    return prepared(Luo, device, graph, grid, block, **knobs)
 
 
-def levels_of(search: Luo, source: int) -> list[int]:
-    search.reset(source)
-    search.traverse(source)
-    return search.levels().tolist()
-
-
-def layered(sizes: list[int]) -> Graph:
-    """A graph whose levels from vertex 0 have these sizes: all of one level are joined to all of the next."""
-    ends = np.cumsum(sizes)
-    levels = [list(range(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
-    edges = [(u, v) for level, after in pairwise(levels) for u in level for v in after]
-    return build_graph(edge_list(int(ends[-1]), edges), "layered")
+def downward(sizes: list[int]) -> Graph:
+    """Levels of these sizes from vertex 0, with arcs to the next level only."""
+    return layered(sizes, orientation="directed")
 
 
 def layers_of(device: Device, graph: Graph, grid: int | None = None, **knobs: int) -> list[tuple[str, int]]:
@@ -83,7 +72,7 @@ UP_AND_DOWN = [1, 3, 8, 9, 20, 21, 8, 5, 4, 3, 30, 2, 9, 6, 40, 12, 1, 1, 25, 10
 
 @pytest.mark.parametrize("grid", [None, 2])
 def test_every_layer_takes_the_levels_of_its_size(device: Device, grid: int | None) -> None:
-    graph = layered(UP_AND_DOWN)
+    graph = downward(UP_AND_DOWN)
     layers = layers_of(device, graph, grid, BLOCK_LIMIT=8, RESIDENT_LIMIT=20)
     assert layers == expected_layers(UP_AND_DOWN, 8, 20)
     assert {kernel for kernel, _ in layers} == {"luo_block", "luo_resident", "luo_level"}
@@ -101,13 +90,13 @@ def test_any_limits_and_sizes(
 ) -> None:
     sizes = [1, *sizes]
     knobs = {"BLOCK_LIMIT": block_limit, "RESIDENT_LIMIT": resident_limit, "B_FRONTIER_SIZE": capacity}
-    layers = layers_of(device, layered(sizes), **knobs)
+    layers = layers_of(device, downward(sizes), **knobs)
     assert layers == expected_layers(sizes, block_limit, resident_limit)
 
 
 def test_a_frontier_that_fits_its_block_stays_in_shared_memory(device: Device) -> None:
-    graph = layered([1, 5, 8, 3, 1])
-    search = prepared(device, graph, BLOCK_LIMIT=8)
+    graph = downward([1, 5, 8, 3, 1])
+    search = luo(device, graph, BLOCK_LIMIT=8)
     for queue in search.queues:
         queue.fill(-7)
     assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
@@ -116,18 +105,18 @@ def test_a_frontier_that_fits_its_block_stays_in_shared_memory(device: Device) -
 
 
 def test_the_papers_limits_are_the_default(device: Device) -> None:
-    search = prepared(device, layered([1, 2]), block=64)
+    search = luo(device, downward([1, 2]), block=64)
     assert search.block_limit == 64
     assert search.resident_blocks == device.limits.num_multiprocessors
     assert search.resident_limit == 64 * search.resident_blocks
-    many = prepared(device, layered([1, 2]), block=64, BLOCKS_PER_MULTIPROCESSOR=32)
+    many = luo(device, downward([1, 2]), block=64, BLOCKS_PER_MULTIPROCESSOR=32)
     assert search.resident_blocks < many.resident_blocks <= 32 * search.resident_blocks
-    assert prepared(device, layered([1, 2]), grid=3, BLOCKS_PER_MULTIPROCESSOR=2).resident_blocks == 3
+    assert luo(device, downward([1, 2]), grid=3, BLOCKS_PER_MULTIPROCESSOR=2).resident_blocks == 3
 
 
 def test_queues_are_sized_by_degree_as_far_as_memory_permits(device: Device) -> None:
     graph = build_graph(SHAPES["lattice"], "lattice")
-    search = prepared(device, graph, block=64)
+    search = luo(device, graph, block=64)
     assert search.max_degree == 4
     assert search.queue_capacity(64, 1 << 20) == 64 // 8 * 4
     assert search.queue_capacity(64, 64) == 2
@@ -142,7 +131,7 @@ def test_what_full_queues_cannot_hold_is_not_lost(device: Device, layer: dict[st
     for name in ("kronecker", "hub", "star_out", "complete", "lattice"):
         graph = build_graph(SHAPES[name], name)
         for knobs in ({}, {"W_FRONTIERS": 1}, {"W_FRONTIERS": 32, "SPLIT_DEGREE": 3}):
-            search = prepared(device, graph, B_FRONTIER_SIZE=size, **layer, **knobs)
+            search = luo(device, graph, B_FRONTIER_SIZE=size, **layer, **knobs)
             for source in SOURCES[name]:
                 expected = reference_levels(graph, source).tolist()
                 assert levels_of(search, source) == expected, (name, knobs)
@@ -152,7 +141,7 @@ def test_what_full_queues_cannot_hold_is_not_lost(device: Device, layer: dict[st
 def test_split_vertices_do_not_change_levels(device: Device, degree: int) -> None:
     for name in SHAPES:
         graph = build_graph(SHAPES[name], name)
-        search = prepared(device, graph, SPLIT_DEGREE=degree)
+        search = luo(device, graph, SPLIT_DEGREE=degree)
         assert search.preprocess_ms > 0 and search.max_degree <= degree
         for source in SOURCES[name]:
             assert levels_of(search, source) == reference_levels(graph, source).tolist(), name
@@ -217,18 +206,18 @@ def test_nobody_waits_for_ever_for_a_block_that_does_not_come(
 
 def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Luo, "max_polls", 0)
-    graph = layered([1, 5, 9])
-    search = prepared(device, graph, BLOCK_LIMIT=-1)
+    graph = downward([1, 5, 9])
+    search = luo(device, graph, BLOCK_LIMIT=-1)
     with pytest.raises(KernelError, match="blocks did not all meet"):
         levels_of(search, 0)
     monkeypatch.undo()
-    assert levels_of(prepared(device, graph, BLOCK_LIMIT=-1), 0) == reference_levels(graph, 0).tolist()
+    assert levels_of(luo(device, graph, BLOCK_LIMIT=-1), 0) == reference_levels(graph, 0).tolist()
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_schedule_does_not_matter(seed: int) -> None:
     device = open_device("cpu", seed)
     for knobs in ({"BLOCK_LIMIT": 6, "RESIDENT_LIMIT": 20, "B_FRONTIER_SIZE": 16}, {"SPLIT_DEGREE": 4}):
-        search = prepared(device, layered(UP_AND_DOWN), **knobs)
+        search = luo(device, downward(UP_AND_DOWN), **knobs)
         assert levels_of(search, 0) == np.arange(len(UP_AND_DOWN)).repeat(UP_AND_DOWN).tolist()
     device.close()
