@@ -11,6 +11,7 @@ from bfsbench.report.plots.picture import (
     MARKERS,
     Picture,
     file_name,
+    legend_of_all,
     lined_pages,
     lined_panels,
     note,
@@ -48,8 +49,7 @@ def speed_ups(measured: Measured, *, title: str = "", baselines: Sequence[str] =
         for axis, graph in zip(axes, portion, strict=True):
             _panel(axis, {name: part[part["title"] == graph] for name, part in parts.items()}, shown)
         if len(parts) > 1:
-            handles, labels = axes[0].get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside lower center", ncols=3)
+            legend_of_all(figure)
         yield Picture(file_name(f"speedup{measured.suffix}", page), heading, figure)
 
 

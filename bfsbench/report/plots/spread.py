@@ -12,6 +12,7 @@ from bfsbench.report.plots.picture import (
     Picture,
     end_of,
     file_name,
+    legend_of_all,
     lined_pages,
     lined_panels,
     note,
@@ -40,8 +41,7 @@ def spreads(measured: Measured, *, title: str = "") -> Iterator[Picture]:
         figure, axes = lined_panels(heading, [measured.above(graph) for graph in graphs], shown)
         for axis, graph in zip(axes, graphs, strict=True):
             _panel(axis, chosen[chosen["title"] == graph], shown)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        legend_of_all(figure)
         yield Picture(file_name(f"spread{measured.suffix}", page), heading, figure)
 
 
