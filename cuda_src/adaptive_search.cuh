@@ -6,8 +6,6 @@
 #include "graph.cuh"
 #include "profile.cuh"
 
-#define ALL_LANES 0xffffffffu
-#define MAX_WARPS 32    // of a block
 #define WINDOW 8        // arcs that a thread reads at a time: a sector of 32 bytes
 #define PART_LANES 4    // threads that share a part
 #define PART (PART_LANES * WINDOW)

@@ -10,6 +10,9 @@ typedef int offset_t;
 typedef unsigned edge_t;
 #endif
 
+#define ALL_LANES 0xffffffffu  // of a warp
+#define MAX_WARPS 32           // of a block
+
 // Level of a vertex that has not been reached.
 #define UNREACHED (-1)
 

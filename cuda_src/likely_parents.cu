@@ -9,9 +9,7 @@
 // The host defines LONG_ROW, the arcs from which on a row is a block's.
 #include "graph.cuh"
 
-#define ALL_LANES 0xffffffffu
 #define CLASSES 32  // of out-degrees, the highest first: one for each lane; degrees of 2^31 or more are one class
-#define MAX_WARPS 32
 
 struct in_neighbours {
     const offset_t *row_offsets, *column_offsets;
