@@ -18,11 +18,27 @@
 #include "adaptive_pull.cuh"
 #include "adaptive_push.cuh"
 
-// When to do what. See choose().
+// When to do what.
 struct thresholds {
     unsigned small;
     int pushed_edge;
     int may_pull;
+};
+
+// What a step is: a level pushed or pulled by all blocks, a pulled frontier put in a queue, a run of levels in the
+// cluster; or the search has ended, or failed.
+enum step_kind { PUSH, PULL, QUEUE, RUN_LEVELS, END, FAIL };
+
+// What a block knows of the search. Its first thread writes it between two steps, while the others wait: they would
+// each take as long, and keep it all in registers.
+struct course {
+    long long unreached, unexplored;
+    unsigned *visited, *visited_then;
+    frontier now;
+    unsigned phase;  // of the barrier
+    int step, level;
+    step_kind last, next;
+    unsigned most_edges;  // that a block queues in the next step
 };
 
 // A block is in one regime at a time. So that each has room in 48 KB, wide offsets come with queues and shares half as
@@ -64,13 +80,15 @@ __device__ __forceinline__ float edges_worth_pulling(const search &search, long 
     if (!when.may_pull) return 1e30f;
     const float c = (float)when.pushed_edge, rows = fmaxf((float)unreached, 0);  // parts may have been counted for some
     const float fixed = rows + (float)search.num_vertices / 4;
-    return (fixed + sqrtf(fixed * fixed + 4 * c * rows * fmaxf((float)unexplored, 0))) / (2 * c);
+    const float square = fixed * fixed + 4 * c * rows * fmaxf((float)unexplored, 0);
+    return c > 0 ? __fdividef(fixed + square * rsqrtf(square), 2 * c) : 1e30f;
 }
 
 // Edges from which on one of so many blocks queues nothing more, since the next level will be pulled.
 __device__ __forceinline__ unsigned most_edges_to_queue(float worth_pulling, unsigned blocks,
                                                         const thresholds &when) {
-    return when.may_pull ? (unsigned)fminf(QUEUE_BEYOND * worth_pulling / (float)blocks, (float)MOST_EDGES) : ~0u;
+    return when.may_pull ? (unsigned)fminf(__fdividef(QUEUE_BEYOND * worth_pulling, (float)blocks), (float)MOST_EDGES)
+                         : ~0u;
 }
 
 // Whether one cluster is to go on: the frontier is of few parts, in its measure. If they turn out not to fit its queues
@@ -79,35 +97,64 @@ __device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small
     return now.found.edges / QUAD + now.queued <= small;
 }
 
-__device__ __forceinline__ frontier read_frontier(const search_state *state, int step) {
-    const frontier *now = &state->frontiers[step % 3];
-    return frontier{{__ldcg(&now->found.edges), __ldcg(&now->found.vertices)},
-                    __ldcg(&now->queued),
-                    __ldcg(&now->must_pull),
-                    __ldcg(&now->unqueued)};
+// What the next step is. For the first thread of each block.
+__device__ __forceinline__ void decide(const search &search, const thresholds &when, level_record *records,
+                                       course &course) {
+    const frontier now = course.now;
+    const step_kind last = course.last;
+    if (last != QUEUE) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
+        course.unreached -= now.found.vertices;
+        course.unexplored -= now.found.edges;
+    }
+    const float worth_pulling = edges_worth_pulling(search, course.unreached, course.unexplored, when);
+    if (now.must_pull || (last != QUEUE && (float)now.found.edges > worth_pulling)) {
+        course.next = PULL;
+    } else if (last == PULL && now.unqueued) {
+        course.next = QUEUE;
+    } else if (last != RUN_LEVELS && fits_cluster(now, when.small)) {  // which it may have given back
+        course.next = RUN_LEVELS;
+        course.most_edges = most_edges_to_queue(worth_pulling, CLUSTER_SIZE, when);
+    } else {
+        course.next = PUSH;
+        course.most_edges = most_edges_to_queue(worth_pulling, gridDim.x, when);
+    }
+    if (blockIdx.x == 0 && (course.next == PULL || course.next == PUSH))
+        note_level(records, course.level, now.found.vertices, course.next == PULL ? LAYER_PULL : LAYER_PUSH);
 }
 
-// What all blocks are to know after a step. They read it alike, one thread for each block: so many reads of one
-// address would take long.
-struct outcome {
-    frontier now;
-    int level;
-    bool all_came;
-};
-
-__device__ __forceinline__ const outcome &wait_for_outcome(search_state *state, outcome &shown, unsigned &phase,
-                                                           int step, int max_polls) {
-    arrive_at_barrier(&state->barrier);
-    if (threadIdx.x == 0) {
-        const bool all_came = wait_at_barrier(&state->barrier, phase, max_polls);
-        if (!all_came) state->failed = 1;
-        shown.now = read_frontier(state, step);
-        shown.level = __ldcg(&state->level);
-        shown.all_came = all_came && !__ldcg(&state->failed);  // what a failed search leaves is no beginning
+// Learn how the step before has ended, and decide on the next. For the first thread of each block, whose threads have
+// all arrived at the barrier.
+__device__ __forceinline__ void go_on(const search &search, const thresholds &when, level_record *records,
+                                      int max_polls, course &course) {
+    search_state &state = *search.state;
+    const bool all_came = wait_at_barrier(&state.barrier, course.phase, max_polls);
+    if (!all_came) state.failed = 1;
+    course.last = course.next;
+    const int step = ++course.step;
+    frontier &now = state.frontiers[step % 3];
+    course.now = {{__ldcg(&now.found.edges), __ldcg(&now.found.vertices)},
+                  __ldcg(&now.queued),
+                  __ldcg(&now.must_pull),
+                  __ldcg(&now.unqueued)};
+    if (course.last == RUN_LEVELS)
+        course.level = __ldcg(&state.level);
+    else if (course.last != QUEUE)
+        ++course.level;
+    if (course.last == PULL) {
+        unsigned *const complete = course.visited_then;
+        course.visited_then = course.visited, course.visited = complete;
     }
-    __syncthreads();
-    if (global_thread() == 0) state->frontiers[(step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
-    return shown;
+    if (blockIdx.x == 0) state.frontiers[(step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
+    if (!all_came || __ldcg(&state.failed)) {  // what a failed search leaves is no beginning
+        course.next = FAIL;
+    } else if (course.now.queued == 0 && !course.now.must_pull && !course.now.unqueued) {
+        course.next = END;  // no vertex is left, or only some without arcs
+        if (blockIdx.x == 0 && course.now.found.vertices > 0)
+            note_level(records, course.level, course.now.found.vertices, LAYER_PUSH);
+        if (blockIdx.x == 0) now.found = {0, 0};  // blocks that read it late end, too
+    } else {
+        decide(search, when, records, course);
+    }
 }
 
 // The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
@@ -115,76 +162,43 @@ __device__ __forceinline__ const outcome &wait_for_outcome(search_state *state, 
 __device__ __forceinline__ void run(const search &search, unsigned *visited, unsigned *visited_then,
                                     level_record *records, const thresholds &when, int max_polls, int source) {
     __shared__ workspace shared;
-    __shared__ outcome shown;
-    unsigned *const first_visited = visited;
-    unsigned phase = threadIdx.x == 0 ? barrier_phase(&search.state->barrier) : 0;
-    long long unreached = search.num_vertices, unexplored = search.num_edges;
-    int level = 0;
-    frontier now = {{0, 0}, 0, 0, 0};
-    enum { QUEUED, PULLED, REQUEUED, RAN_LEVELS } last = QUEUED;  // how the frontier came about
-    for (int step = 0;; ++step) {
-        if (step > 0) {
-            const outcome &after = wait_for_outcome(search.state, shown, phase, step, max_polls);
-            if (!after.all_came) return;
-            now = after.now;
-            if (last == RAN_LEVELS) level = after.level;
-            if (now.queued == 0 && !now.must_pull && !now.unqueued) {  // none is left, or only some without arcs
-                if (global_thread() == 0 && now.found.vertices > 0)
-                    note_level(records, level, now.found.vertices, LAYER_PUSH);
-                if (global_thread() == 0) search.state->frontiers[step % 3].found = {0, 0};  // late readers end, too
-                break;
-            }
-        }
-        if (last != REQUEUED) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
-            unreached -= now.found.vertices;
-            unexplored -= now.found.edges;
-        }
-        const float worth_pulling = edges_worth_pulling(search, unreached, unexplored, when);
-        if (now.must_pull || (last != REQUEUED && (float)now.found.edges > worth_pulling)) {
-            if (global_thread() == 0) note_level(records, level, now.found.vertices, LAYER_PULL);
-            pull_level(search, visited, visited_then, shared.pull, step, level++);
-            unsigned *const complete = visited_then;
-            visited_then = visited, visited = complete;
-            last = PULLED;
-        } else if (last == PULLED && now.unqueued) {
-            queue_frontier(search, visited, visited_then, shared.push, step, now.found);
-            last = REQUEUED;
-        } else if (last != RAN_LEVELS && fits_cluster(now, when.small)) {  // which it may have given back
-            if (blockIdx.x < CLUSTER_SIZE && source >= 0)
-                run_small_levels(search, visited, shared.cluster, records, step, level, now.queued, source, when.small,
-                                 most_edges_to_queue(worth_pulling, CLUSTER_SIZE, when));
-            last = RAN_LEVELS;
-        } else {
-            if (global_thread() == 0) note_level(records, level, now.found.vertices, LAYER_PUSH);
-            push_level(search, visited, shared.push, step, level++, now.queued,
-                       most_edges_to_queue(worth_pulling, gridDim.x, when));
-            last = QUEUED;
-        }
+    __shared__ course course;
+    if (threadIdx.x == 0) {
+        const unsigned phase = barrier_phase(&search.state->barrier);
+        course = {search.num_vertices, search.num_edges, visited, visited_then, {{0, 0}, 0, 0, 0}, phase, 0, 0, PUSH};
+        decide(search, when, records, course);
     }
-    end_search(search, visited, first_visited);
+    __syncthreads();
+    for (;;) {
+        const int step = course.step, level = course.level;
+        switch (course.next) {
+        case PULL: pull_level(search, course.visited, course.visited_then, shared.pull, step, level); break;
+        case QUEUE:
+            queue_frontier(search, course.visited, course.visited_then, shared.push, step, course.now.found);
+            break;
+        case RUN_LEVELS:
+            if (blockIdx.x < CLUSTER_SIZE && source >= 0)
+                run_small_levels(search, course.visited, shared.cluster, records, step, level, course.now.queued,
+                                 source, when.small, course.most_edges);
+            break;
+        case PUSH:
+            push_level(search, course.visited, shared.push, step, level, course.now.queued, course.most_edges);
+            break;
+        case END: end_search(search, course.visited, visited); return;
+        case FAIL: return;
+        }
+        arrive_at_barrier(&search.state->barrier);
+        if (threadIdx.x == 0) go_on(search, when, records, max_polls, course);
+        __syncthreads();
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
 #if CLUSTER_SIZE > 1
     __cluster_dims__(CLUSTER_SIZE, 1, 1)
 #endif
-    adaptive(const offset_t *row_offsets, const int *column_indices, const offset_t *column_offsets,
-             const int *row_indices, offset_t column_indices_end, offset_t row_indices_end, int num_vertices,
-             offset_t num_edges, int *levels, unsigned *visited, unsigned *visited_then, unsigned *open,
-             part *even_queue, part *odd_queue, search_state *state, level_record *records, int small_parts,
-             int pushed_edge, int may_pull, int max_polls, int source) {
-    const search search = {row_offsets,
-                           column_indices,
-                           column_offsets,
-                           row_indices,
-                           column_indices_end,
-                           row_indices_end,
-                           num_vertices,
-                           num_edges,
-                           levels,
-                           open,
-                           {even_queue, odd_queue},
-                           state};
+    adaptive(const __grid_constant__ search search, unsigned *visited, unsigned *visited_then, level_record *records,
+             int small_parts, int pushed_edge, int may_pull, int max_polls, int source) {
     const unsigned small = min((unsigned)small_parts, CLUSTER_SIZE * CLUSTER_PARTS);
     run(search, visited, visited_then, records, thresholds{small, pushed_edge, may_pull}, max_polls, source);
 }

@@ -53,26 +53,26 @@ struct cluster_queues {
     int overflow[2];
     unsigned place;  // in global memory
     queue_limit limit;  // of rows that found no place
-    block_tally given;
+    block_tally given;  // to all blocks
 
     __device__ __forceinline__ unsigned held(int level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
 };
 
 // Queue rows in global memory: each lane one or none. For whole warps.
-__device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, const short_row &mine, bool spill,
-                                        int step, int level, tally &spilled) {
+__device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, short_row mine, bool spill, int step,
+                                        int level) {
+    const edge_t edges = spill ? mine.end - mine.begin : 0;
     const row whole = {mine.begin, mine.end};
     if (threadIdx.x % 32 < CLUSTER_SIZE) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
-    if (spill) spilled.edges += mine.end - mine.begin, ++spilled.vertices;
-    if (own.limit.count(spill ? mine.end - mine.begin : 0)) return;
-    append_rows(search, whole, spill ? whole.parts() : 0, step);
+    own.given.add({edges, spill});
+    if (!own.limit.count(edges)) append_rows(search, whole, spill ? whole.parts() : 0, step);
 }
 
 // Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
 // as if they were of one row. False if there is no room; places that have been reserved then hold empty parts. If this
 // is one of so many warps of the block with as much to queue, and that is more than a block holds, it is not even
 // tried.
-__device__ __noinline__ bool queue_long_rows(cluster_queues &own, const short_row &mine, unsigned parts, unsigned warps,
+__device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine, unsigned parts, unsigned warps,
                                              int level) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
     unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
@@ -101,7 +101,7 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, const short_ro
 template <int at_a_time>
 __device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
-                                           unsigned warps, int step, int level, tally &spilled) {
+                                           unsigned warps, int step, int level) {
     const unsigned few = 8;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time];
 #pragma unroll
@@ -119,13 +119,13 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
         const bool is_long = parts[k] > few;
         if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, warps, level))
             spill = spill || is_long;
-        if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, spilled);
+        if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level);
     }
 }
 
 // Reach the source and queue its row: for the first warp of the cluster.
 __device__ __forceinline__ void take_source(const search &search, unsigned *visited, cluster_queues &own, int step,
-                                            int source, tally &spilled) {
+                                            int source) {
     const bool first = threadIdx.x == 0 && !__ldcg(&search.state->failed);  // if it has, the search ends at its barrier
     const unsigned target[1] = {0};
     short_row row[1] = {{0, 0}};
@@ -134,35 +134,37 @@ __device__ __forceinline__ void take_source(const search &search, unsigned *visi
         visited[source / 32] |= 1u << source % 32;
         search.levels[source] = 0;
     }
-    queue_rows(search, own, row, target, 1, step + 1, 0, spilled);
+    queue_rows(search, own, row, target, 1, step + 1, 0);
 }
 
 // Take a share of the frontier from the queue in global memory.
 __device__ __forceinline__ void take_frontier(const search &search, cluster_queues &own, int step, int level,
-                                              unsigned queued, tally &spilled) {
+                                              unsigned queued) {
     const unsigned lane = threadIdx.x % 32, stride = CLUSTER_SIZE * blockDim.x;
     for (unsigned i = cluster_rank() * blockDim.x + threadIdx.x; i - lane < queued; i += stride) {
         const part from = i < queued ? search.queues[step % 2][i] : part{0, 0};
         const short_row row[1] = {{(edge_t)from.begin, (edge_t)from.begin + from.length}};
         const unsigned target[1] = {i % CLUSTER_SIZE};
-        queue_rows(search, own, row, target, 0, step + 1, level, spilled);
+        queue_rows(search, own, row, target, 0, step + 1, level);
     }
 }
 
 // Append what this block holds of the frontier to the queue in global memory.
-__device__ __noinline__ void give_frontier(const search &search, cluster_queues &own, int step, int level,
-                                           tally given) {
+__device__ __noinline__ void give_frontier(const search &search, cluster_queues &own, int step, int level) {
     frontier &next = search.state->frontiers[step % 3];
     const unsigned held = own.held(level);
+    tally mine = {0, 0};
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) {
-        given.edges += own.parts[level % 2][i].length;
-        ++given.vertices;
+        mine.edges += own.parts[level % 2][i].length;
+        ++mine.vertices;
     }
-    own.given.add(given);
+    own.given.add(mine);
     __syncthreads();
-    if (threadIdx.x == 0 && own.limit.passed) next.must_pull = 1;
-    if (threadIdx.x == 0 && held > 0) own.place = atomicAdd(&next.queued, held);
-    if (threadIdx.x < 32) own.given.publish(&next.found);
+    if (threadIdx.x == 0) {
+        if (own.limit.passed) next.must_pull = 1;
+        if (held > 0) own.place = atomicAdd(&next.queued, held);
+        own.given.publish(&next.found);
+    }
     __syncthreads();
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x)
         search.queues[step % 2][own.place + i] = own.parts[level % 2][i];
@@ -173,7 +175,7 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
 // is read ahead, since a graph that has so large frontiers may be too large for the cache.
 template <int at_a_time, bool sparing>
 __device__ __forceinline__ void expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
-                                             int level, tally &spilled) {
+                                             int level) {
     const unsigned arcs = own.held(level) * QUAD;
     const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
@@ -213,7 +215,7 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
         unsigned target[at_a_time];
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-        queue_rows(search, own, rows, target, (arcs + 31) / 32, step, level + 1, spilled);
+        queue_rows(search, own, rows, target, (arcs + 31) / 32, step, level + 1);
     }
 }
 
@@ -225,15 +227,14 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
                                                  level_record *records, int step, int level, unsigned queued,
                                                  int source, unsigned small, unsigned most_edges) {
     const int last = level + LEVELS_AT_A_TIME;
-    tally spilled = {0, 0};  // by this thread
     if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
-    if (threadIdx.x == 0) own.limit.reset(most_edges);
+    if (threadIdx.x == 0) own.limit.reset(most_edges), own.given.reset();
     cluster_sync();
     if (step > 0)
-        take_frontier(search, own, step, level, queued, spilled);
+        take_frontier(search, own, step, level, queued);
     else if (cluster_rank() == 0 && threadIdx.x < 32)
-        take_source(search, visited, own, step, source, spilled);
+        take_source(search, visited, own, step, source);
     cluster_sync();
     unsigned total = 1;
     bool more = small > 0 && !own.overflow[level % 2];
@@ -248,14 +249,14 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
             if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
         }
         if (own.held(level) * QUAD <= blockDim.x)
-            expand_share<1, false>(search, visited, own, step + 1, level, spilled);
+            expand_share<1, false>(search, visited, own, step + 1, level);
         else
-            expand_share<2, true>(search, visited, own, step + 1, level, spilled);
+            expand_share<2, true>(search, visited, own, step + 1, level);
         cluster_sync();
         total = own.total[level % 2];  // of the level just expanded, so a frontier may exceed `small` by one level
         ++level;
         more = total > 0 && total <= small && !own.overflow[level % 2] && level < last;
     }
-    if (total > 0) give_frontier(search, own, step + 1, level, spilled);
+    if (total > 0) give_frontier(search, own, step + 1, level);
     if (cluster_rank() == 0 && threadIdx.x == 0) search.state->level = level;
 }

@@ -34,7 +34,6 @@ struct pull_lists {
     unsigned long_slots[LONG_ROWS];
     unsigned num_long;
     block_tally found;
-    unsigned to_queue;  // vertices of the block, if so few that they are queued at once
 };
 
 // What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it.
@@ -216,9 +215,10 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
 }
 
 // The rows set aside, a warp for each.
-__device__ __noinline__ void pull_long_rows(const search &search, const unsigned *visited, pull_lists &lists,
-                                            const share &share, int level, tally &found) {
+__device__ __noinline__ tally pull_long_rows(const search &search, const unsigned *visited, pull_lists &lists,
+                                             const share &share, int level) {
     const unsigned lane = threadIdx.x % 32;
+    tally found = {0, 0};
     for (unsigned i = threadIdx.x / 32; i < min(lists.num_long, (unsigned)LONG_ROWS); i += blockDim.x / 32) {
         const unsigned slot = lists.long_slots[i];
         const edge_t begin = search.column_offsets[share.vertex(slot)];
@@ -231,6 +231,7 @@ __device__ __noinline__ void pull_long_rows(const search &search, const unsigned
         }
         if (parent && lane == 0) reach(search, lists, share, slot, level, end - begin, found);
     }
+    return found;
 }
 
 // Queue the vertices that a block has found in a level.
@@ -250,6 +251,7 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
     tally found = {0, 0};
     const unsigned words = search.words();
     const unsigned own_words = (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
+    if (threadIdx.x == 0) lists.found.reset();
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const share share = {first, min(FRESH, own_words - first)};
         __syncthreads();
@@ -259,20 +261,19 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
         if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
         pull_rows(search, visited, lists, share, level, found);
         __syncthreads();
-        pull_long_rows(search, visited, lists, share, level, found);
+        if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, level));
         __syncthreads();
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
     }
-    frontier &next = search.state->frontiers[(step + 1) % 3];
     lists.found.add(found);
     __syncthreads();
-    if (threadIdx.x < 32) {
-        const unsigned vertices = lists.found.publish(&next.found);
-        const unsigned to_queue = vertices <= FEW_FOUND && own_words <= FRESH ? vertices : 0;
-        if (threadIdx.x == 0) lists.to_queue = to_queue;
-        if (threadIdx.x == 0 && vertices > to_queue) next.unqueued = 1;
+    const unsigned vertices = lists.found.sum.vertices;
+    const bool few = vertices <= FEW_FOUND && own_words <= FRESH;
+    if (threadIdx.x == 0) {
+        frontier &next = search.state->frontiers[(step + 1) % 3];
+        lists.found.publish(&next.found);
+        if (!few) next.unqueued = 1;
     }
-    __syncthreads();
-    if (lists.to_queue > 0) queue_found(search, lists, share{0, own_words}, step + 1);
+    if (few && vertices > 0) queue_found(search, lists, share{0, own_words}, step + 1);
 }

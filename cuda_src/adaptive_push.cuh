@@ -46,16 +46,15 @@ __device__ __forceinline__ void queue_rows(const search &search, push_buffers &b
 
 // Let the first `count` lanes reach a vertex each, which the warp has claimed.
 __device__ __noinline__ void reach_claimed(const search &search, push_buffers &buffers, unsigned count, int step,
-                                           int level, tally &found) {
+                                           int level) {
     const bool mine = threadIdx.x % 32 < count;
     row row = {0, 0};
     if (mine) {
         const int v = buffers.claimed[threadIdx.x / 32][threadIdx.x % 32];
         row = search.row_of(v);
         search.levels[v] = level + 1;
-        found.edges += row.end - row.begin;
-        ++found.vertices;
     }
+    buffers.found.add({row.end - row.begin, mine});
     if (buffers.limit.count(row.end - row.begin)) return;
     queue_rows(search, buffers, row, mine ? row.parts() : 0, step);
 }
@@ -80,7 +79,7 @@ __device__ __forceinline__ unsigned claim_window(const search &search, unsigned 
 
 // Put a lane's vertex on the warp's list of claimed ones, and reach them when there are enough.
 __device__ __forceinline__ void collect(const search &search, push_buffers &buffers, bool mine, int v, unsigned &count,
-                                        int step, int level, tally &found) {
+                                        int step, int level) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, mine);
     if (lanes == 0) return;
     int *const claimed = buffers.claimed[threadIdx.x / 32];
@@ -88,7 +87,7 @@ __device__ __forceinline__ void collect(const search &search, push_buffers &buff
     count += __popc(lanes);
     __syncwarp();
     if (count < 32) return;
-    reach_claimed(search, buffers, 32, step, level, found);
+    reach_claimed(search, buffers, 32, step, level);
     count -= 32;
     const int rest = lane < count ? claimed[32 + lane] : 0;
     __syncwarp();
@@ -101,19 +100,21 @@ __device__ __forceinline__ void clear(push_buffers &buffers, unsigned most_edges
         buffers.size = 0;
         buffers.end = PUSH_PARTS;
         buffers.limit.reset(most_edges);
+        buffers.found.reset();
     }
     __syncthreads();
 }
 
 // Move what the block has collected to the queue of a step, and add what it has found to that step's frontier.
-__device__ __noinline__ void finish(const search &search, push_buffers &buffers, const tally &found, int step) {
+__device__ __noinline__ void finish(const search &search, push_buffers &buffers, int step) {
     frontier &next = search.state->frontiers[step % 3];
-    buffers.found.add(found);
     __syncthreads();
     const unsigned parts = min(buffers.size, buffers.end);
-    if (threadIdx.x == 0 && parts > 0) buffers.place = atomicAdd(&next.queued, parts);
-    if (threadIdx.x == 0 && buffers.limit.passed) next.must_pull = 1;
-    if (threadIdx.x < 32) buffers.found.publish(&next.found);
+    if (threadIdx.x == 0) {
+        if (parts > 0) buffers.place = atomicAdd(&next.queued, parts);
+        if (buffers.limit.passed) next.must_pull = 1;
+        buffers.found.publish(&next.found);
+    }
     __syncthreads();
     for (unsigned i = threadIdx.x; i < parts; i += blockDim.x)
         search.queues[step % 2][buffers.place + i] = buffers.parts[i];
@@ -124,7 +125,6 @@ __device__ __noinline__ void finish(const search &search, push_buffers &buffers,
 __device__ __forceinline__ void push_level(const search &search, unsigned *visited, push_buffers &buffers, int step,
                                            int level, unsigned queued, unsigned most_edges) {
     clear(buffers, most_edges);
-    tally found = {0, 0};
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
     const part *const queue = search.queues[step % 2];
     unsigned count = 0;  // claimed and not yet reached
@@ -137,7 +137,7 @@ __device__ __forceinline__ void push_level(const search &search, unsigned *visit
                 const unsigned bit = 1u << v % 32;
                 mine = !(__ldcg(&visited[v / 32]) & bit) && !(atomicOr(&visited[v / 32], bit) & bit);
             }
-            collect(search, buffers, mine, v, count, step + 1, level, found);
+            collect(search, buffers, mine, v, count, step + 1, level);
         }
     } else {
         const unsigned long long windows = (unsigned long long)queued * PART_LANES;
@@ -152,13 +152,13 @@ __device__ __forceinline__ void push_level(const search &search, unsigned *visit
                 int v = columns[0];
 #pragma unroll
                 for (unsigned j = 1; j < WINDOW; ++j) v = j == k ? columns[j] : v;  // columns[k], out of a register
-                collect(search, buffers, mine >> k & 1, v, count, step + 1, level, found);
+                collect(search, buffers, mine >> k & 1, v, count, step + 1, level);
             }
         }
     }
     __syncwarp();
-    if (count > 0) reach_claimed(search, buffers, count, step + 1, level, found);
-    finish(search, buffers, found, step + 1);
+    if (count > 0) reach_claimed(search, buffers, count, step + 1, level);
+    finish(search, buffers, step + 1);
 }
 
 // Queue a frontier that pulling has found: its vertices are set in one bitmap and not in the one before.
@@ -175,5 +175,6 @@ __device__ __noinline__ void queue_frontier(const search &search, const unsigned
         if (mine) row = search.row_of(w * 32 + lane);
         queue_rows(search, buffers, row, mine ? row.parts() : 0, step + 1);
     }
-    finish(search, buffers, global_thread() == 0 ? found : tally{0, 0}, step + 1);
+    if (global_thread() == 0) buffers.found.sum = found;
+    finish(search, buffers, step + 1);
 }

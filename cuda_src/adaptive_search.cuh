@@ -31,9 +31,9 @@ struct cut_row {
 };
 typedef cut_row<PART, true> row;  // as queued in global memory
 
-// What a thread, or a level, has discovered: vertices, and the sum of their out-degrees (if pulled, in-degrees).
+// What a thread, a block or a level has discovered: vertices, and the sum of their out-degrees (if pulled, in-degrees).
 struct tally {
-    unsigned long long edges;
+    edge_t edges;
     unsigned vertices;
 };
 
@@ -47,10 +47,10 @@ struct frontier {
 };
 
 struct search_state {
-    frontier frontiers[3];
     grid_barrier barrier;
     int level;   // at which a cluster has stopped
     int failed;  // a block waited for the others in vain
+    frontier frontiers[3];
 };
 
 struct search {
@@ -89,30 +89,40 @@ __device__ __forceinline__ void prefetch(const void *address) {
 #endif
 }
 
-// What the warps of a block have found in a level.
-struct block_tally {
-    tally of_warp[MAX_WARPS];
+// The sum over the lanes of a warp.
+__device__ __forceinline__ unsigned warp_sum(unsigned mine) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, mine);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(ALL_LANES, mine, distance);
+    return mine;
+#endif
+}
+__device__ __forceinline__ unsigned long long warp_sum(unsigned long long mine) {
+    for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(ALL_LANES, mine, distance);
+    return mine;
+}
 
-    // To be called by all warps, before a barrier of the block.
-    __device__ __forceinline__ void add(tally found) {
-        for (int distance = 16; distance > 0; distance /= 2) {
-            found.edges += __shfl_down_sync(ALL_LANES, found.edges, distance);
-            found.vertices += __shfl_down_sync(ALL_LANES, found.vertices, distance);
+// What the warps of a block have found in a level, in shared memory.
+struct block_tally {
+    tally sum;
+
+    // For the first thread, before a barrier of the block.
+    __device__ __forceinline__ void reset() { sum = {0, 0}; }
+    // For whole warps.
+    __device__ __forceinline__ void add(const tally &found) {
+        const tally of_warp = {warp_sum(found.edges), warp_sum(found.vertices)};
+        if (threadIdx.x % 32 == 0 && of_warp.vertices > 0) {
+            atomicAdd(&sum.edges, of_warp.edges);
+            atomicAdd(&sum.vertices, of_warp.vertices);
         }
-        if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = found;
     }
-    // To be called by the first warp after it. Returns, to its first lane, the vertices of the block.
-    __device__ __forceinline__ unsigned publish(tally *total) const {
-        tally sum = threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : tally{0, 0};
-        for (int distance = 16; distance > 0; distance /= 2) {
-            sum.edges += __shfl_down_sync(ALL_LANES, sum.edges, distance);
-            sum.vertices += __shfl_down_sync(ALL_LANES, sum.vertices, distance);
-        }
-        if (threadIdx.x == 0 && sum.vertices > 0) {
+    // For the first thread, after a barrier of the block.
+    __device__ __forceinline__ void publish(tally *total) const {
+        if (sum.vertices > 0) {
             atomicAdd(&total->edges, sum.edges);
             atomicAdd(&total->vertices, sum.vertices);
         }
-        return sum.vertices;
     }
 };
 
@@ -128,8 +138,8 @@ struct queue_limit {
     // Count the edges of each lane's row. Returns, alike for all lanes, whether they need not be queued.
     __device__ __forceinline__ bool count(edge_t of_row) {
         if (__any_sync(ALL_LANES, passed)) return true;  // alike, though another warp may be setting it
-        unsigned sum = (unsigned)min(of_row, (edge_t)min(most_edges / HUBS, MOST_EDGES / 2048));  // does not overflow
-        for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_down_sync(ALL_LANES, sum, distance);
+        const edge_t most = min(most_edges / HUBS, MOST_EDGES / 2048);  // so that no sum overflows
+        const unsigned sum = warp_sum((unsigned)min(of_row, most));
         if (threadIdx.x % 32 == 0 && atomicAdd(&edges, sum) + sum > most_edges) passed = 1;
         return false;
     }

@@ -173,7 +173,9 @@ class CudaKernel:
     def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> CudaLaunch:
         # Each call looks the function up again: PyCUDA keeps argument formats on the function object.
         function = self._configured(block, shared)
-        packed = [_packed(argument) for argument in arguments]
+        # Parameters are laid out as the members of a struct are, so those of one need no packing of their own.
+        members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
+        packed = [_packed(member) for member in members]
         function.prepare("".join(letter for letter, _ in packed) + "i" * scalars)
         values = [value for _, value in packed]
         return CudaLaunch(function, block, shared, values, self._device.stream, arguments)

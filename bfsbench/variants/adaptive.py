@@ -21,7 +21,7 @@ _CLUSTER_PARTS = 8 * 2048
 _BITMAPS = ("visited", "visited_then", "open")
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
-_STATE_WORDS, _FAILED = 28, 26
+_STATE_WORDS, _FAILED = 22, 2
 """Size of its search_state, and where the flag is."""
 
 
@@ -86,7 +86,9 @@ class Adaptive(KernelVariant):
         self.bitmaps = {name: self.device.empty(words, "int32") for name in _BITMAPS}
         self.state = self.device.signal(words=_STATE_WORDS)
         self.state.fill(0)
-        arguments = (*self._graph(), self.level_array, *self.bitmaps.values(), *self._queues(), self.state)
+        visited, visited_then, unopened = self.bitmaps.values()
+        search = (*self._graph(), self.level_array, unopened, *self._queues(), self.state)
+        arguments = (search, visited, visited_then)
         knobs = [int(self.knob[name]) for name in ("SMALL_PARTS", "PUSHED_EDGE", "MAY_PULL")]
         kernel = self.kernel(self.name)
         launch = {"block": self.block, "scalars": 1}

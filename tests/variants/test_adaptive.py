@@ -35,7 +35,7 @@ WAYS = (
     MIXED | LIKELY,
 )
 """Knobs that lead through each of the regimes, and through all of them in turn."""
-BARRIER_WORD = 24
+BARRIER_WORD = 0
 """Of a search's state; its top bit turns with every step."""
 
 

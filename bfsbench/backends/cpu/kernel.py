@@ -86,13 +86,17 @@ class CpuKernel:
         if argument is None:
             return ctypes.c_void_p()
         if isinstance(argument, np.generic):
-            return (ctypes.c_char * argument.itemsize).from_buffer_copy(argument.tobytes())
+            return np.ctypeslib.as_ctypes_type(argument.dtype)(argument.item())
         if isinstance(argument, int) and -_INT_MAX - 1 <= argument <= _INT_MAX:
             return ctypes.c_int(argument)
+        if isinstance(argument, tuple):
+            members = [self._c_value(position, member) for member in argument]
+            fields = [(f"member_{i}", type(member)) for i, member in enumerate(members)]
+            return type("Struct", (ctypes.Structure,), {"_fields_": fields})(*members)
         given = f"the {type(argument).__name__} {argument}"
         raise LaunchError(
             f"kernel '{self.name}': parameter {position + 1} was given {given}; "
-            "bind a buffer, a signal, None for a null pointer, a 32-bit int or a NumPy scalar"
+            "bind a buffer, a signal, None for a null pointer, a 32-bit int, a NumPy scalar or a tuple of these"
         )
 
 

@@ -1,4 +1,4 @@
-// Integer and bit intrinsics.
+// Arithmetic and bit intrinsics.
 #pragma once
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -59,6 +59,10 @@ inline float __int_as_float(int bits) {
     memcpy(&x, &bits, sizeof x);
     return x;
 }
+
+// Approximate on a GPU.
+inline float __fdividef(float a, float b) { return a / b; }
+inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 
 template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) {
