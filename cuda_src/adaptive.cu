@@ -33,9 +33,9 @@ enum step_kind { PUSH, PULL, QUEUE, RUN_LEVELS, END, FAIL };
 // each take as long, and keep it all in registers.
 struct course {
     long long unreached, unexplored;
-    unsigned *visited, *visited_then;
     frontier now;
     unsigned phase;  // of the barrier
+    int swapped;     // whether the bitmap that is complete is the second one
     int step, level;
     step_kind last, next;
     unsigned most_edges;  // that a block queues in the next step
@@ -140,10 +140,7 @@ __device__ __forceinline__ void go_on(const search &search, const thresholds &wh
         course.level = __ldcg(&state.level);
     else if (course.last != QUEUE)
         ++course.level;
-    if (course.last == PULL) {
-        unsigned *const complete = course.visited_then;
-        course.visited_then = course.visited, course.visited = complete;
-    }
+    if (course.last == PULL) course.swapped = !course.swapped;
     if (blockIdx.x == 0) state.frontiers[(step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
     if (!all_came || __ldcg(&state.failed)) {  // what a failed search leaves is no beginning
         course.next = FAIL;
@@ -159,32 +156,29 @@ __device__ __forceinline__ void go_on(const search &search, const thresholds &wh
 
 // The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
 // blocks are resident, and makes the bitmaps what a search is to find.
-__device__ __forceinline__ void run(const search &search, unsigned *visited, unsigned *visited_then,
-                                    level_record *records, const thresholds &when, int max_polls, int source) {
+__device__ __forceinline__ void run(const search &search, unsigned *first, unsigned *second, level_record *records,
+                                    const thresholds &when, int max_polls, int source) {
     __shared__ workspace shared;
     __shared__ course course;
     if (threadIdx.x == 0) {
         const unsigned phase = barrier_phase(&search.state->barrier);
-        course = {search.num_vertices, search.num_edges, visited, visited_then, {{0, 0}, 0, 0, 0}, phase, 0, 0, PUSH};
+        course = {search.num_vertices, search.num_edges, {{0, 0}, 0, 0, 0}, phase, 0, 0, 0, PUSH};
         decide(search, when, records, course);
     }
     __syncthreads();
     for (;;) {
         const int step = course.step, level = course.level;
+        unsigned *const visited = course.swapped ? second : first, *const visited_then = course.swapped ? first : second;
         switch (course.next) {
-        case PULL: pull_level(search, course.visited, course.visited_then, shared.pull, step, level); break;
-        case QUEUE:
-            queue_frontier(search, course.visited, course.visited_then, shared.push, step, course.now.found);
-            break;
+        case PULL: pull_level(search, visited, visited_then, shared.pull, step, level); break;
+        case QUEUE: queue_frontier(search, visited, visited_then, shared.push, step, course.now.found); break;
         case RUN_LEVELS:
             if (blockIdx.x < CLUSTER_SIZE && source >= 0)
-                run_small_levels(search, course.visited, shared.cluster, records, step, level, course.now.queued,
-                                 source, when.small, course.most_edges);
+                run_small_levels(search, visited, shared.cluster, records, step, level, course.now.queued, source,
+                                 when.small, course.most_edges);
             break;
-        case PUSH:
-            push_level(search, course.visited, shared.push, step, level, course.now.queued, course.most_edges);
-            break;
-        case END: end_search(search, course.visited, visited); return;
+        case PUSH: push_level(search, visited, shared.push, step, level, course.now.queued, course.most_edges); break;
+        case END: end_search(search, visited, first); return;
         case FAIL: return;
         }
         arrive_at_barrier(&search.state->barrier);

@@ -36,6 +36,18 @@ __device__ __forceinline__ void cluster_sync() {
     __syncthreads();
 #endif
 }
+// The barrier between two levels. cluster_sync() has each thread wait until all that it has written, levels included,
+// has come to the L2 cache, and then some: a third of a level. But all that others are to see now are parts, written by
+// exchanges whose `answers` have come back (see put()); what else a thread has to say it says with a fence of its own.
+__device__ __forceinline__ void cluster_meet(unsigned answers) {
+#if CLUSTER_SIZE > 1 && !defined(__CUDA_ON_CPU__)
+    if (answers == ~0u) __nanosleep(1);  // it does not matter which they are, but to tell they must have come
+    __cluster_barrier_arrive_relaxed();
+    __cluster_barrier_wait();
+#else
+    cluster_sync();
+#endif
+}
 // Where a variable in shared memory is in another block of the cluster.
 template <class T>
 __device__ __forceinline__ T *in_block(T *variable, unsigned rank) {
@@ -58,12 +70,24 @@ struct cluster_queues {
     __device__ __forceinline__ unsigned held(int level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
 };
 
+// Write a part to a queue of the cluster. The result is an answer for cluster_meet().
+__device__ __forceinline__ unsigned put(part *place, const part &it) {
+    unsigned long long words[sizeof(part) / 8];
+    memcpy(words, &it, sizeof(part));
+    unsigned answers = 0;
+#pragma unroll
+    for (unsigned k = 0; k < sizeof(part) / 8; ++k)
+        answers |= (unsigned)atomicExch(reinterpret_cast<unsigned long long *>(place) + k, words[k]);
+    return answers;
+}
+
 // Queue rows in global memory: each lane one or none. For whole warps.
 __device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, short_row mine, bool spill, int step,
                                         int level) {
     const edge_t edges = spill ? mine.end - mine.begin : 0;
     const row whole = {mine.begin, mine.end};
     if (threadIdx.x % 32 < CLUSTER_SIZE) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
+    __threadfence();
     own.given.add({edges, spill});
     if (!own.limit.count(edges)) append_rows(search, whole, spill ? whole.parts() : 0, step);
 }
@@ -94,16 +118,18 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine
                 *in_block(&own.parts[level % 2][place], (target + nth) % CLUSTER_SIZE) = fit ? row.nth(i) : part{0, 0};
         }
     }
+    __threadfence();
     return fit;
 }
 
-// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included.
+// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included. Returns answers for
+// cluster_meet().
 template <int at_a_time>
-__device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
+__device__ __forceinline__ unsigned queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
                                            unsigned warps, int step, int level) {
     const unsigned few = 8;  // parts that a lane writes by itself
-    unsigned parts[at_a_time], slots[at_a_time];
+    unsigned parts[at_a_time], slots[at_a_time], answers = 0;
 #pragma unroll
     for (int k = 0; k < at_a_time; ++k) {
         parts[k] = rows[k].parts();
@@ -114,13 +140,16 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
     for (int k = 0; k < at_a_time; ++k) {
         bool spill = parts[k] <= few && slots[k] + parts[k] > CLUSTER_PARTS;
         if (parts[k] <= few)
+#pragma unroll 1
             for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i)
-                *in_block(&own.parts[level % 2][slots[k] + i], target[k]) = spill ? part{0, 0} : rows[k].nth(i);
+                answers |= put(in_block(&own.parts[level % 2][slots[k] + i], target[k]),
+                               spill ? part{0, 0} : rows[k].nth(i));
         const bool is_long = parts[k] > few;
         if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, warps, level))
             spill = spill || is_long;
         if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level);
     }
+    return answers;
 }
 
 // Reach the source and queue its row: for the first warp of the cluster.
@@ -172,12 +201,14 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
 
 // Expand this block's share of a level, several arcs a thread at a time. With `sparing`, bits are looked at before they
 // are claimed, and offsets read only for what has been claimed: more steps in a row, but fewer accesses. What follows
-// is read ahead, since a graph that has so large frontiers may be too large for the cache.
+// is read ahead, since a graph that has so large frontiers may be too large for the cache. Returns answers for
+// cluster_meet().
 template <int at_a_time, bool sparing>
-__device__ __forceinline__ void expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
+__device__ __forceinline__ unsigned expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
                                              int level) {
     const unsigned arcs = own.held(level) * QUAD;
     const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
+    unsigned answers = 0;
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
         int v[at_a_time];
         bool mine[at_a_time];
@@ -215,8 +246,9 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
         unsigned target[at_a_time];
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-        queue_rows(search, own, rows, target, (arcs + 31) / 32, step, level + 1);
+        answers |= queue_rows(search, own, rows, target, (arcs + 31) / 32, step, level + 1);
     }
+    return answers;
 }
 
 // Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with
@@ -239,20 +271,21 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
     unsigned total = 1;
     bool more = small > 0 && !own.overflow[level % 2];
     while (more) {
-        if (threadIdx.x / 32 == blockDim.x / 32 - 1) {  // for the decision after this level: it comes late, but free
-            const unsigned lane = threadIdx.x % 32;
-            unsigned sum = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
-            for (int distance = CLUSTER_SIZE / 2; distance > 0; distance /= 2)
-                sum += __shfl_down_sync(ALL_LANES, sum, distance);
+        // For the decision after this level: it comes late, but free.
+        const unsigned lane = threadIdx.x % 32;
+        const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
+        unsigned sum = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
+        const unsigned answers = own.held(level) * QUAD <= blockDim.x
+                                     ? expand_share<1, false>(search, visited, own, step + 1, level)
+                                     : expand_share<2, true>(search, visited, own, step + 1, level);
+        if (counts) {
+            sum = warp_sum(sum);
             if (lane == 0) own.total[level % 2] = sum;
             if (lane == 1) own.sizes[(level + 2) % 3] = 0;
             if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
+            __threadfence_block();
         }
-        if (own.held(level) * QUAD <= blockDim.x)
-            expand_share<1, false>(search, visited, own, step + 1, level);
-        else
-            expand_share<2, true>(search, visited, own, step + 1, level);
-        cluster_sync();
+        cluster_meet(answers);
         total = own.total[level % 2];  // of the level just expanded, so a frontier may exceed `small` by one level
         ++level;
         more = total > 0 && total <= small && !own.overflow[level % 2] && level < last;

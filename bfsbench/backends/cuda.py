@@ -33,6 +33,8 @@ LAUNCH_REFUSED = (
     "too many resources",
     "invalid configuration",
 )
+_LARGE_CLUSTERS = cuda.function_attribute(14)
+"""CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, of which PyCUDA has no name: more than 8 blocks a cluster."""
 _PENDING_CHILDREN = 16384
 """Child kernels for which the device keeps room: far more than kernels launch, as it should never run out."""
 
@@ -187,6 +189,8 @@ class CudaKernel:
     def _configured(self, block: int, shared: int) -> Any:
         with _translated():
             function = self._module.get_function(self._name)
+            if cuda.Context.get_device().compute_capability() >= (9, 0):
+                function.set_attribute(_LARGE_CLUSTERS, 1)
         limits = self._device.limits
         if block > function.max_threads_per_block:
             raise LaunchError(

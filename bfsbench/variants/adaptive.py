@@ -16,7 +16,7 @@ from bfsbench.variants.likely_parents import likely_parents_first
 _WARP = 32
 _PART = 32
 """Arcs of a part, PART of cuda_src/adaptive_search.cuh."""
-_CLUSTER_PARTS = 8 * 2048
+_CLUSTER_PARTS = 16 * 2048
 """Parts that a cluster has when it hands a frontier on."""
 _BITMAPS = ("visited", "visited_then", "open")
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
@@ -49,7 +49,7 @@ class Adaptive(KernelVariant):
             "CLUSTER_SIZE",
             8,
             "blocks that share small frontiers; 1 where the device has no thread-block clusters",
-            choices=(1, 2, 4, 8),
+            choices=(1, 2, 4, 8, 16),
             compile_time=True,
         ),
         Knob(
@@ -57,7 +57,7 @@ class Adaptive(KernelVariant):
             8192,
             "parts of 4 arcs in the largest frontier that one cluster expands",
             minimum=0,
-            maximum=16384,
+            maximum=32768,
         ),
         Knob(
             "PUSHED_EDGE", 8, "cost of pushing along an arc, in looks at a neighbour", minimum=0, maximum=1024

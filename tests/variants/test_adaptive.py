@@ -18,7 +18,7 @@ from bfsbench.variants.base import DeviceGraph
 from tests.shapes import SHAPES, SOURCES, edge_list, random_digraph
 from tests.variants.searching import fan, layered, levels_of, prepared
 
-CLUSTERS = (1, 2, 4, 8)
+CLUSTERS = (1, 2, 4, 8, 16)
 PUSHED = {"SMALL_PARTS": 0, "MAY_PULL": 0}
 PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
 CROWDED = {"SMALL_PARTS": 16384}

@@ -27,7 +27,7 @@ from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
 from bfsbench.machine import cpu_model
 
 _BLOCKS_PER_MULTIPROCESSOR = 32
-_BLOCKS_PER_CLUSTER = 8
+_BLOCKS_PER_CLUSTER = 16
 _PENDING_CHILDREN = 2048
 _SHARE_OF_MEMORY = 0.8
 
