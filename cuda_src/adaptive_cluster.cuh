@@ -37,8 +37,8 @@ __device__ __forceinline__ void cluster_sync() {
 #endif
 }
 // The barrier between two levels. cluster_sync() has each thread wait until all that it has written, levels included,
-// has come to the L2 cache, and then some: a third of a level. But all that others are to see now are parts, written by
-// exchanges whose `answers` have come back (see put()); what else a thread has to say it says with a fence of its own.
+// has come to the L2 cache, and then some: a third of a level. But all that others are to see now are parts, of which
+// `answers` have come back (see put()); what else a thread has to say it says with a fence of its own.
 __device__ __forceinline__ void cluster_meet(unsigned answers) {
 #if CLUSTER_SIZE > 1 && !defined(__CUDA_ON_CPU__)
     if (answers == ~0u) __nanosleep(1);  // it does not matter which they are, but to tell they must have come
@@ -70,15 +70,11 @@ struct cluster_queues {
     __device__ __forceinline__ unsigned held(int level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
 };
 
-// Write a part to a queue of the cluster. The result is an answer for cluster_meet().
+// Write a part to a queue of the cluster, and ask for it: what has been read has been written. The result is an answer
+// for cluster_meet().
 __device__ __forceinline__ unsigned put(part *place, const part &it) {
-    unsigned long long words[sizeof(part) / 8];
-    memcpy(words, &it, sizeof(part));
-    unsigned answers = 0;
-#pragma unroll
-    for (unsigned k = 0; k < sizeof(part) / 8; ++k)
-        answers |= (unsigned)atomicExch(reinterpret_cast<unsigned long long *>(place) + k, words[k]);
-    return answers;
+    *place = it;
+    return *const_cast<const volatile int *>(&place->length);
 }
 
 // Queue rows in global memory: each lane one or none. For whole warps.
