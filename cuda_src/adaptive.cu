@@ -54,6 +54,7 @@ union workspace {
 // and the first levels of a search wait for nothing.
 __device__ __noinline__ void end_search(const search &search, const unsigned *reached, unsigned *visited) {
     const unsigned words = search.words(), lane = threadIdx.x % 32;
+#pragma unroll 1
     for (unsigned w = global_thread(); w - lane < words; w += grid_threads()) {
         const unsigned beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
         unsigned missing = 0;
@@ -62,6 +63,7 @@ __device__ __noinline__ void end_search(const search &search, const unsigned *re
             visited[w] = beyond;
             search.open[w] = ALL_LANES;
         }
+#pragma unroll 1
         for (unsigned lanes = __ballot_sync(ALL_LANES, missing != 0); lanes; lanes &= lanes - 1) {
             const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, missing, other);
             if (its >> lane & 1) search.levels[(w - lane + other) * 32 + lane] = UNREACHED;
@@ -97,61 +99,57 @@ __device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small
     return now.found.edges / QUAD + now.queued <= small;
 }
 
-// What the next step is. For the first thread of each block.
-__device__ __forceinline__ void decide(const search &search, const thresholds &when, level_record *records,
-                                       course &course) {
-    const frontier now = course.now;
-    const step_kind last = course.last;
-    if (last != QUEUE) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
-        course.unreached -= now.found.vertices;
-        course.unexplored -= now.found.edges;
+// Decide on the next step.
+__device__ __forceinline__ void decide(const search &search, const thresholds &when, course &at) {
+    if (at.last != QUEUE) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
+        at.unreached -= at.now.found.vertices;
+        at.unexplored -= at.now.found.edges;
     }
-    const float worth_pulling = edges_worth_pulling(search, course.unreached, course.unexplored, when);
-    if (now.must_pull || (last != QUEUE && (float)now.found.edges > worth_pulling)) {
-        course.next = PULL;
-    } else if (last == PULL && now.unqueued) {
-        course.next = QUEUE;
-    } else if (last != RUN_LEVELS && fits_cluster(now, when.small)) {  // which it may have given back
-        course.next = RUN_LEVELS;
-        course.most_edges = most_edges_to_queue(worth_pulling, CLUSTER_SIZE, when);
+    const float worth_pulling = edges_worth_pulling(search, at.unreached, at.unexplored, when);
+    if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > worth_pulling)) {
+        at.next = PULL;
+    } else if (at.last == PULL && at.now.unqueued) {
+        at.next = QUEUE;
+    } else if (at.last != RUN_LEVELS && fits_cluster(at.now, when.small)) {  // which it may have given back
+        at.next = RUN_LEVELS;
+        at.most_edges = most_edges_to_queue(worth_pulling, CLUSTER_SIZE, when);
     } else {
-        course.next = PUSH;
-        course.most_edges = most_edges_to_queue(worth_pulling, gridDim.x, when);
+        at.next = PUSH;
+        at.most_edges = most_edges_to_queue(worth_pulling, gridDim.x, when);
     }
-    if (blockIdx.x == 0 && (course.next == PULL || course.next == PUSH))
-        note_level(records, course.level, now.found.vertices, course.next == PULL ? LAYER_PULL : LAYER_PUSH);
 }
 
-// Learn how the step before has ended, and decide on the next. For the first thread of each block, whose threads have
-// all arrived at the barrier.
-__device__ __forceinline__ void go_on(const search &search, const thresholds &when, level_record *records,
-                                      int max_polls, course &course) {
+// Learn how the step before has ended, and decide on the next. For the first thread of each block, when all have
+// arrived at the barrier.
+__device__ __forceinline__ course after_step(const search &search, const thresholds &when, int max_polls, course at) {
     search_state &state = *search.state;
-    const bool all_came = wait_at_barrier(&state.barrier, course.phase, max_polls);
+    const bool all_came = wait_at_barrier(&state.barrier, at.phase, max_polls);
+    const int step = ++at.step, stopped = __ldcg(&state.level), failed = __ldcg(&state.failed);
+    const frontier *now = &state.frontiers[step % 3];
+    at.now = frontier{{__ldcg(&now->found.edges), __ldcg(&now->found.vertices)},
+                      __ldcg(&now->queued),
+                      __ldcg(&now->must_pull),
+                      __ldcg(&now->unqueued)};
+    at.last = at.next;
+    at.level = at.last == RUN_LEVELS ? stopped : at.level + (at.last != QUEUE);
+    at.swapped ^= at.last == PULL;
     if (!all_came) state.failed = 1;
-    course.last = course.next;
-    const int step = ++course.step;
-    frontier &now = state.frontiers[step % 3];
-    course.now = {{__ldcg(&now.found.edges), __ldcg(&now.found.vertices)},
-                  __ldcg(&now.queued),
-                  __ldcg(&now.must_pull),
-                  __ldcg(&now.unqueued)};
-    if (course.last == RUN_LEVELS)
-        course.level = __ldcg(&state.level);
-    else if (course.last != QUEUE)
-        ++course.level;
-    if (course.last == PULL) course.swapped = !course.swapped;
-    if (blockIdx.x == 0) state.frontiers[(step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
-    if (!all_came || __ldcg(&state.failed)) {  // what a failed search leaves is no beginning
-        course.next = FAIL;
-    } else if (course.now.queued == 0 && !course.now.must_pull && !course.now.unqueued) {
-        course.next = END;  // no vertex is left, or only some without arcs
-        if (blockIdx.x == 0 && course.now.found.vertices > 0)
-            note_level(records, course.level, course.now.found.vertices, LAYER_PUSH);
-        if (blockIdx.x == 0) now.found = {0, 0};  // blocks that read it late end, too
-    } else {
-        decide(search, when, records, course);
-    }
+    if (!all_came || failed)
+        at.next = FAIL;  // what a failed search leaves is no beginning
+    else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
+        at.next = END;  // no vertex is left, or only some without arcs
+    else
+        decide(search, when, at);
+    return at;
+}
+
+// Note the level that a step begins with, and empty the frontier that the step after it adds to. For one thread.
+__device__ __forceinline__ void prepare_step(const search &search, level_record *records, const course &at) {
+    if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, LAYER_PULL);
+    if (at.next == PUSH || (at.next == END && at.now.found.vertices > 0))
+        note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
+    search.state->frontiers[(at.step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
+    if (at.next == END) search.state->frontiers[at.step % 3].found = {0, 0};  // blocks that read it late end, too
 }
 
 // The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
@@ -163,7 +161,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
     if (threadIdx.x == 0) {
         const unsigned phase = barrier_phase(&search.state->barrier);
         course = {search.num_vertices, search.num_edges, {{0, 0}, 0, 0, 0}, phase, 0, 0, 0, PUSH};
-        decide(search, when, records, course);
+        decide(search, when, course);
     }
     __syncthreads();
     for (;;) {
@@ -182,8 +180,9 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
         case FAIL: return;
         }
         arrive_at_barrier(&search.state->barrier);
-        if (threadIdx.x == 0) go_on(search, when, records, max_polls, course);
+        if (threadIdx.x == 0) course = after_step(search, when, max_polls, course);
         __syncthreads();
+        if (global_thread() == 0) prepare_step(search, records, course);
     }
 }
 

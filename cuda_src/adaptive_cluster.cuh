@@ -67,7 +67,7 @@ struct cluster_queues {
     queue_limit limit;  // of rows that found no place
     block_tally given;  // to all blocks
 
-    __device__ __forceinline__ unsigned held(int level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
+    __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
 };
 
 // Write a part to a queue of the cluster, and ask for it: what has been read has been written. The result is an answer
@@ -79,7 +79,7 @@ __device__ __forceinline__ unsigned put(part *place, const part &it) {
 
 // Queue rows in global memory: each lane one or none. For whole warps.
 __device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, short_row mine, bool spill, int step,
-                                        int level) {
+                                        unsigned level) {
     const edge_t edges = spill ? mine.end - mine.begin : 0;
     const row whole = {mine.begin, mine.end};
     if (threadIdx.x % 32 < CLUSTER_SIZE) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
@@ -93,7 +93,7 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
 // is one of so many warps of the block with as much to queue, and that is more than a block holds, it is not even
 // tried.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine, unsigned parts, unsigned warps,
-                                             int level) {
+                                             unsigned level) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
     unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
     const unsigned before = sum_before(parts, total);
@@ -103,10 +103,12 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine
         slot = atomicAdd(in_block(&own.sizes[level % 3], (target + lane) % CLUSTER_SIZE), share);
     }
     const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
+#pragma unroll 1
     for (unsigned lanes = __ballot_sync(ALL_LANES, parts > 0); lanes; lanes &= lanes - 1) {
         const int owner = __ffs(lanes) - 1;
         const short_row row = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
         const unsigned first = __shfl_sync(ALL_LANES, before, owner), n = row.parts();
+#pragma unroll 1
         for (unsigned i = lane; i - lane < n; i += 32) {
             const unsigned nth = first + i;
             const unsigned place = __shfl_sync(ALL_LANES, slot, nth % CLUSTER_SIZE) + nth / CLUSTER_SIZE;
@@ -123,7 +125,7 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine
 template <int at_a_time>
 __device__ __forceinline__ unsigned queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
-                                           unsigned warps, int step, int level) {
+                                           unsigned warps, int step, unsigned level) {
     const unsigned few = 8;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time], answers = 0;
 #pragma unroll
@@ -163,7 +165,7 @@ __device__ __forceinline__ void take_source(const search &search, unsigned *visi
 }
 
 // Take a share of the frontier from the queue in global memory.
-__device__ __forceinline__ void take_frontier(const search &search, cluster_queues &own, int step, int level,
+__device__ __forceinline__ void take_frontier(const search &search, cluster_queues &own, int step, unsigned level,
                                               unsigned queued) {
     const unsigned lane = threadIdx.x % 32, stride = CLUSTER_SIZE * blockDim.x;
     for (unsigned i = cluster_rank() * blockDim.x + threadIdx.x; i - lane < queued; i += stride) {
@@ -175,10 +177,11 @@ __device__ __forceinline__ void take_frontier(const search &search, cluster_queu
 }
 
 // Append what this block holds of the frontier to the queue in global memory.
-__device__ __noinline__ void give_frontier(const search &search, cluster_queues &own, int step, int level) {
+__device__ __noinline__ void give_frontier(const search &search, cluster_queues &own, int step, unsigned level) {
     frontier &next = search.state->frontiers[step % 3];
     const unsigned held = own.held(level);
     tally mine = {0, 0};
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) {
         mine.edges += own.parts[level % 2][i].length;
         ++mine.vertices;
@@ -191,6 +194,7 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
         own.given.publish(&next.found);
     }
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x)
         search.queues[step % 2][own.place + i] = own.parts[level % 2][i];
 }
@@ -201,7 +205,7 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
 // cluster_meet().
 template <int at_a_time, bool sparing>
 __device__ __forceinline__ unsigned expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
-                                             int level) {
+                                             unsigned level) {
     const unsigned arcs = own.held(level) * QUAD;
     const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
     unsigned answers = 0;
@@ -252,9 +256,9 @@ __device__ __forceinline__ unsigned expand_share(const search &search, unsigned 
 // and its frontier in global memory, unless that is to be pulled. It may be the level it began with, if it does not
 // fit.
 __device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
-                                                 level_record *records, int step, int level, unsigned queued,
+                                                 level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, unsigned small, unsigned most_edges) {
-    const int last = level + LEVELS_AT_A_TIME;
+    const unsigned last = level + LEVELS_AT_A_TIME;
     if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
     if (threadIdx.x == 0) own.limit.reset(most_edges), own.given.reset();

@@ -219,6 +219,7 @@ __device__ __noinline__ tally pull_long_rows(const search &search, const unsigne
                                              const share &share, int level) {
     const unsigned lane = threadIdx.x % 32;
     tally found = {0, 0};
+#pragma unroll 1
     for (unsigned i = threadIdx.x / 32; i < min(lists.num_long, (unsigned)LONG_ROWS); i += blockDim.x / 32) {
         const unsigned slot = lists.long_slots[i];
         const edge_t begin = search.column_offsets[share.vertex(slot)];
@@ -236,6 +237,7 @@ __device__ __noinline__ tally pull_long_rows(const search &search, const unsigne
 
 // Queue the vertices that a block has found in a level.
 __device__ __noinline__ void queue_found(const search &search, const pull_lists &lists, const share &share, int step) {
+#pragma unroll 1
     for (unsigned k = threadIdx.x / 32; k < share.words; k += blockDim.x / 32) {
         if (lists.fresh[k] == 0) continue;
         const bool mine = lists.fresh[k] >> threadIdx.x % 32 & 1;
@@ -255,6 +257,7 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const share share = {first, min(FRESH, own_words - first)};
         __syncthreads();
+#pragma unroll 1
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
         if (threadIdx.x == 0) lists.num_long = 0;
         __syncthreads();
@@ -263,6 +266,7 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
         __syncthreads();
         if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, level));
         __syncthreads();
+#pragma unroll 1
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
     }

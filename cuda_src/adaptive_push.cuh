@@ -116,6 +116,7 @@ __device__ __noinline__ void finish(const search &search, push_buffers &buffers,
         buffers.found.publish(&next.found);
     }
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < parts; i += blockDim.x)
         search.queues[step % 2][buffers.place + i] = buffers.parts[i];
 }
@@ -129,6 +130,7 @@ __device__ __forceinline__ void push_level(const search &search, unsigned *visit
     const part *const queue = search.queues[step % 2];
     unsigned count = 0;  // claimed and not yet reached
     if (queued <= grid_threads() / PART_LANES) {
+#pragma unroll 1
         for (unsigned i = warp; i < queued; i += grid_threads() / 32) {
             bool mine = lane < queue[i].length;
             int v = 0;
@@ -167,6 +169,7 @@ __device__ __noinline__ void queue_frontier(const search &search, const unsigned
                                             const tally &found) {
     clear(buffers, MOST_EDGES);
     const unsigned lane = threadIdx.x % 32, words = search.words();
+#pragma unroll 1
     for (unsigned w = threadIdx.x / 32 * gridDim.x + blockIdx.x; w < words; w += grid_threads() / 32) {
         const unsigned fresh = visited[w] & ~visited_before[w];
         if (fresh == 0) continue;

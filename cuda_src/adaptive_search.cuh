@@ -182,11 +182,14 @@ __device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
 __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const row &mine, unsigned parts) {
     const unsigned few = 4;  // that a lane writes by itself
     if (parts <= few)
+#pragma unroll 1
         for (unsigned i = 0; i < parts; ++i) queue[slot + i] = mine.nth(i);
+#pragma unroll 1
     for (unsigned lanes = __ballot_sync(ALL_LANES, parts > few); lanes; lanes &= lanes - 1) {
         const int owner = __ffs(lanes) - 1;
         const row its = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
         const unsigned at = __shfl_sync(ALL_LANES, slot, owner), n = its.parts();
+#pragma unroll 1
         for (unsigned i = threadIdx.x % 32; i < n; i += 32) queue[at + i] = its.nth(i);
     }
 }
