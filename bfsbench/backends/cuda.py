@@ -34,7 +34,7 @@ LAUNCH_REFUSED = (
     "invalid configuration",
 )
 _LARGE_CLUSTERS = cuda.function_attribute(14)
-"""CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, of which PyCUDA has no name: more than 8 blocks a cluster."""
+"""CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, for more than 8 blocks; PyCUDA has no name for it."""
 _PENDING_CHILDREN = 16384
 """Child kernels for which the device keeps room: far more than kernels launch, as it should never run out."""
 
@@ -175,7 +175,7 @@ class CudaKernel:
     def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> CudaLaunch:
         # Each call looks the function up again: PyCUDA keeps argument formats on the function object.
         function = self._configured(block, shared)
-        # Parameters are laid out as the members of a struct are, so those of one need no packing of their own.
+        # Parameters lie in memory as the members of a struct do: those of one need no packing of their own.
         members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
         packed = [_packed(member) for member in members]
         function.prepare("".join(letter for letter, _ in packed) + "i" * scalars)

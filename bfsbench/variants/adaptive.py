@@ -21,8 +21,8 @@ _CLUSTER_PARTS = 16 * 2048
 _BITMAPS = ("visited", "visited_then", "open")
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
-_STATE_WORDS, _FAILED = 22, 2
-"""Size of its search_state, and where the flag is."""
+_STATE_WORDS, _FAILED = 28, 2
+"""Size of its search_state, with wide offsets, and where the flag is."""
 
 
 class Adaptive(KernelVariant):

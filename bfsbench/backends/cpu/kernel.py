@@ -86,7 +86,7 @@ class CpuKernel:
         if argument is None:
             return ctypes.c_void_p()
         if isinstance(argument, np.generic):
-            return np.ctypeslib.as_ctypes_type(argument.dtype)(argument.item())
+            return np.ctypeslib.as_ctypes(np.array(argument))
         if isinstance(argument, int) and -_INT_MAX - 1 <= argument <= _INT_MAX:
             return ctypes.c_int(argument)
         if isinstance(argument, tuple):
@@ -96,7 +96,7 @@ class CpuKernel:
         given = f"the {type(argument).__name__} {argument}"
         raise LaunchError(
             f"kernel '{self.name}': parameter {position + 1} was given {given}; "
-            "bind a buffer, a signal, None for a null pointer, a 32-bit int, a NumPy scalar or a tuple of these"
+            "bind a buffer, a signal, None for a null pointer, a 32-bit int, a NumPy scalar or a tuple of them"
         )
 
 
