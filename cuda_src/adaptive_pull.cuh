@@ -36,13 +36,25 @@ struct pull_lists {
     block_tally found;
 };
 
-// What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it.
-struct share {
+// What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it. All
+// blocks take turns by words, or, if so many are given, that many.
+template <unsigned blocks>
+struct share_of {
     unsigned first, words;
 
-    __device__ __forceinline__ unsigned word(unsigned k) const { return (first + k) * gridDim.x + blockIdx.x; }
+    __device__ __forceinline__ static unsigned word_of(unsigned nth) {
+        return blocks ? nth * blocks + blockIdx.x % blocks : nth * gridDim.x + blockIdx.x;
+    }
+    // How many words of a bitmap are the block's own.
+    __device__ __forceinline__ static unsigned own(unsigned words) {
+        const unsigned turns = blocks ? blocks : gridDim.x;
+        return (words + turns - 1 - word_of(0)) / turns;
+    }
+    __device__ __forceinline__ unsigned word(unsigned k) const { return word_of(first + k); }
     __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
 };
+
+typedef share_of<0> share;
 
 // Whether one of these vertices has been reached.
 __device__ __forceinline__ bool any_reached(const unsigned *visited, const int (&rows)[WINDOW], unsigned mine) {
@@ -65,7 +77,8 @@ __device__ __forceinline__ bool has_parent(const search &search, const unsigned 
     return any_reached(visited, near, in_first) || any_reached(visited, far, in_second);
 }
 
-__device__ __forceinline__ void reach(const search &search, pull_lists &lists, const share &share, unsigned slot,
+template <class Share>
+__device__ __forceinline__ void reach(const search &search, pull_lists &lists, const Share &share, unsigned slot,
                                       int level, edge_t degree, tally &found) {
     atomicOr(&lists.fresh[slot / 32], 1u << slot % 32);
     search.levels[share.vertex(slot)] = level + 1;
@@ -74,11 +87,12 @@ __device__ __forceinline__ void reach(const search &search, pull_lists &lists, c
 }
 
 // The vertices that a warp looks for parents of, a word of the bitmap at a time, the offsets read one word ahead.
+template <class Share>
 struct candidates {
     const search &of;
     const unsigned *visited;
     const pull_lists &lists;
-    const share &own;
+    const Share &own;
     unsigned batch;    // of 32 words, one in each lane
     unsigned words;    // this lane's
     unsigned pending;  // lanes with a word yet to come
@@ -127,9 +141,10 @@ struct candidates {
 
 // Let the vertices of a block's share look at their first in-neighbours: for all its warps. Each has words of its own,
 // the same ones as in pull_rows. What a few words need is asked for together.
+template <class Share>
 __device__ __forceinline__ void look_at_first(const search &search, const unsigned *visited, pull_lists &lists,
-                                              const share &share, int level, tally &found) {
-    candidates next = {search, visited, lists, share};
+                                              const Share &share, int level, tally &found) {
+    candidates<Share> next = {search, visited, lists, share};
     for (next.batch = 0; next.read_batch(); ++next.batch) {
         while (next.pending) {
             unsigned slots[LOOK_WORDS], parent_words[LOOK_WORDS];
@@ -161,11 +176,12 @@ __device__ __forceinline__ void look_at_first(const search &search, const unsign
 }
 
 // One pass over the short rows of a block's share: for all its warps.
+template <class Share>
 __device__ __forceinline__ void pull_rows(const search &search, const unsigned *visited, pull_lists &lists,
-                                          const share &share, int level, tally &found) {
+                                          const Share &share, int level, tally &found) {
     const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
     unsigned head = 0, tail = 0;  // of the list
-    candidates next = {search, visited, lists, share};
+    candidates<Share> next = {search, visited, lists, share};
     next.start();
     edge_t at = 0, end = 0;
     unsigned slot = 0;
@@ -215,8 +231,9 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
 }
 
 // The rows set aside, a warp for each.
+template <class Share>
 __device__ __noinline__ tally pull_long_rows(const search &search, const unsigned *visited, pull_lists &lists,
-                                             const share &share, int level) {
+                                             const Share &share, int level) {
     const unsigned lane = threadIdx.x % 32;
     tally found = {0, 0};
 #pragma unroll 1
@@ -247,25 +264,31 @@ __device__ __noinline__ void queue_found(const search &search, const pull_lists 
     }
 }
 
+// Find what a block's share has of the next level, as `fresh` of its lists: for all threads of the block.
+template <class Share>
+__device__ __forceinline__ void pull_share(const search &search, const unsigned *visited, pull_lists &lists,
+                                           const Share &share, int level, tally &found) {
+    __syncthreads();
+#pragma unroll 1
+    for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
+    if (threadIdx.x == 0) lists.num_long = 0;
+    __syncthreads();
+    if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
+    pull_rows(search, visited, lists, share, level, found);
+    __syncthreads();
+    if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, level));
+    __syncthreads();
+}
+
 // Find the vertices of the next level: for all blocks. Makes the other bitmap the complete one.
 __device__ __forceinline__ void pull_level(const search &search, const unsigned *visited, unsigned *visited_then,
                                            pull_lists &lists, int step, int level) {
     tally found = {0, 0};
-    const unsigned words = search.words();
-    const unsigned own_words = (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
+    const unsigned own_words = share::own(search.words());
     if (threadIdx.x == 0) lists.found.reset();
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const share share = {first, min(FRESH, own_words - first)};
-        __syncthreads();
-#pragma unroll 1
-        for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
-        if (threadIdx.x == 0) lists.num_long = 0;
-        __syncthreads();
-        if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
-        pull_rows(search, visited, lists, share, level, found);
-        __syncthreads();
-        if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, level));
-        __syncthreads();
+        pull_share(search, visited, lists, share, level, found);
 #pragma unroll 1
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];

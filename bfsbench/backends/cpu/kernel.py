@@ -96,7 +96,7 @@ class CpuKernel:
         given = f"the {type(argument).__name__} {argument}"
         raise LaunchError(
             f"kernel '{self.name}': parameter {position + 1} was given {given}; "
-            "bind a buffer, a signal, None for a null pointer, a 32-bit int, a NumPy scalar or a tuple of them"
+            "bind a buffer, a signal, None for a null pointer, a 32-bit int, a NumPy scalar or a tuple"
         )
 
 
