@@ -13,7 +13,7 @@
 // and is written in one level and read after the barrier that ends it, or the other way round.
 #pragma once
 
-#include "adaptive_search.cuh"
+#include "adaptive_pull.cuh"
 
 #if CLUSTER_SIZE > 1
 #include <cooperative_groups.h>
@@ -59,7 +59,11 @@ __device__ __forceinline__ T *in_block(T *variable, unsigned rank) {
 }
 
 struct cluster_queues {
-    part parts[2][CLUSTER_PARTS];  // of even and of odd levels
+    union {
+        part parts[2][CLUSTER_PARTS];  // of even and of odd levels
+        pull_lists lists;              // while levels are pulled
+    };
+    tally pulled[2];   // by this block
     unsigned sizes[3];             // may exceed the capacity, by what went to global memory
     unsigned total[2];             // of the whole cluster
     int overflow[2];
@@ -249,47 +253,4 @@ __device__ __forceinline__ unsigned expand_share(const search &search, unsigned 
         answers |= queue_rows(search, own, rows, target, (arcs + 31) / 32, step, level + 1);
     }
     return answers;
-}
-
-// Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with
-// the source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded,
-// and its frontier in global memory, unless that is to be pulled. It may be the level it began with, if it does not
-// fit.
-__device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
-                                                 level_record *records, int step, unsigned level, unsigned queued,
-                                                 int source, unsigned small, unsigned most_edges) {
-    const unsigned last = level + LEVELS_AT_A_TIME;
-    if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
-    if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
-    if (threadIdx.x == 0) own.limit.reset(most_edges), own.given.reset();
-    cluster_sync();
-    if (step > 0)
-        take_frontier(search, own, step, level, queued);
-    else if (cluster_rank() == 0 && threadIdx.x < 32)
-        take_source(search, visited, own, step, source);
-    cluster_sync();
-    unsigned total = 1;
-    bool more = small > 0 && !own.overflow[level % 2];
-    while (more) {
-        // For the decision after this level: it comes late, but free.
-        const unsigned lane = threadIdx.x % 32;
-        const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-        unsigned sum = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
-        const unsigned answers = own.held(level) * QUAD <= blockDim.x
-                                     ? expand_share<1, false>(search, visited, own, step + 1, level)
-                                     : expand_share<2, true>(search, visited, own, step + 1, level);
-        if (counts) {
-            sum = warp_sum(sum);
-            if (lane == 0) own.total[level % 2] = sum;
-            if (lane == 1) own.sizes[(level + 2) % 3] = 0;
-            if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
-            __threadfence_block();
-        }
-        cluster_meet(answers);
-        total = own.total[level % 2];  // of the level just expanded, so a frontier may exceed `small` by one level
-        ++level;
-        more = total > 0 && total <= small && !own.overflow[level % 2] && level < last;
-    }
-    if (total > 0) give_frontier(search, own, step + 1, level);
-    if (cluster_rank() == 0 && threadIdx.x == 0) search.state->level = level;
 }

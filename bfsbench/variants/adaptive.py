@@ -60,6 +60,13 @@ class Adaptive(KernelVariant):
             maximum=32768,
         ),
         Knob(
+            "WHOLE_GRAPH",
+            0,
+            "vertices of the largest graph that one cluster searches alone, pulling in its shared memory",
+            minimum=0,
+            maximum=1 << 19,
+        ),
+        Knob(
             "PUSHED_EDGE", 8, "cost of pushing along an arc, in looks at a neighbour", minimum=0, maximum=1024
         ),
         Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
@@ -71,9 +78,9 @@ class Adaptive(KernelVariant):
             compile_time=True,
         ),
     )
-    layers = ("cluster", "push", "pull")
-    block_layers = ("cluster",)
-    edge_reads: ClassVar = {"pull": "pull"}
+    layers = ("cluster", "push", "pull", "cluster_pull")
+    block_layers = ("cluster", "cluster_pull")
+    edge_reads: ClassVar = {"pull": "pull", "cluster_pull": "pull"}
     max_polls = 1 << 27
     """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
     probe_polls = 1 << 16
@@ -89,11 +96,14 @@ class Adaptive(KernelVariant):
         visited, visited_then, unopened = self.bitmaps.values()
         search = (*self._graph(), self.level_array, unopened, *self._queues(), self.state)
         arguments = (search, visited, visited_then)
-        knobs = [int(self.knob[name]) for name in ("SMALL_PARTS", "PUSHED_EDGE", "MAY_PULL")]
+        cost, may_pull = int(self.knob["PUSHED_EDGE"]), int(self.knob["MAY_PULL"])
+        whole = int(may_pull and self.num_vertices <= int(self.knob["WHOLE_GRAPH"]))
+        knobs = (int(self.knob["SMALL_PARTS"]), whole, cost, may_pull)
         kernel = self.kernel(self.name)
-        launch = {"block": self.block, "scalars": 1}
+        launch = {"block": self.block, "shared": whole * 2 * 4 * words, "scalars": 1}
         probe = kernel.bind(*arguments, None, *knobs, self.probe_polls, **launch)
-        self.num_blocks = self._resident_blocks(probe, kernel.resident_blocks(self.block))
+        most = kernel.resident_blocks(self.block, launch["shared"])
+        self.num_blocks = self._resident_blocks(probe, 1 if whole else most)
         self.search = kernel.bind(*arguments, self.records, *knobs, self.max_polls, **launch)
 
     def _graph(self) -> tuple[Argument, ...]:
