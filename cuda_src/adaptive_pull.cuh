@@ -21,6 +21,7 @@
 #define WAITING 64     // vertices in the list of a warp: a power of two, at least two words
 #define FRESH (2048 >> WIDE_OFFSETS)  // words of the bitmap that a block works on between two barriers
 #define PULL_WINDOW (2 * WINDOW)  // arcs that a thread reads at a time
+#define LOOKS 8    // that are made together
 #define PATIENCE 4
 #define LONG_ROWS 256  // that a block sets aside
 #define LOOK_WORDS 4   // words of the bitmap whose vertices take their first look together
@@ -56,25 +57,33 @@ struct share_of {
 
 typedef share_of<0> share;
 
-// Whether one of these vertices has been reached.
-__device__ __forceinline__ bool any_reached(const unsigned *visited, const int (&rows)[WINDOW], unsigned mine) {
+// Whether one of these vertices has been reached, of those from the first one on that are looked at together.
+__device__ __forceinline__ bool any_reached(const unsigned *visited, const int (&rows)[WINDOW], unsigned mine,
+                                            int first) {
     bool any = false;
 #pragma unroll
-    for (int k = 0; k < WINDOW; ++k)
+    for (int k = first; k < first + LOOKS; ++k)
         if (mine >> k & 1) any |= visited[rows[k] / 32u] >> rows[k] % 32 & 1;
     return any;
 }
 
-// Whether a vertex of this part of a row, a PULL_WINDOW at most, has been reached. All of it is read at once; its first
-// half is looked at first.
+// Whether a vertex of this part of a row, a PULL_WINDOW at most, has been reached. All of it is read at once, but
+// looked at bit by bit, since looks are what a large level is bound by.
 __device__ __forceinline__ bool has_parent(const search &search, const unsigned *visited, edge_t begin,
                                            edge_t end) {
     int near[WINDOW], far[WINDOW];
     const edge_t middle = min((begin & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
     const part first = {(offset_t)begin, (int)(middle - begin)}, second = {(offset_t)middle, (int)(end - middle)};
     const unsigned in_first = load_window(search.row_indices, search.row_indices_end, first, near);
-    const unsigned in_second = load_window(search.row_indices, search.row_indices_end, second, far);
-    return any_reached(visited, near, in_first) || any_reached(visited, far, in_second);
+    const unsigned in_second =
+        PULL_WINDOW > WINDOW ? load_window(search.row_indices, search.row_indices_end, second, far) : 0;
+#pragma unroll
+    for (int k = 0; k < WINDOW; k += LOOKS)
+        if (any_reached(visited, near, in_first, k)) return true;
+#pragma unroll
+    for (int k = 0; k < WINDOW; k += LOOKS)
+        if (any_reached(visited, far, in_second, k)) return true;
+    return false;
 }
 
 template <class Share>
