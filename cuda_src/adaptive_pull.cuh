@@ -20,9 +20,10 @@
 
 #define WAITING 64     // vertices in the list of a warp: a power of two, at least two words
 #define FRESH (2048 >> WIDE_OFFSETS)  // words of the bitmap that a block works on between two barriers
-#define PULL_WINDOW (2 * WINDOW)  // arcs that a thread reads at a time
+#define PULL_WINDOW (2 * WINDOW)  // arcs of a row that a thread reads at a time
+#define LONG_WINDOW (2 * WINDOW)  // the same of a long row
 #define LOOKS 8    // that are made together
-#define PATIENCE 4
+#define PATIENCE (64 / PULL_WINDOW)
 #define LONG_ROWS 256  // that a block sets aside
 #define LOOK_WORDS 4   // words of the bitmap whose vertices take their first look together
 #define FEW_FOUND 64   // vertices of a block that are queued at once, lest a small level need a step of its own for it
@@ -57,33 +58,31 @@ struct share_of {
 
 typedef share_of<0> share;
 
-// Whether one of these vertices has been reached, of those from the first one on that are looked at together.
-__device__ __forceinline__ bool any_reached(const unsigned *visited, const int (&rows)[WINDOW], unsigned mine,
-                                            int first) {
-    bool any = false;
+// Whether one of these vertices has been reached: of those in `mine` the first so many. They are looked at bit by bit,
+// since looks are what a large level is bound by.
+template <int count>
+__device__ __forceinline__ bool any_reached(const unsigned *visited, const int (&rows)[WINDOW], unsigned mine) {
 #pragma unroll
-    for (int k = first; k < first + LOOKS; ++k)
-        if (mine >> k & 1) any |= visited[rows[k] / 32u] >> rows[k] % 32 & 1;
-    return any;
+    for (int first = 0; first < count; first += LOOKS) {
+        bool any = false;
+#pragma unroll
+        for (int k = first; k < first + LOOKS; ++k)
+            if (mine >> k & 1) any |= visited[rows[k] / 32u] >> rows[k] % 32 & 1;
+        if (any) return true;
+    }
+    return false;
 }
 
-// Whether a vertex of this part of a row, a PULL_WINDOW at most, has been reached. All of it is read at once, but
-// looked at bit by bit, since looks are what a large level is bound by.
-__device__ __forceinline__ bool has_parent(const search &search, const unsigned *visited, edge_t begin,
-                                           edge_t end) {
+// Whether a vertex of this part of a row has been reached: of at most so many arcs, up to a multiple of that.
+template <int most>
+__device__ __forceinline__ bool has_parent(const search &search, const unsigned *visited, edge_t begin, edge_t end) {
     int near[WINDOW], far[WINDOW];
     const edge_t middle = min((begin & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
     const part first = {(offset_t)begin, (int)(middle - begin)}, second = {(offset_t)middle, (int)(end - middle)};
     const unsigned in_first = load_window(search.row_indices, search.row_indices_end, first, near);
-    const unsigned in_second =
-        PULL_WINDOW > WINDOW ? load_window(search.row_indices, search.row_indices_end, second, far) : 0;
-#pragma unroll
-    for (int k = 0; k < WINDOW; k += LOOKS)
-        if (any_reached(visited, near, in_first, k)) return true;
-#pragma unroll
-    for (int k = 0; k < WINDOW; k += LOOKS)
-        if (any_reached(visited, far, in_second, k)) return true;
-    return false;
+    if (most <= WINDOW) return any_reached<(most < WINDOW ? most : WINDOW)>(visited, near, in_first);
+    const unsigned in_second = load_window(search.row_indices, search.row_indices_end, second, far);
+    return any_reached<WINDOW>(visited, near, in_first) || any_reached<WINDOW>(visited, far, in_second);
 }
 
 template <class Share>
@@ -223,7 +222,7 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
         if (!__any_sync(ALL_LANES, at < end)) return;  // only if the list is empty and no word is left
         if (at == end) continue;
         const edge_t stop = min((at & ~(edge_t)(PULL_WINDOW - 1)) + PULL_WINDOW, end);
-        if (has_parent(search, visited, at, stop)) {
+        if (has_parent<PULL_WINDOW>(search, visited, at, stop)) {
             reach(search, lists, share, slot, level, degree, found);
             at = end;
         } else {
@@ -251,10 +250,10 @@ __device__ __noinline__ tally pull_long_rows(const search &search, const unsigne
         const edge_t begin = search.column_offsets[share.vertex(slot)];
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
         bool parent = false;
-        for (edge_t base = (begin & ~(edge_t)(PULL_WINDOW - 1)) + PATIENCE * PULL_WINDOW; base < end && !parent;
-             base += 32 * PULL_WINDOW) {
-            const edge_t at = min(base + lane * PULL_WINDOW, end);
-            parent = __any_sync(ALL_LANES, has_parent(search, visited, at, min(at + PULL_WINDOW, end)));
+        const edge_t undecided = (begin & ~(edge_t)(PULL_WINDOW - 1)) + PATIENCE * PULL_WINDOW;
+        for (edge_t base = undecided & ~(edge_t)(LONG_WINDOW - 1); base < end && !parent; base += 32 * LONG_WINDOW) {
+            const edge_t at = min(base + lane * LONG_WINDOW, end), stop = min(at + LONG_WINDOW, end);
+            parent = __any_sync(ALL_LANES, has_parent<LONG_WINDOW>(search, visited, at, stop));
         }
         if (parent && lane == 0) reach(search, lists, share, slot, level, end - begin, found);
     }
