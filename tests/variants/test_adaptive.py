@@ -14,60 +14,21 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
-from bfsbench.variants.base import DeviceGraph
 from tests.shapes import SHAPES, SOURCES, edge_list, random_digraph
+from tests.variants.adaptive_searches import (
+    CLUSTERS,
+    CROWDED,
+    LIKELY,
+    PULLED,
+    PUSHED,
+    WAYS,
+    expect_levels,
+    layers_of,
+)
 from tests.variants.searching import fan, layered, levels_of, prepared
 
-CLUSTERS = (1, 2, 4, 8, 16)
-PUSHED = {"SMALL_PARTS": 0, "MAY_PULL": 0}
-PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
-CROWDED = {"SMALL_PARTS": 16384}
-MIXED = {"SMALL_PARTS": 20, "PUSHED_EDGE": 2}
-LIKELY = {"LIKELY_FIRST": 1}
-WHOLE = {"WHOLE_GRAPH": 1 << 19, "SMALL_PARTS": 20}
-WAYS = (
-    {},
-    PUSHED,
-    PULLED,
-    CROWDED,
-    {"SMALL_PARTS": 8},
-    MIXED,
-    PULLED | LIKELY,
-    MIXED | LIKELY,
-    WHOLE,
-    WHOLE | {"SMALL_PARTS": 0},
-    WHOLE | LIKELY,
-)
-"""Knobs that lead through each of the regimes, and through all of them in turn."""
 BARRIER_WORD = 0
 """Of a search's state; its top bit turns with every step."""
-
-
-def expect_levels(
-    device: Device, graph: Graph, source: int = 0, grid: int | None = None, block: int = 64, **knobs: int
-) -> None:
-    """Search twice, since a search leaves to the next what it has in memory."""
-    search = prepared(Adaptive, device, graph, grid, block, **knobs)
-    expected = reference_levels(graph, source).tolist()
-    for _ in range(2):
-        assert levels_of(search, source) == expected, knobs
-
-
-def layers_of(
-    device: Device, graph: Graph, source: int = 0, grid: int | None = None, **knobs: int
-) -> list[str]:
-    """The regime that ran each level. The levels are checked, too."""
-    search = Adaptive(device, DeviceGraph(device, graph), graph, grid, 64, Adaptive.knob_values(knobs))
-    search.records = device.empty(4 * (graph.num_vertices + 2), "int32")
-    search.records.fill(-1)
-    search.prepare()
-    expected = reference_levels(graph, source)
-    assert levels_of(search, source) == expected.tolist()
-    layers = search.records.download().reshape(-1, 4)[:, 3]
-    depth = int(expected.max())
-    assert (layers[: depth + 1] >= 0).all()
-    assert (layers[depth + 2 :] < 0).all(), "at most one level is run in vain, as a frontier proves empty"
-    return [search.layers[layer] for layer in layers[: depth + 1]]
 
 
 def rows_of(degrees: list[int]) -> Graph:
