@@ -18,6 +18,8 @@ _PART = 32
 """Arcs of a part, PART of cuda_src/adaptive_search.cuh."""
 _CLUSTER_PARTS = 16 * 2048
 """Parts that a cluster has when it hands a frontier on."""
+_BLOCK_VERTICES = 2048 * _WARP
+"""Vertices that a block can pull at a time, FRESH of cuda_src/adaptive_pull.cuh; half with wide offsets."""
 _BITMAPS = ("visited", "visited_then", "open")
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
@@ -62,7 +64,8 @@ class Adaptive(KernelVariant):
         Knob(
             "WHOLE_GRAPH",
             0,
-            "vertices of the largest graph that one cluster searches alone, pulling in its shared memory",
+            "vertices of the largest graph that one cluster searches alone, pulling in its shared memory; "
+            "at most 65536 a block, 32768 with 64-bit offsets",
             minimum=0,
             maximum=1 << 19,
         ),
@@ -97,7 +100,7 @@ class Adaptive(KernelVariant):
         search = (*self._graph(), self.level_array, unopened, *self._queues(), self.state)
         arguments = (search, visited, visited_then)
         cost, may_pull = int(self.knob["PUSHED_EDGE"]), int(self.knob["MAY_PULL"])
-        whole = int(may_pull and self.num_vertices <= int(self.knob["WHOLE_GRAPH"]))
+        whole = int(may_pull and self.num_vertices <= self._most_in_cluster())
         knobs = (int(self.knob["SMALL_PARTS"]), whole, cost, may_pull)
         kernel = self.kernel(self.name)
         launch = {"block": self.block, "shared": whole * 2 * 4 * words, "scalars": 1}
@@ -105,6 +108,11 @@ class Adaptive(KernelVariant):
         most = kernel.resident_blocks(self.block, launch["shared"])
         self.num_blocks = self._resident_blocks(probe, 1 if whole else most)
         self.search = kernel.bind(*arguments, self.records, *knobs, self.max_polls, **launch)
+
+    def _most_in_cluster(self) -> int:
+        """Vertices of the largest graph that one cluster can search alone and is to."""
+        of_block = _BLOCK_VERTICES * 4 // self.num_edges.itemsize
+        return min(int(self.knob["WHOLE_GRAPH"]), int(self.knob["CLUSTER_SIZE"]) * of_block)
 
     def _graph(self) -> tuple[Argument, ...]:
         graph, pulls = self.graph, self.knob["MAY_PULL"]
