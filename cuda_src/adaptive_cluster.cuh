@@ -78,7 +78,10 @@ struct cluster_queues {
 // for cluster_meet().
 __device__ __forceinline__ unsigned put(part *place, const part &it) {
     *place = it;
-    return *const_cast<const volatile int *>(&place->length);
+    const volatile part *const written = place;
+    unsigned answer = written->length;
+    if (WIDE_OFFSETS) answer |= (unsigned)written->begin;  // its offset is a store of its own
+    return answer;
 }
 
 // Queue rows in global memory: each lane one or none. For whole warps.
