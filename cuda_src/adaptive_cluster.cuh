@@ -37,8 +37,10 @@ __device__ __forceinline__ void cluster_sync() {
 #endif
 }
 // The barrier between two levels. cluster_sync() has each thread wait until all that it has written, levels included,
-// has come to the L2 cache, and then some: a third of a level. But all that others are to see now are parts, of which
-// `answers` have come back (see put()); what else a thread has to say it says with a fence of its own.
+// has come to the L2 cache, and then some: a third of a level. But all that others are to see now are claims, places and
+// parts. The first two are atomics whose results have been used; of parts, `answers` have come back (see put()). What
+// else a thread has to say it says with a fence of its own. PTX promises order only for the latter; that what has been
+// answered has happened is how shared memory and the L2 cache work, each of which has one copy of a word.
 __device__ __forceinline__ void cluster_meet(unsigned answers) {
 #if CLUSTER_SIZE > 1 && !defined(__CUDA_ON_CPU__)
     if (answers == ~0u) __nanosleep(1);  // it does not matter which they are, but to tell they must have come
