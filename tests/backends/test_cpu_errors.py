@@ -176,6 +176,19 @@ def test_arguments_are_checked(device: CpuDevice) -> None:
             launch(blocks, *scalars)
 
 
+def test_structs_are_checked(device: CpuDevice) -> None:
+    out = device.empty(8, np.int32)
+    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("members")
+    with pytest.raises(LaunchError, match="parameter 1 takes 40 bytes, not 32"):
+        kernel.bind((out, 8, np.int64(1), out), block=32, scalars=1)
+    with pytest.raises(LaunchError, match="parameter 1 takes 40 bytes, not 8"):
+        kernel.bind(out, block=32, scalars=1)
+    with pytest.raises(LaunchError, match="parameter 1 was given the str 3"):
+        kernel.bind((out, 8, "3", None, out), block=32, scalars=1)
+    with pytest.raises(LaunchError, match="'members' has 2 parameters, 6 were bound"):
+        kernel.bind(out, 8, np.int64(1), None, out, block=32, scalars=1)
+
+
 def test_none_is_a_null_pointer(device: CpuDevice) -> None:
     out = device.signal()
     kernel = device.module(KERNELS / "errors.cu", {}).kernel("optional")

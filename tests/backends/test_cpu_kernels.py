@@ -101,6 +101,14 @@ def test_scalar_arguments(device: CpuDevice) -> None:
     assert out.download().tolist() == [2.0**40, 2.0**32 - 1, 0.25, -0.5, -7.0]
 
 
+def test_tuples_are_structs(device: CpuDevice) -> None:
+    values, out = np.arange(40, dtype=np.int32), device.empty(40, np.int32)
+    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("members")
+    members = (device.upload(values), 40, np.int64(3 << 32), None, out)
+    kernel.bind(members, block=32, scalars=1)(1, 7)
+    assert out.download().tolist() == (3 * values + 7).tolist()
+
+
 @pytest.mark.parametrize(("width", "delta"), [(32, 0), (32, 5), (32, 31), (16, 3), (8, 7), (4, 1), (2, 1)])
 def test_shuffles(device: CpuDevice, width: int, delta: int) -> None:
     x = RNG.integers(-(2**50), 2**50, 32)

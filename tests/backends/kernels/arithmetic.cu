@@ -53,3 +53,16 @@ extern "C" __global__ void parameters(long long a, unsigned b, float c, double d
     out[3] = p.b;
     out[4] = p.a;
 }
+
+// A parameter with a gap between its members.
+struct Members {
+    const int *in;
+    int n;
+    long long factor;
+    const int *none;
+    int *out;
+};
+extern "C" __global__ void members(const __grid_constant__ Members all, int more) {
+    for (int i = threadIdx.x; i < all.n; i += blockDim.x) all.out[i] = (int)(all.in[i] * all.factor >> 32) + more;
+    if (all.none) all.out[0] = -1;
+}
