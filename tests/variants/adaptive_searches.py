@@ -30,6 +30,8 @@ WAYS = (
     WHOLE | LIKELY,
 )
 """Knobs that lead through each of the regimes, and through all of them in turn."""
+BARRIER_WORD = 0
+"""Of a search's state; its top bit turns with every step."""
 
 
 def expect_levels(

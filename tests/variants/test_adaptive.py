@@ -16,6 +16,7 @@ from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import SHAPES, SOURCES, edge_list, random_digraph
 from tests.variants.adaptive_searches import (
+    BARRIER_WORD,
     CLUSTERS,
     CROWDED,
     LIKELY,
@@ -26,9 +27,6 @@ from tests.variants.adaptive_searches import (
     layers_of,
 )
 from tests.variants.searching import fan, layered, levels_of, prepared
-
-BARRIER_WORD = 0
-"""Of a search's state; its top bit turns with every step."""
 
 
 def rows_of(degrees: list[int]) -> Graph:

@@ -14,7 +14,14 @@ from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import SHAPES, SOURCES, with_wide_offsets
-from tests.variants.adaptive_searches import CLUSTERS, LIKELY, WHOLE, expect_levels, layers_of
+from tests.variants.adaptive_searches import (
+    BARRIER_WORD,
+    CLUSTERS,
+    LIKELY,
+    WHOLE,
+    expect_levels,
+    layers_of,
+)
 from tests.variants.searching import fan, layered, levels_of, prepared, shape
 
 
@@ -33,6 +40,14 @@ def expected_layers(graph: Graph, small: int) -> list[str]:
             found = levels == level + 1
             parts = int(found.sum()) + int(in_degrees[found].sum()) // 4
     return layers
+
+
+def expect_one_step(device: Device, graph: Graph, **knobs: int) -> None:
+    """All of it in the cluster: nothing is handed to another step, which would be one in vain."""
+    search = prepared(Adaptive, device, graph, **knobs)
+    for turned in (True, False):
+        assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+        assert (search.state.read(BARRIER_WORD) < 0) == turned
 
 
 @settings(max_examples=20)
@@ -92,7 +107,7 @@ def test_a_source_whose_row_no_queue_can_hold_is_pulled(device: Device, cluster:
     graph = fan(degree, 1)
     knobs = {**WHOLE, "SMALL_PARTS": 1 << 15, "CLUSTER_SIZE": cluster}
     assert layers_of(device, graph, **knobs)[0] == "cluster_pull"
-    expect_levels(device, graph, **knobs)
+    expect_one_step(device, graph, **knobs)
 
 
 def hub_with_loops(loops: int, children: int, leaves: int) -> Graph:
@@ -115,6 +130,7 @@ def test_a_pulled_frontier_that_the_queues_cannot_hold_is_pulled(
     graph = hub_with_loops(loops, children, leaves)
     knobs = {**WHOLE, "SMALL_PARTS": 1 << 15, "CLUSTER_SIZE": cluster}
     assert layers_of(device, graph, **knobs)[:2] == ["cluster_pull", "cluster_pull"]
+    expect_one_step(device, graph, **knobs)
     fits = hub_with_loops(loops, children, 4)
     assert layers_of(device, fits, **knobs) == ["cluster_pull", "cluster", "cluster"]
 
