@@ -32,6 +32,7 @@ LAUNCH_REFUSED = (
     "out of resources",
     "too many resources",
     "invalid configuration",
+    "cluster misconfiguration",
 )
 _LARGE_CLUSTERS = cuda.function_attribute(14)
 """CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, for more than 8 blocks; PyCUDA has no name for it."""

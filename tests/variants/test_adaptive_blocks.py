@@ -19,10 +19,12 @@ def test_blocks_of_partial_warps_are_refused(device: Device) -> None:
         prepared(Adaptive, device, fan(3, 1), block=33)
 
 
-@pytest.mark.parametrize("cluster", [1, 2, 4, 8])
+@pytest.mark.parametrize("cluster", [1, 2, 4, 8, 16])
 def test_the_grid_is_whole_clusters(device: Device, cluster: int) -> None:
-    for grid, blocks in ((1, cluster), (8, 8), (13, 13 // cluster * cluster)):
+    for grid, blocks in ((1, cluster), (16, 16), (29, 29 // cluster * cluster)):
         assert prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster).num_blocks == blocks
+        alone = prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster, WHOLE_GRAPH=7)
+        assert alone.num_blocks == cluster
 
 
 def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
