@@ -13,13 +13,13 @@
 // A block that has found its share of the edges from which on pulling pays, times this, queues nothing more.
 #define QUEUE_BEYOND 1.5f
 
+#include "adaptive_pull.cuh"
 #include "adaptive_push.cuh"
 #include "adaptive_small.cuh"
 
 // When to do what.
 struct thresholds {
     unsigned small;
-    int whole;
     int pushed_edge;
     int may_pull;
 };
@@ -172,7 +172,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
         case RUN_LEVELS:
             if (blockIdx.x < CLUSTER_SIZE && source >= 0)
                 run_small_levels(search, visited, shared.cluster, records, step, level, course.now.queued, source,
-                                 when.small, when.whole, course.most_edges);
+                                 when.small, course.most_edges);
             break;
         case PUSH: push_level(search, visited, shared.push, step, level, course.now.queued, course.most_edges); break;
         case END: end_search(search, visited, first); return;
@@ -190,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __cluster_dims__(CLUSTER_SIZE, 1, 1)
 #endif
     adaptive(const __grid_constant__ search search, unsigned *visited, unsigned *visited_then, level_record *records,
-             int small_parts, int whole, int pushed_edge, int may_pull, int max_polls, int source) {
+             int small_parts, int pushed_edge, int may_pull, int max_polls, int source) {
     const unsigned small = min((unsigned)small_parts, CLUSTER_SIZE * CLUSTER_PARTS);
-    run(search, visited, visited_then, records, thresholds{small, whole, pushed_edge, may_pull}, max_polls, source);
+    run(search, visited, visited_then, records, thresholds{small, pushed_edge, may_pull}, max_polls, source);
 }

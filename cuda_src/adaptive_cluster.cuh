@@ -13,7 +13,7 @@
 // and is written in one level and read after the barrier that ends it, or the other way round.
 #pragma once
 
-#include "adaptive_pull.cuh"
+#include "adaptive_search.cuh"
 
 #if CLUSTER_SIZE > 1
 #include <cooperative_groups.h>
@@ -36,14 +36,11 @@ __device__ __forceinline__ void cluster_sync() {
     __syncthreads();
 #endif
 }
-// The barrier between two levels. cluster_sync() has each thread wait until all that it has written, levels included,
-// has come to the L2 cache, and then some: a third of a level. But all that others are to see now are claims, places and
-// parts. The first two are atomics whose results have been used; of parts, `answers` have come back (see put()). What
-// else a thread has to say it says with a fence of its own. PTX promises order only for the latter; that what has been
-// answered has happened is how shared memory and the L2 cache work, each of which has one copy of a word.
-__device__ __forceinline__ void cluster_meet(unsigned answers) {
+// The barrier between two levels. With cluster_sync() all warps would wait until what they have written has come to the
+// L2 cache; here only those do that have written (`wrote`, alike for all lanes).
+__device__ __forceinline__ void cluster_meet(bool wrote) {
 #if CLUSTER_SIZE > 1 && !defined(__CUDA_ON_CPU__)
-    if (answers == ~0u) __nanosleep(1);  // it does not matter which they are, but to tell they must have come
+    if (wrote) asm volatile("fence.acq_rel.cluster;" ::: "memory");
     __cluster_barrier_arrive_relaxed();
     __cluster_barrier_wait();
 #else
@@ -61,30 +58,16 @@ __device__ __forceinline__ T *in_block(T *variable, unsigned rank) {
 }
 
 struct cluster_queues {
-    union {
-        part parts[2][CLUSTER_PARTS];  // of even and of odd levels
-        pull_lists lists;              // while levels are pulled
-    };
-    tally pulled[2];   // by this block
+    part parts[2][CLUSTER_PARTS];  // of even and of odd levels
     unsigned sizes[3];             // may exceed the capacity, by what went to global memory
     unsigned total[2];             // of the whole cluster
     int overflow[2];
-    unsigned place;  // in global memory
+    unsigned place;     // in global memory
     queue_limit limit;  // of rows that found no place
     block_tally given;  // to all blocks
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
 };
-
-// Write a part to a queue of the cluster, and ask for it: what has been read has been written. The result is an answer
-// for cluster_meet().
-__device__ __forceinline__ unsigned put(part *place, const part &it) {
-    *place = it;
-    const volatile part *const written = place;
-    unsigned answer = written->length;
-    if (WIDE_OFFSETS) answer |= (unsigned)written->begin;  // its offset is a store of its own
-    return answer;
-}
 
 // Queue rows in global memory: each lane one or none. For whole warps.
 __device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, short_row mine, bool spill, int step,
@@ -92,7 +75,6 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
     const edge_t edges = spill ? mine.end - mine.begin : 0;
     const row whole = {mine.begin, mine.end};
     if (threadIdx.x % 32 < CLUSTER_SIZE) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
-    __threadfence();
     own.given.add({edges, spill});
     if (!own.limit.count(edges)) append_rows(search, whole, spill ? whole.parts() : 0, step);
 }
@@ -125,18 +107,16 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine
                 *in_block(&own.parts[level % 2][place], (target + nth) % CLUSTER_SIZE) = fit ? row.nth(i) : part{0, 0};
         }
     }
-    __threadfence();
     return fit;
 }
 
-// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included. Returns answers for
-// cluster_meet().
+// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included.
 template <int at_a_time>
-__device__ __forceinline__ unsigned queue_rows(const search &search, cluster_queues &own,
+__device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
                                            unsigned warps, int step, unsigned level) {
     const unsigned few = 8;  // parts that a lane writes by itself
-    unsigned parts[at_a_time], slots[at_a_time], answers = 0;
+    unsigned parts[at_a_time], slots[at_a_time];
 #pragma unroll
     for (int k = 0; k < at_a_time; ++k) {
         parts[k] = rows[k].parts();
@@ -149,14 +129,12 @@ __device__ __forceinline__ unsigned queue_rows(const search &search, cluster_que
         if (parts[k] <= few)
 #pragma unroll 1
             for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i)
-                answers |= put(in_block(&own.parts[level % 2][slots[k] + i], target[k]),
-                               spill ? part{0, 0} : rows[k].nth(i));
+                *in_block(&own.parts[level % 2][slots[k] + i], target[k]) = spill ? part{0, 0} : rows[k].nth(i);
         const bool is_long = parts[k] > few;
         if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, warps, level))
             spill = spill || is_long;
         if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level);
     }
-    return answers;
 }
 
 // Reach the source and queue its row: for the first warp of the cluster.
@@ -210,14 +188,13 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
 
 // Expand this block's share of a level, several arcs a thread at a time. With `sparing`, bits are looked at before they
 // are claimed, and offsets read only for what has been claimed: more steps in a row, but fewer accesses. What follows
-// is read ahead, since a graph that has so large frontiers may be too large for the cache. Returns answers for
-// cluster_meet().
+// is read ahead, since a graph that has so large frontiers may be too large for the cache. Returns, alike for all lanes
+// of a warp, whether there was any for it.
 template <int at_a_time, bool sparing>
-__device__ __forceinline__ unsigned expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
+__device__ __forceinline__ bool expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
                                              unsigned level) {
     const unsigned arcs = own.held(level) * QUAD;
     const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
-    unsigned answers = 0;
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
         int v[at_a_time];
         bool mine[at_a_time];
@@ -255,7 +232,7 @@ __device__ __forceinline__ unsigned expand_share(const search &search, unsigned 
         unsigned target[at_a_time];
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-        answers |= queue_rows(search, own, rows, target, (arcs + 31) / 32, step, level + 1);
+        queue_rows(search, own, rows, target, (arcs + 31) / 32, step, level + 1);
     }
-    return answers;
+    return threadIdx.x - threadIdx.x % 32 < arcs;
 }

@@ -20,10 +20,8 @@
 
 #define WAITING 64     // vertices in the list of a warp: a power of two, at least two words
 #define FRESH (2048 >> WIDE_OFFSETS)  // words of the bitmap that a block works on between two barriers
-#define PULL_WINDOW (2 * WINDOW)  // arcs of a row that a thread reads at a time
-#define LONG_WINDOW (2 * WINDOW)  // the same of a long row
-#define LOOKS 8    // that are made together
-#define PATIENCE (64 / PULL_WINDOW)
+#define LOOKS 4        // that a thread makes together: a divisor of WINDOW
+#define PATIENCE 8     // windows
 #define LONG_ROWS 256  // that a block sets aside
 #define LOOK_WORDS 4   // words of the bitmap whose vertices take their first look together
 #define FEW_FOUND 64   // vertices of a block that are queued at once, lest a small level need a step of its own for it
@@ -39,31 +37,26 @@ struct pull_lists {
 };
 
 // What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it. All
-// blocks take turns by words, or, if so many are given, that many.
-template <unsigned blocks>
-struct share_of {
+// blocks take turns by words.
+struct share {
     unsigned first, words;
 
-    __device__ __forceinline__ static unsigned word_of(unsigned nth) {
-        return blocks ? nth * blocks + blockIdx.x % blocks : nth * gridDim.x + blockIdx.x;
-    }
     // How many words of a bitmap are the block's own.
     __device__ __forceinline__ static unsigned own(unsigned words) {
-        const unsigned turns = blocks ? blocks : gridDim.x;
-        return (words + turns - 1 - word_of(0)) / turns;
+        return (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
     }
-    __device__ __forceinline__ unsigned word(unsigned k) const { return word_of(first + k); }
+    __device__ __forceinline__ unsigned word(unsigned k) const { return (first + k) * gridDim.x + blockIdx.x; }
     __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
 };
 
-typedef share_of<0> share;
-
-// Whether one of these vertices has been reached: of those in `mine` the first so many. They are looked at bit by bit,
-// since looks are what a large level is bound by.
-template <int count>
-__device__ __forceinline__ bool any_reached(const unsigned *visited, const int (&rows)[WINDOW], unsigned mine) {
+// Whether a vertex of this window of a row has been reached. They are looked at bit by bit, since looks are what a large
+// level is bound by, and only a few together, since the first ones are likely to be enough.
+__device__ __forceinline__ bool has_parent(const search &search, const unsigned *visited, edge_t begin, edge_t end) {
+    int rows[WINDOW];
+    const part window = {(offset_t)begin, (int)(end - begin)};
+    const unsigned mine = load_window(search.row_indices, search.row_indices_end, window, rows);
 #pragma unroll
-    for (int first = 0; first < count; first += LOOKS) {
+    for (int first = 0; first < WINDOW; first += LOOKS) {
         bool any = false;
 #pragma unroll
         for (int k = first; k < first + LOOKS; ++k)
@@ -73,20 +66,7 @@ __device__ __forceinline__ bool any_reached(const unsigned *visited, const int (
     return false;
 }
 
-// Whether a vertex of this part of a row has been reached: of at most so many arcs, up to a multiple of that.
-template <int most>
-__device__ __forceinline__ bool has_parent(const search &search, const unsigned *visited, edge_t begin, edge_t end) {
-    int near[WINDOW], far[WINDOW];
-    const edge_t middle = min((begin & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
-    const part first = {(offset_t)begin, (int)(middle - begin)}, second = {(offset_t)middle, (int)(end - middle)};
-    const unsigned in_first = load_window(search.row_indices, search.row_indices_end, first, near);
-    if (most <= WINDOW) return any_reached<(most < WINDOW ? most : WINDOW)>(visited, near, in_first);
-    const unsigned in_second = load_window(search.row_indices, search.row_indices_end, second, far);
-    return any_reached<WINDOW>(visited, near, in_first) || any_reached<WINDOW>(visited, far, in_second);
-}
-
-template <class Share>
-__device__ __forceinline__ void reach(const search &search, pull_lists &lists, const Share &share, unsigned slot,
+__device__ __forceinline__ void reach(const search &search, pull_lists &lists, const share &share, unsigned slot,
                                       int level, edge_t degree, tally &found) {
     atomicOr(&lists.fresh[slot / 32], 1u << slot % 32);
     search.levels[share.vertex(slot)] = level + 1;
@@ -95,12 +75,11 @@ __device__ __forceinline__ void reach(const search &search, pull_lists &lists, c
 }
 
 // The vertices that a warp looks for parents of, a word of the bitmap at a time, the offsets read one word ahead.
-template <class Share>
 struct candidates {
     const search &of;
     const unsigned *visited;
     const pull_lists &lists;
-    const Share &own;
+    const share &own;
     unsigned batch;    // of 32 words, one in each lane
     unsigned words;    // this lane's
     unsigned pending;  // lanes with a word yet to come
@@ -149,10 +128,9 @@ struct candidates {
 
 // Let the vertices of a block's share look at their first in-neighbours: for all its warps. Each has words of its own,
 // the same ones as in pull_rows. What a few words need is asked for together.
-template <class Share>
 __device__ __forceinline__ void look_at_first(const search &search, const unsigned *visited, pull_lists &lists,
-                                              const Share &share, int level, tally &found) {
-    candidates<Share> next = {search, visited, lists, share};
+                                              const share &share, int level, tally &found) {
+    candidates next = {search, visited, lists, share};
     for (next.batch = 0; next.read_batch(); ++next.batch) {
         while (next.pending) {
             unsigned slots[LOOK_WORDS], parent_words[LOOK_WORDS];
@@ -184,12 +162,11 @@ __device__ __forceinline__ void look_at_first(const search &search, const unsign
 }
 
 // One pass over the short rows of a block's share: for all its warps.
-template <class Share>
 __device__ __forceinline__ void pull_rows(const search &search, const unsigned *visited, pull_lists &lists,
-                                          const Share &share, int level, tally &found) {
+                                          const share &share, int level, tally &found) {
     const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
     unsigned head = 0, tail = 0;  // of the list
-    candidates<Share> next = {search, visited, lists, share};
+    candidates next = {search, visited, lists, share};
     next.start();
     edge_t at = 0, end = 0;
     unsigned slot = 0;
@@ -221,8 +198,8 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
         __syncwarp();
         if (!__any_sync(ALL_LANES, at < end)) return;  // only if the list is empty and no word is left
         if (at == end) continue;
-        const edge_t stop = min((at & ~(edge_t)(PULL_WINDOW - 1)) + PULL_WINDOW, end);
-        if (has_parent<PULL_WINDOW>(search, visited, at, stop)) {
+        const edge_t stop = min((at & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
+        if (has_parent(search, visited, at, stop)) {
             reach(search, lists, share, slot, level, degree, found);
             at = end;
         } else {
@@ -239,9 +216,8 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
 }
 
 // The rows set aside, a warp for each.
-template <class Share>
 __device__ __noinline__ tally pull_long_rows(const search &search, const unsigned *visited, pull_lists &lists,
-                                             const Share &share, int level) {
+                                             const share &share, int level) {
     const unsigned lane = threadIdx.x % 32;
     tally found = {0, 0};
 #pragma unroll 1
@@ -250,10 +226,10 @@ __device__ __noinline__ tally pull_long_rows(const search &search, const unsigne
         const edge_t begin = search.column_offsets[share.vertex(slot)];
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
         bool parent = false;
-        const edge_t undecided = (begin & ~(edge_t)(PULL_WINDOW - 1)) + PATIENCE * PULL_WINDOW;
-        for (edge_t base = undecided & ~(edge_t)(LONG_WINDOW - 1); base < end && !parent; base += 32 * LONG_WINDOW) {
-            const edge_t at = min(base + lane * LONG_WINDOW, end), stop = min(at + LONG_WINDOW, end);
-            parent = __any_sync(ALL_LANES, has_parent<LONG_WINDOW>(search, visited, at, stop));
+        const edge_t undecided = (begin & ~(edge_t)(WINDOW - 1)) + PATIENCE * WINDOW;
+        for (edge_t base = undecided; base < end && !parent; base += 32 * WINDOW) {
+            const edge_t at = min(base + lane * WINDOW, end), stop = min(at + WINDOW, end);
+            parent = __any_sync(ALL_LANES, has_parent(search, visited, at, stop));
         }
         if (parent && lane == 0) reach(search, lists, share, slot, level, end - begin, found);
     }
@@ -273,9 +249,8 @@ __device__ __noinline__ void queue_found(const search &search, const pull_lists 
 }
 
 // Find what a block's share has of the next level, as `fresh` of its lists: for all threads of the block.
-template <class Share>
 __device__ __forceinline__ void pull_share(const search &search, const unsigned *visited, pull_lists &lists,
-                                           const Share &share, int level, tally &found) {
+                                           const share &share, int level, tally &found) {
     __syncthreads();
 #pragma unroll 1
     for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;

@@ -18,8 +18,6 @@ _PART = 32
 """Arcs of a part, PART of cuda_src/adaptive_search.cuh."""
 _CLUSTER_PARTS = 16 * 2048
 """Parts that a cluster has when it hands a frontier on."""
-_BLOCK_VERTICES = 2048 * _WARP
-"""Vertices that a block can pull at a time, FRESH of cuda_src/adaptive_pull.cuh; half with wide offsets."""
 _BITMAPS = ("visited", "visited_then", "open")
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
@@ -62,14 +60,6 @@ class Adaptive(KernelVariant):
             maximum=32768,
         ),
         Knob(
-            "WHOLE_GRAPH",
-            0,
-            "vertices of the largest graph that one cluster searches alone, pulling in its shared memory; "
-            "at most 65536 a block, 32768 with 64-bit offsets",
-            minimum=0,
-            maximum=1 << 19,
-        ),
-        Knob(
             "PUSHED_EDGE", 8, "cost of pushing along an arc, in looks at a neighbour", minimum=0, maximum=1024
         ),
         Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
@@ -81,9 +71,9 @@ class Adaptive(KernelVariant):
             compile_time=True,
         ),
     )
-    layers = ("cluster", "push", "pull", "cluster_pull")
-    block_layers = ("cluster", "cluster_pull")
-    edge_reads: ClassVar = {"pull": "pull", "cluster_pull": "pull"}
+    layers = ("cluster", "push", "pull")
+    block_layers = ("cluster",)
+    edge_reads: ClassVar = {"pull": "pull"}
     max_polls = 1 << 27
     """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
     probe_polls = 1 << 16
@@ -99,20 +89,12 @@ class Adaptive(KernelVariant):
         visited, visited_then, unopened = self.bitmaps.values()
         search = (*self._graph(), self.level_array, unopened, *self._queues(), self.state)
         arguments = (search, visited, visited_then)
-        cost, may_pull = int(self.knob["PUSHED_EDGE"]), int(self.knob["MAY_PULL"])
-        whole = int(may_pull and self.num_vertices <= self._most_in_cluster())
-        knobs = (int(self.knob["SMALL_PARTS"]), whole, cost, may_pull)
+        knobs = [int(self.knob[name]) for name in ("SMALL_PARTS", "PUSHED_EDGE", "MAY_PULL")]
         kernel = self.kernel(self.name)
-        launch = {"block": self.block, "shared": whole * 2 * 4 * words, "scalars": 1}
+        launch = {"block": self.block, "scalars": 1}
         probe = kernel.bind(*arguments, None, *knobs, self.probe_polls, **launch)
-        most = kernel.resident_blocks(self.block, launch["shared"])
-        self.num_blocks = self._resident_blocks(probe, 1 if whole else most)
+        self.num_blocks = self._resident_blocks(probe, kernel.resident_blocks(self.block))
         self.search = kernel.bind(*arguments, self.records, *knobs, self.max_polls, **launch)
-
-    def _most_in_cluster(self) -> int:
-        """Vertices of the largest graph that one cluster can search alone and is to."""
-        of_block = _BLOCK_VERTICES * 4 // self.num_edges.itemsize
-        return min(int(self.knob["WHOLE_GRAPH"]), int(self.knob["CLUSTER_SIZE"]) * of_block)
 
     def _graph(self) -> tuple[Argument, ...]:
         graph, pulls = self.graph, self.knob["MAY_PULL"]

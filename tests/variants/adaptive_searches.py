@@ -15,7 +15,6 @@ PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
 CROWDED = {"SMALL_PARTS": 16384}
 MIXED = {"SMALL_PARTS": 20, "PUSHED_EDGE": 2}
 LIKELY = {"LIKELY_FIRST": 1}
-WHOLE = {"WHOLE_GRAPH": 1 << 19, "SMALL_PARTS": 20}
 WAYS = (
     {},
     PUSHED,
@@ -25,9 +24,6 @@ WAYS = (
     MIXED,
     PULLED | LIKELY,
     MIXED | LIKELY,
-    WHOLE,
-    WHOLE | {"SMALL_PARTS": 0},
-    WHOLE | LIKELY,
 )
 """Knobs that lead through each of the regimes, and through all of them in turn."""
 BARRIER_WORD = 0

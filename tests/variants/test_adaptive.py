@@ -290,7 +290,6 @@ def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
     cost=st.sampled_from([0, 1, 8, 100, 1024]),
     may_pull=st.integers(0, 1),
     look=st.sampled_from([{}, LIKELY]),
-    whole=st.sampled_from([0, 150, 300]),
     cluster=st.sampled_from(CLUSTERS),
 )
 def test_any_graph_and_any_knobs(
@@ -304,14 +303,13 @@ def test_any_graph_and_any_knobs(
     cost: int,
     may_pull: int,
     look: dict[str, int],
-    whole: int,
     cluster: int,
 ) -> None:
     edges = edges + [(hub, v) for hub, degree in hubs for v in range(degree)]
     pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
     arcs = edge_list(num_vertices, pairs, "directed" if directed else "each_once")
     knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": small, "PUSHED_EDGE": cost}
-    knobs |= {"MAY_PULL": may_pull, "WHOLE_GRAPH": whole, **look}
+    knobs |= {"MAY_PULL": may_pull, **look}
     expect_levels(device, build_graph(arcs, "random"), num_vertices // 2, grid, **knobs)
 
 

@@ -23,14 +23,12 @@ def test_blocks_of_partial_warps_are_refused(device: Device) -> None:
 def test_the_grid_is_whole_clusters(device: Device, cluster: int) -> None:
     for grid, blocks in ((1, cluster), (16, 16), (29, 29 // cluster * cluster)):
         assert prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster).num_blocks == blocks
-        alone = prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster, WHOLE_GRAPH=7)
-        assert alone.num_blocks == cluster
 
 
 def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     search = prepared(Adaptive, device, fan(3, 1), block=1024)
     kernel, most = type(search.kernel("adaptive")), search.num_blocks
-    monkeypatch.setattr(kernel, "resident_blocks", lambda kernel, block, shared: most + 24)
+    monkeypatch.setattr(kernel, "resident_blocks", lambda kernel, block: most + 24)
     monkeypatch.setattr(Adaptive, "probe_polls", 20_000)
     graph = layered([1, 5, 9])
     search = prepared(Adaptive, device, graph, block=1024)
