@@ -17,13 +17,6 @@
 #include "adaptive_push.cuh"
 #include "adaptive_small.cuh"
 
-// When to do what.
-struct thresholds {
-    unsigned small;
-    int pushed_edge;
-    int may_pull;
-};
-
 // What a step is: a level pushed or pulled by all blocks, a pulled frontier put in a queue, a run of levels in the
 // cluster; or the search has ended, or failed.
 enum step_kind { PUSH, PULL, QUEUE, RUN_LEVELS, END, FAIL };
@@ -172,7 +165,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
         case RUN_LEVELS:
             if (blockIdx.x < CLUSTER_SIZE && source >= 0)
                 run_small_levels(search, visited, shared.cluster, records, step, level, course.now.queued, source,
-                                 when.small, course.most_edges);
+                                 when, course.most_edges);
             break;
         case PUSH: push_level(search, visited, shared.push, step, level, course.now.queued, course.most_edges); break;
         case END: end_search(search, visited, first); return;
@@ -190,7 +183,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __cluster_dims__(CLUSTER_SIZE, 1, 1)
 #endif
     adaptive(const __grid_constant__ search search, unsigned *visited, unsigned *visited_then, level_record *records,
-             int small_parts, int pushed_edge, int may_pull, int max_polls, int source) {
+             int small_parts, int tiny_parts, int pushed_edge, int may_pull, int max_polls, int source) {
     const unsigned small = min((unsigned)small_parts, CLUSTER_SIZE * CLUSTER_PARTS);
-    run(search, visited, visited_then, records, thresholds{small, pushed_edge, may_pull}, max_polls, source);
+    const unsigned tiny = min((unsigned)tiny_parts, small);
+    run(search, visited, visited_then, records, thresholds{small, tiny, pushed_edge, may_pull}, max_polls, source);
 }

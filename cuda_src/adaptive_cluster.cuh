@@ -62,6 +62,8 @@ struct cluster_queues {
     unsigned sizes[3];             // may exceed the capacity, by what went to global memory
     unsigned total[2];             // of the whole cluster
     int overflow[2];
+    unsigned dealt[2];     // parts of long rows, which any block may have got
+    unsigned stopped, left;  // of a run of levels in one block: the level it has stopped at, and parts of it
     unsigned place;     // in global memory
     queue_limit limit;  // of rows that found no place
     block_tally given;  // to all blocks
@@ -93,6 +95,7 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine
         share = (total + CLUSTER_SIZE - 1 - lane) / CLUSTER_SIZE;
         slot = atomicAdd(in_block(&own.sizes[level % 3], (target + lane) % CLUSTER_SIZE), share);
     }
+    if (lane == 0) atomicAdd(&own.dealt[level % 2], total);
     const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
 #pragma unroll 1
     for (unsigned lanes = __ballot_sync(ALL_LANES, parts > 0); lanes; lanes &= lanes - 1) {
@@ -110,8 +113,24 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine
     return fit;
 }
 
-// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included.
-template <int at_a_time>
+// Reserve places in the queue of this block, for each lane up to 15, with one addition of the warp.
+__device__ __forceinline__ unsigned reserve_here(unsigned &size, unsigned parts) {
+    const unsigned lane = threadIdx.x % 32, below = (1u << lane) - 1;
+    unsigned before = 0, total = 0;
+#pragma unroll
+    for (int bit = 0; bit < 4; ++bit) {
+        const unsigned lanes = __ballot_sync(ALL_LANES, parts >> bit & 1);
+        before += __popc(lanes & below) << bit;
+        total += __popc(lanes) << bit;
+    }
+    unsigned first = 0;
+    if (lane == 0 && total > 0) first = atomicAdd(&size, total);
+    return __shfl_sync(ALL_LANES, first, 0) + before;
+}
+
+// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included. With `here`, all short
+// ones in the queue of this block.
+template <int at_a_time, bool here = false>
 __device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
                                            unsigned warps, int step, unsigned level) {
@@ -121,15 +140,20 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
     for (int k = 0; k < at_a_time; ++k) {
         parts[k] = rows[k].parts();
         slots[k] = 0;
-        if (parts[k] > 0 && parts[k] <= few) slots[k] = atomicAdd(in_block(&own.sizes[level % 3], target[k]), parts[k]);
+        if (here)
+            slots[k] = reserve_here(own.sizes[level % 3], parts[k] <= few ? parts[k] : 0);
+        else if (parts[k] > 0 && parts[k] <= few)
+            slots[k] = atomicAdd(in_block(&own.sizes[level % 3], target[k]), parts[k]);
     }
 #pragma unroll
     for (int k = 0; k < at_a_time; ++k) {
         bool spill = parts[k] <= few && slots[k] + parts[k] > CLUSTER_PARTS;
         if (parts[k] <= few)
 #pragma unroll 1
-            for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i)
-                *in_block(&own.parts[level % 2][slots[k] + i], target[k]) = spill ? part{0, 0} : rows[k].nth(i);
+            for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i) {
+                part *const place = &own.parts[level % 2][slots[k] + i];
+                *(here ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
+            }
         const bool is_long = parts[k] > few;
         if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, warps, level))
             spill = spill || is_long;
@@ -190,7 +214,7 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
 // are claimed, and offsets read only for what has been claimed: more steps in a row, but fewer accesses. What follows
 // is read ahead, since a graph that has so large frontiers may be too large for the cache. Returns, alike for all lanes
 // of a warp, whether there was any for it.
-template <int at_a_time, bool sparing>
+template <int at_a_time, bool sparing, bool here = false>
 __device__ __forceinline__ bool expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
                                              unsigned level) {
     const unsigned arcs = own.held(level) * QUAD;
@@ -232,7 +256,7 @@ __device__ __forceinline__ bool expand_share(const search &search, unsigned *vis
         unsigned target[at_a_time];
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-        queue_rows(search, own, rows, target, (arcs + 31) / 32, step, level + 1);
+        queue_rows<at_a_time, here>(search, own, rows, target, (arcs + 31) / 32, step, level + 1);
     }
     return threadIdx.x - threadIdx.x % 32 < arcs;
 }

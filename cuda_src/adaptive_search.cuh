@@ -77,6 +77,13 @@ struct search {
     }
 };
 
+// When to do what.
+struct thresholds {
+    unsigned small, tiny;  // parts of the largest frontier that a cluster expands, and that one of its blocks does
+    int pushed_edge;
+    int may_pull;
+};
+
 // Bits of the last word of a bitmap that belong to no vertex. They count as visited.
 __device__ __forceinline__ unsigned tail_bits(unsigned num_vertices) {
     return num_vertices % 32 ? ALL_LANES << num_vertices % 32 : 0;

@@ -1,16 +1,66 @@
-// Levels run by one cluster while they are small.
+// Levels run by one cluster while they are small, and by one of its blocks while they are tiny.
+//
+// One block alone needs but a barrier of its own between two levels, and nothing that it queues leaves it. The others
+// wait at the cluster's barrier meanwhile. A level of one access a thread then takes half the time.
 #pragma once
 
 #include "adaptive_cluster.cuh"
 
 #define LAYER_CLUSTER 0
+#define LAYER_BLOCK 3
+
+// Bring a frontier into the queue of the first block, whose threads do it, and make all others what they are to be when
+// this or a later level deals parts out to them. Returns the number of parts; if there are more than `most` they stay.
+__device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
+    unsigned total;
+    const unsigned before = sum_before(size, total);
+    __syncthreads();
+    if (total > most) return total;
+    if (warp == 0 && lane < CLUSTER_SIZE) {
+        *in_block(&own.sizes[level % 3], lane) = lane == 0 ? total : 0;
+        *in_block(&own.sizes[(level + 2) % 3], lane) = 0;
+    }
+    if (threadIdx.x == 0) own.dealt[0] = own.dealt[1] = 0;
+#pragma unroll 1
+    for (unsigned r = 1 + warp; r < CLUSTER_SIZE; r += blockDim.x / 32) {
+        const unsigned parts = __shfl_sync(ALL_LANES, size, r), first = __shfl_sync(ALL_LANES, before, r);
+#pragma unroll 1
+        for (unsigned i = lane; i < parts; i += 32)
+            own.parts[level % 2][first + i] = *in_block(&own.parts[level % 2][i], r);
+    }
+    __syncthreads();
+    return total;
+}
+
+// Run levels from this one on, before the last, while they have at most so many parts: for the first block of a
+// cluster. Leaves to all of them where it has stopped.
+__device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *visited, cluster_queues &own,
+                                                level_record *records, int step, unsigned level, unsigned last,
+                                                unsigned most) {
+    unsigned parts = gather_frontier(own, level, most);
+    bool dealt = false;
+    while (parts > 0 && parts <= most && !dealt && !own.overflow[level % 2] && level < last) {
+        if (threadIdx.x == 0) {
+            own.sizes[(level + 2) % 3] = 0;
+            note_level(records, level, 0, LAYER_BLOCK);
+        }
+        expand_share<1, false, true>(search, visited, own, step, level);
+        __syncthreads();
+        ++level;
+        dealt = own.dealt[level % 2] > 0;
+        parts = own.sizes[level % 3];
+    }
+    if (threadIdx.x == 0) own.stopped = level, own.left = parts + (dealt ? own.dealt[level % 2] : 0);
+}
 
 // Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with the
 // source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded, and
 // its frontier in global memory, unless that is to be pulled. It may be the level it began with, if it does not fit.
 __device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
-                                                 int source, unsigned small, unsigned most_edges) {
+                                                 int source, const thresholds &when, unsigned most_edges) {
     const unsigned last = level + LEVELS_AT_A_TIME;
     if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
@@ -21,8 +71,16 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
     else if (cluster_rank() == 0 && threadIdx.x < 32)
         take_source(search, visited, own, step, source);
     cluster_sync();
-    unsigned total = 1;
-    while (total > 0 && total <= small && !own.overflow[level % 2] && level < last) {
+    unsigned total = step > 0 ? queued : 1;
+    bool tried = false;
+    while (total > 0 && total <= when.small && !own.overflow[level % 2] && level < last) {
+        tried = !tried && total <= when.tiny / 2;
+        if (tried) {  // half, lest the others be called for every other level
+            if (cluster_rank() == 0) run_tiny_levels(search, visited, own, records, step + 1, level, last, when.tiny);
+            cluster_meet(cluster_rank() == 0);
+            level = *in_block(&own.stopped, 0), total = *in_block(&own.left, 0);
+            continue;
+        }
         // For the decision after this level: it comes late, but free.
         const unsigned lane = threadIdx.x % 32;
         const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;

@@ -16,7 +16,9 @@ from bfsbench.variants.likely_parents import likely_parents_first
 _WARP = 32
 _PART = 32
 """Arcs of a part, PART of cuda_src/adaptive_search.cuh."""
-_CLUSTER_PARTS = 16 * 2048
+_QUAD, _BLOCK_PARTS = 4, 2048
+"""Arcs of a part in a cluster, and parts that a block of it can queue; half as many with wide offsets."""
+_CLUSTER_PARTS = 16 * _BLOCK_PARTS
 """Parts that a cluster has when it hands a frontier on."""
 _BITMAPS = ("visited", "visited_then", "open")
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
@@ -60,6 +62,14 @@ class Adaptive(KernelVariant):
             maximum=32768,
         ),
         Knob(
+            "TINY_PARTS",
+            512,
+            "parts of 4 arcs in the largest frontier that one block of the cluster expands alone; fewer where "
+            "rows are long",
+            minimum=0,
+            maximum=2048,
+        ),
+        Knob(
             "PUSHED_EDGE", 8, "cost of pushing along an arc, in looks at a neighbour", minimum=0, maximum=1024
         ),
         Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
@@ -71,8 +81,8 @@ class Adaptive(KernelVariant):
             compile_time=True,
         ),
     )
-    layers = ("cluster", "push", "pull")
-    block_layers = ("cluster",)
+    layers = ("cluster", "push", "pull", "block")
+    block_layers = ("cluster", "block")
     edge_reads: ClassVar = {"pull": "pull"}
     max_polls = 1 << 27
     """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
@@ -89,12 +99,18 @@ class Adaptive(KernelVariant):
         visited, visited_then, unopened = self.bitmaps.values()
         search = (*self._graph(), self.level_array, unopened, *self._queues(), self.state)
         arguments = (search, visited, visited_then)
-        knobs = [int(self.knob[name]) for name in ("SMALL_PARTS", "PUSHED_EDGE", "MAY_PULL")]
+        cost, may_pull = int(self.knob["PUSHED_EDGE"]), int(self.knob["MAY_PULL"])
+        knobs = (int(self.knob["SMALL_PARTS"]), self._tiny_parts(), cost, may_pull)
         kernel = self.kernel(self.name)
         launch = {"block": self.block, "scalars": 1}
         probe = kernel.bind(*arguments, None, *knobs, self.probe_polls, **launch)
         self.num_blocks = self._resident_blocks(probe, kernel.resident_blocks(self.block))
         self.search = kernel.bind(*arguments, self.records, *knobs, self.max_polls, **launch)
+
+    def _tiny_parts(self) -> int:
+        """So many that what a level finds is likely to fit the queue of one block."""
+        row = max(1, -(-int(self.num_edges) // (_QUAD * self.num_vertices)))
+        return min(int(self.knob["TINY_PARTS"]), _BLOCK_PARTS * 4 // self.num_edges.itemsize // (_QUAD * row))
 
     def _graph(self) -> tuple[Argument, ...]:
         graph, pulls = self.graph, self.knob["MAY_PULL"]

@@ -21,6 +21,8 @@ WAYS = (
     PULLED,
     CROWDED,
     {"SMALL_PARTS": 8},
+    {"TINY_PARTS": 0},
+    {"TINY_PARTS": 10},
     MIXED,
     PULLED | LIKELY,
     MIXED | LIKELY,
