@@ -158,7 +158,8 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
     __syncthreads();
     for (;;) {
         const int step = course.step, level = course.level;
-        unsigned *const visited = course.swapped ? second : first, *const visited_then = course.swapped ? first : second;
+        unsigned *const visited = course.swapped ? second : first;
+        unsigned *const visited_then = course.swapped ? first : second;
         switch (course.next) {
         case PULL: pull_level(search, visited, visited_then, shared.pull, step, level); break;
         case QUEUE: queue_frontier(search, visited, visited_then, shared.push, step, course.now.found); break;

@@ -21,6 +21,7 @@
 
 #define QUAD 4  // arcs of a part in this regime, and threads that share one
 #define CLUSTER_PARTS (2048 >> WIDE_OFFSETS)  // that a block's queue of one level holds
+#define FEW_PARTS 128        // of long rows that a block running a level alone keeps
 #define REGION_BITS 9        // leading bits of a vertex that say which block of the cluster gets it
 #ifndef LEVELS_AT_A_TIME
 #define LEVELS_AT_A_TIME (1 << 20)  // so that the other blocks do not wait for ever at the barrier
@@ -71,31 +72,33 @@ struct cluster_queues {
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
 };
 
-// Queue rows in global memory: each lane one or none. For whole warps.
+// Queue rows in global memory: each lane one or none. For whole warps. So many blocks hear of it: if the first one runs
+// ahead of the others, it alone.
 __device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, short_row mine, bool spill, int step,
-                                        unsigned level) {
+                                        unsigned level, unsigned blocks) {
     const edge_t edges = spill ? mine.end - mine.begin : 0;
     const row whole = {mine.begin, mine.end};
-    if (threadIdx.x % 32 < CLUSTER_SIZE) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
+    if (threadIdx.x % 32 < blocks) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
     own.given.add({edges, spill});
     if (!own.limit.count(edges)) append_rows(search, whole, spill ? whole.parts() : 0, step);
 }
 
 // Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
-// as if they were of one row. False if there is no room; places that have been reserved then hold empty parts. If this
-// is one of so many warps of the block with as much to queue, and that is more than a block holds, it is not even
-// tried.
+// as if they were of one row; with `here`, to this block alone if they are few. False if there is no room; places that
+// have been reserved then hold empty parts. If this is one of so many warps of the block with as much to queue, and that
+// is more than a block holds, it is not even tried.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine, unsigned parts, unsigned warps,
-                                             unsigned level) {
+                                             unsigned level, bool here) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
     unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
     const unsigned before = sum_before(parts, total);
     if (total > CLUSTER_SIZE * CLUSTER_PARTS || total * warps > CLUSTER_PARTS) return false;
-    if (lane < CLUSTER_SIZE) {
-        share = (total + CLUSTER_SIZE - 1 - lane) / CLUSTER_SIZE;
-        slot = atomicAdd(in_block(&own.sizes[level % 3], (target + lane) % CLUSTER_SIZE), share);
+    const unsigned blocks = here && total <= FEW_PARTS ? 1 : CLUSTER_SIZE;
+    if (lane < blocks) {
+        share = (total + blocks - 1 - lane) / blocks;
+        slot = atomicAdd(in_block(&own.sizes[level % 3], (target + lane) % blocks), share);
     }
-    if (lane == 0) atomicAdd(&own.dealt[level % 2], total);
+    if (lane == 0 && blocks > 1) atomicAdd(&own.dealt[level % 2], total);
     const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
 #pragma unroll 1
     for (unsigned lanes = __ballot_sync(ALL_LANES, parts > 0); lanes; lanes &= lanes - 1) {
@@ -105,9 +108,9 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine
 #pragma unroll 1
         for (unsigned i = lane; i - lane < n; i += 32) {
             const unsigned nth = first + i;
-            const unsigned place = __shfl_sync(ALL_LANES, slot, nth % CLUSTER_SIZE) + nth / CLUSTER_SIZE;
+            const unsigned place = __shfl_sync(ALL_LANES, slot, nth % blocks) + nth / blocks;
             if (i < n && place < CLUSTER_PARTS)
-                *in_block(&own.parts[level % 2][place], (target + nth) % CLUSTER_SIZE) = fit ? row.nth(i) : part{0, 0};
+                *in_block(&own.parts[level % 2][place], (target + nth) % blocks) = fit ? row.nth(i) : part{0, 0};
         }
     }
     return fit;
@@ -155,9 +158,9 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
                 *(here ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
             }
         const bool is_long = parts[k] > few;
-        if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, warps, level))
+        if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, warps, level, here))
             spill = spill || is_long;
-        if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level);
+        if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, here ? 1 : CLUSTER_SIZE);
     }
 }
 

@@ -9,6 +9,10 @@
 #define LAYER_CLUSTER 0
 #define LAYER_BLOCK 3
 
+#ifndef TINY_LEVELS
+#define TINY_LEVELS 4  // after which those to come are expected to be tiny, too
+#endif
+
 // Bring a frontier into the queue of the first block, whose threads do it, and make all others what they are to be when
 // this or a later level deals parts out to them. Returns the number of parts; if there are more than `most` they stay.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
@@ -35,13 +39,12 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
 }
 
 // Run levels from this one on, before the last, while they have at most so many parts: for the first block of a
-// cluster. Leaves to all of them where it has stopped.
+// cluster. Leaves to all of them where it has stopped, and with how many parts: with ever so many if some had no place.
 __device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                 level_record *records, int step, unsigned level, unsigned last,
                                                 unsigned most) {
-    unsigned parts = gather_frontier(own, level, most);
-    bool dealt = false;
-    while (parts > 0 && parts <= most && !dealt && !own.overflow[level % 2] && level < last) {
+    unsigned parts = gather_frontier(own, level, most), dealt = 0;
+    while (parts > 0 && parts <= most && dealt == 0 && !own.overflow[level % 2] && level < last) {
         if (threadIdx.x == 0) {
             own.sizes[(level + 2) % 3] = 0;
             note_level(records, level, 0, LAYER_BLOCK);
@@ -49,10 +52,14 @@ __device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *
         expand_share<1, false, true>(search, visited, own, step, level);
         __syncthreads();
         ++level;
-        dealt = own.dealt[level % 2] > 0;
+        dealt = own.dealt[level % 2];
         parts = own.sizes[level % 3];
     }
-    if (threadIdx.x == 0) own.stopped = level, own.left = parts + (dealt ? own.dealt[level % 2] : 0);
+    if (threadIdx.x == 0) {
+        own.stopped = level;
+        own.left = own.overflow[level % 2] ? ~0u : parts + dealt;
+        if (own.left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
+    }
 }
 
 // Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with the
@@ -72,13 +79,13 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         take_source(search, visited, own, step, source);
     cluster_sync();
     unsigned total = step > 0 ? queued : 1;
-    bool tried = false;
+    unsigned tiny_levels = 0;  // one after another
     while (total > 0 && total <= when.small && !own.overflow[level % 2] && level < last) {
-        tried = !tried && total <= when.tiny / 2;
-        if (tried) {  // half, lest the others be called for every other level
+        tiny_levels = total <= when.tiny / 2 ? tiny_levels + 1 : 0;
+        if (tiny_levels > TINY_LEVELS) {
             if (cluster_rank() == 0) run_tiny_levels(search, visited, own, records, step + 1, level, last, when.tiny);
             cluster_meet(cluster_rank() == 0);
-            level = *in_block(&own.stopped, 0), total = *in_block(&own.left, 0);
+            level = *in_block(&own.stopped, 0), total = *in_block(&own.left, 0), tiny_levels = 0;
             continue;
         }
         // For the decision after this level: it comes late, but free.

@@ -49,7 +49,7 @@ class Adaptive(KernelVariant):
     knobs = (
         Knob(
             "CLUSTER_SIZE",
-            8,
+            16,
             "blocks that share small frontiers; 1 where the device has no thread-block clusters",
             choices=(1, 2, 4, 8, 16),
             compile_time=True,
@@ -63,9 +63,9 @@ class Adaptive(KernelVariant):
         ),
         Knob(
             "TINY_PARTS",
-            512,
-            "parts of 4 arcs in the largest frontier that one block of the cluster expands alone; fewer where "
-            "rows are long",
+            256,
+            "parts of 4 arcs in the largest frontier that one block of the cluster expands alone; fewer "
+            "where rows are long",
             minimum=0,
             maximum=2048,
         ),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
+from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph
+from tests.shapes import SHAPES, SOURCES
 from tests.variants.searching import levels_of, prepared
 
 CLUSTERS = (1, 2, 4, 8, 16)
@@ -21,8 +23,6 @@ WAYS = (
     PULLED,
     CROWDED,
     {"SMALL_PARTS": 8},
-    {"TINY_PARTS": 0},
-    {"TINY_PARTS": 10},
     MIXED,
     PULLED | LIKELY,
     MIXED | LIKELY,
@@ -57,3 +57,11 @@ def layers_of(
     assert (layers[: depth + 1] >= 0).all()
     assert (layers[depth + 2 :] < 0).all(), "at most one level is run in vain, as a frontier proves empty"
     return [search.layers[layer] for layer in layers[: depth + 1]]
+
+
+def check_shapes(device: Device, names: list[str], grid: int | None = None, **knobs: int) -> None:
+    for name in names:
+        graph = build_graph(SHAPES[name], name)
+        search = prepared(Adaptive, device, graph, grid, **knobs)
+        for source in SOURCES[name]:
+            assert levels_of(search, source) == reference_levels(graph, source).tolist(), name

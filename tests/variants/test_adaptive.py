@@ -14,7 +14,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
-from tests.shapes import SHAPES, SOURCES, edge_list, random_digraph
+from tests.shapes import SHAPES, edge_list, random_digraph
 from tests.variants.adaptive_searches import (
     BARRIER_WORD,
     CLUSTERS,
@@ -23,6 +23,7 @@ from tests.variants.adaptive_searches import (
     PULLED,
     PUSHED,
     WAYS,
+    check_shapes,
     expect_levels,
     layers_of,
 )
@@ -61,15 +62,13 @@ def worth_pulling(graph: Graph, unreached: int, unexplored: int, cost: int) -> f
 def test_every_regime_takes_the_levels_that_suit_it(device: Device) -> None:
     sizes = [1, 1, 1, 2, 60, 50, 70, 40, 2, 1, 1, 1, 1, 90, 1, 1]
     for cluster in CLUSTERS:
-        for tiny, layer in ((0, "cluster"), (512, "block")):
-            knobs = {"CLUSTER_SIZE": cluster, "TINY_PARTS": tiny}
-            layers = layers_of(device, layered(sizes), SMALL_PARTS=20, PUSHED_EDGE=2, **knobs)
-            assert layers[0] == layers[-1] == layer
-            assert "pull" in layers, cluster
-            pushed = layers_of(device, layered(sizes), SMALL_PARTS=20, MAY_PULL=0, **knobs)
-            assert set(pushed) == {layer, "push"}, cluster
-            knobs |= {"SMALL_PARTS": 16384, "MAY_PULL": 0}
-            assert layers_of(device, layered(sizes[:4]), **knobs) == [layer] * 4
+        layers = layers_of(device, layered(sizes), CLUSTER_SIZE=cluster, SMALL_PARTS=20, PUSHED_EDGE=2)
+        assert layers[0] == layers[-1] == "cluster"
+        assert "pull" in layers, cluster
+        pushed = layers_of(device, layered(sizes), CLUSTER_SIZE=cluster, SMALL_PARTS=20, MAY_PULL=0)
+        assert set(pushed) == {"cluster", "push"}, cluster
+        knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": 16384, "MAY_PULL": 0}
+        assert layers_of(device, layered(sizes[:4]), **knobs) == ["cluster"] * 4
 
 
 def test_the_smallest_frontiers_for_the_cluster_are_counted_in_parts(device: Device) -> None:
@@ -79,8 +78,7 @@ def test_the_smallest_frontiers_for_the_cluster_are_counted_in_parts(device: Dev
     edges += [(wide + 1, v) for v in range(wide + 2, wide + 2 + arcs)]
     graph = build_graph(edge_list(wide + 2 + arcs, edges, "directed"), "parts")
     for small, layer in ((29, "cluster"), (28, "push")):
-        layers = layers_of(device, graph, SMALL_PARTS=small, TINY_PARTS=0, MAY_PULL=0)
-        assert layers[:3] == ["cluster", "push", layer]
+        assert layers_of(device, graph, SMALL_PARTS=small, MAY_PULL=0)[:3] == ["cluster", "push", layer]
 
 
 def test_without_pulling_in_neighbours_are_not_needed(device: Device) -> None:
@@ -145,7 +143,7 @@ def test_a_hub_alone_does_not_have_its_level_pulled(device: Device) -> None:
 def test_a_cluster_whose_block_has_stopped_queueing_has_the_level_pulled(device: Device) -> None:
     """All long rows are found by one block, and there is no room for them."""
     graph = beside_others(tree(32, 300), 25_000)
-    assert layers_of(device, graph, CLUSTER_SIZE=8)[:3] == ["block", "cluster", "pull"]
+    assert layers_of(device, graph, CLUSTER_SIZE=8)[:3] == ["cluster", "cluster", "pull"]
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
@@ -256,14 +254,6 @@ def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytes
         assert (search.state.read(BARRIER_WORD) < 0) == (steps % 2 == 1)
 
 
-def check_shapes(device: Device, names: list[str], grid: int | None = None, **knobs: int) -> None:
-    for name in names:
-        graph = build_graph(SHAPES[name], name)
-        search = prepared(Adaptive, device, graph, grid, **knobs)
-        for source in SOURCES[name]:
-            assert levels_of(search, source) == reference_levels(graph, source).tolist(), name
-
-
 @pytest.mark.parametrize("knobs", WAYS)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_all_shapes_in_every_way(device: Device, cluster: int, knobs: dict[str, int]) -> None:
@@ -290,7 +280,6 @@ def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
     directed=st.booleans(),
     grid=st.sampled_from([None, 1, 9]),
     small=st.sampled_from([0, 1, 5, 30, 8192]),
-    tiny=st.sampled_from([0, 2, 10, 512, 2048]),
     cost=st.sampled_from([0, 1, 8, 100, 1024]),
     may_pull=st.integers(0, 1),
     look=st.sampled_from([{}, LIKELY]),
@@ -304,7 +293,6 @@ def test_any_graph_and_any_knobs(
     directed: bool,
     grid: int | None,
     small: int,
-    tiny: int,
     cost: int,
     may_pull: int,
     look: dict[str, int],
@@ -313,7 +301,7 @@ def test_any_graph_and_any_knobs(
     edges = edges + [(hub, v) for hub, degree in hubs for v in range(degree)]
     pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
     arcs = edge_list(num_vertices, pairs, "directed" if directed else "each_once")
-    knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": small, "TINY_PARTS": tiny, "PUSHED_EDGE": cost}
+    knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": small, "PUSHED_EDGE": cost}
     knobs |= {"MAY_PULL": may_pull, **look}
     expect_levels(device, build_graph(arcs, "random"), num_vertices // 2, grid, **knobs)
 

@@ -1,0 +1,203 @@
+"""Tiny levels of the search of one launch, which one block of the cluster runs without the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.families.bfs import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.generators import generate
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants.adaptive import Adaptive
+from tests.shapes import SHAPES, edge_list, with_wide_offsets
+from tests.variants.adaptive_searches import CLUSTERS, check_shapes, expect_levels, layers_of
+from tests.variants.searching import layered, shape
+
+TINY_LEVELS = 4
+"""Of the cluster, before one block goes on alone: as in cuda_src/adaptive_small.cuh."""
+SHORT_ROW = 8 * 4
+"""Arcs of the longest row that is not dealt out to all blocks, if it is not one of few long ones."""
+KEPT_PARTS = 128
+"""Parts of long rows that a block alone keeps."""
+
+
+@pytest.fixture
+def build_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Have kernels compiled with other values of their macros."""
+    defines = Adaptive.defines
+
+    def build(**macros: int) -> None:
+        monkeypatch.setattr(Adaptive, "defines", lambda search: {**defines(search), **macros})
+
+    return build
+
+
+def chain(sizes: list[int]) -> Graph:
+    """Each vertex of a level has about as many children as another; all arcs lead away from vertex 0."""
+    ends = np.cumsum([0, *sizes])
+    edges = [
+        (ends[k] + i * size // following, ends[k + 1] + i)
+        for k, (size, following) in enumerate(pairwise(sizes))
+        for i in range(following)
+    ]
+    return build_graph(edge_list(int(ends[-1]), [(int(u), int(v)) for u, v in edges], "directed"), "chain")
+
+
+def expected_layers(graph: Graph, tiny: int, sooner: int = TINY_LEVELS) -> list[str]:
+    """The regime of each level of a graph whose rows are short. A cluster knows the parts of the level
+    before, a block those of the one at hand."""
+    levels, degrees = reference_levels(graph, 0), np.diff(graph.row_offsets)
+    parts = [int((-(-degrees[levels == level] // 4)).sum()) for level in range(int(levels.max()) + 1)]
+    layers: list[str] = []
+    known, waited, alone = 1, 0, False
+    for here in parts:
+        if not alone:
+            waited = waited + 1 if known <= tiny // 2 else 0
+            alone, waited = (here <= tiny, 0) if waited > sooner else (False, waited)
+        elif here > tiny:
+            alone, waited = False, int(here <= tiny // 2)
+        layers.append("block" if alone else "cluster")
+        known = here
+    return layers
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_levels_are_run_by_one_block_once_several_were_tiny(device: Device, cluster: int) -> None:
+    sizes = [1] * 7 + [9, 10, 11, 5, 5, 5, 5, 5, 5, 10, 10, 20, 9] + [1] * 7
+    knobs = {"CLUSTER_SIZE": cluster, "MAY_PULL": 0}
+    graph = chain(sizes)
+    for tiny in (0, 1, 2, 10, 11, 256):
+        layers = layers_of(device, graph, TINY_PARTS=tiny, **knobs)
+        assert layers == expected_layers(graph, tiny), tiny
+        assert ("block" in layers) == (tiny > 1)
+
+
+@settings(max_examples=25)
+@given(
+    sizes=st.lists(st.integers(1, 30), max_size=20),
+    tiny=st.sampled_from([2, 5, 10, 20, 60]),
+    cluster=st.sampled_from(CLUSTERS),
+)
+def test_the_first_block_goes_on_while_levels_are_tiny(
+    device: Device, sizes: list[int], tiny: int, cluster: int
+) -> None:
+    graph = chain([1] * TINY_LEVELS + sizes)
+    knobs = {"CLUSTER_SIZE": cluster, "TINY_PARTS": tiny, "MAY_PULL": 0}
+    assert layers_of(device, graph, **knobs) == expected_layers(graph, tiny)
+
+
+def test_a_graph_of_long_rows_has_smaller_tiny_levels(device: Device) -> None:
+    """A level finds so many parts that they fit the queue of one block: of rows as they are in the mean."""
+    for graph in (chain([1] * 6 + [200, 300, 200]), layered([1] * 6 + [4, 7, 30, 5, 1])):
+        row = -(-graph.num_edges // (4 * graph.num_vertices))
+        layers = layers_of(device, graph, TINY_PARTS=2048, MAY_PULL=0)
+        assert layers == expected_layers(graph, 2048 // 4 // row)
+
+
+@pytest.mark.parametrize("knobs", [{}, {"TINY_PARTS": 10}, {"SMALL_PARTS": 20}])
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_all_shapes(
+    device: Device, build_with: Callable[..., None], cluster: int, knobs: dict[str, int]
+) -> None:
+    build_with(TINY_LEVELS=0)
+    check_shapes(device, list(SHAPES), CLUSTER_SIZE=cluster, **knobs)
+
+
+def test_wide_offsets(device: Device, build_with: Callable[..., None]) -> None:
+    build_with(TINY_LEVELS=0)
+    for name in ("kronecker", "hub", "random_dense"):
+        expect_levels(device, with_wide_offsets(shape(name)))
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("degree", [SHORT_ROW + 1, 4 * KEPT_PARTS, 4 * KEPT_PARTS + 1, 8193, 140_000])
+def test_long_rows_are_kept_dealt_out_or_handed_on(
+    device: Device, build_with: Callable[..., None], cluster: int, degree: int
+) -> None:
+    """In the middle of tiny levels, and with a short row beside."""
+    build_with(TINY_LEVELS=0)
+    before, first = 6, 8
+    edges = [(v, v + 1) for v in range(before)] + [(before - 1, before + 1), (before + 1, first)]
+    edges += [(before, first + i) for i in range(degree)]
+    edges += [(first, first + degree), (first + degree, first + degree + 1)]
+    graph = build_graph(edge_list(first + degree + 2, edges, "directed"), "long row")
+    layers = layers_of(device, graph, CLUSTER_SIZE=cluster, MAY_PULL=0)
+    assert layers[:before] == ["block"] * before
+    if degree <= 4 * KEPT_PARTS or (cluster == 1 and degree <= 1024):
+        assert layers[before] == "block"
+    else:
+        assert layers[before] == ("cluster" if degree <= 4 * 2048 else "push")
+
+
+def test_rows_that_a_full_queue_has_no_place_for_are_handed_on(
+    device: Device, build_with: Callable[..., None]
+) -> None:
+    """300 vertices of a tiny level, with rows of eight parts: 2,400 parts for a queue of 2,048."""
+    build_with(TINY_LEVELS=0)
+    edges = [(0, 1)] + [(1, 2 + i) for i in range(300)]
+    edges += [(2 + i, 302 + i * SHORT_ROW + j) for i in range(300) for j in range(SHORT_ROW)]
+    edges += [(9901, v) for v in range(9902, 90_000)]  # so that rows are short in the mean
+    graph = build_graph(edge_list(90_000, edges, "directed"), "full queue")
+    for cluster in CLUSTERS:
+        layers = layers_of(device, graph, CLUSTER_SIZE=cluster, MAY_PULL=0)
+        assert layers[:3] == ["block", "block", "push"], cluster
+
+
+@pytest.mark.parametrize("at_a_time", [1, 3, 4, 5, 8])
+def test_levels_are_handed_over_after_so_many(
+    device: Device, build_with: Callable[..., None], at_a_time: int
+) -> None:
+    build_with(TINY_LEVELS=1, LEVELS_AT_A_TIME=at_a_time)
+    graph = chain([1, 2, 3, 1, 1, 2, 9, 9, 9, 1, 1, 1, 30, 1, 1])
+    layers = layers_of(device, graph, TINY_PARTS=16, MAY_PULL=0)
+    assert layers[:at_a_time] == expected_layers(graph, 16, sooner=1)[:at_a_time]
+    assert layers[at_a_time] == "push"
+
+
+@settings(max_examples=40)
+@given(
+    num_vertices=st.integers(1, 300),
+    edges=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 299)), max_size=400),
+    directed=st.booleans(),
+    tiny=st.sampled_from([2, 10, 256, 2048]),
+    small=st.sampled_from([5, 30, 8192]),
+    sooner=st.sampled_from([0, 1]),
+    cluster=st.sampled_from(CLUSTERS),
+)
+def test_any_graph(
+    device: Device,
+    num_vertices: int,
+    edges: list[tuple[int, int]],
+    directed: bool,
+    tiny: int,
+    small: int,
+    sooner: int,
+    cluster: int,
+) -> None:
+    pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
+    graph = build_graph(edge_list(num_vertices, pairs, "directed" if directed else "each_once"), "random")
+    with pytest.MonkeyPatch.context() as patch:
+        defines = Adaptive.defines
+        patch.setattr(Adaptive, "defines", lambda search: {**defines(search), "TINY_LEVELS": sooner})
+        knobs = {"CLUSTER_SIZE": cluster, "TINY_PARTS": tiny, "SMALL_PARTS": small}
+        expect_levels(device, graph, num_vertices // 2, **knobs)
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_the_schedule_does_not_matter(seed: int, build_with: Callable[..., None]) -> None:
+    build_with(TINY_LEVELS=seed % 3)
+    device = open_device("cpu", seed)
+    lattice = build_graph(generate("lattice", rows=12, columns=30, keep=0.7, seed=seed), "lattice")
+    for cluster in (2, 16):
+        for tiny in (10, 30, 256):
+            expect_levels(device, lattice, CLUSTER_SIZE=cluster, TINY_PARTS=tiny)
+            check_shapes(device, ["kronecker", "pmpp"], CLUSTER_SIZE=cluster, TINY_PARTS=tiny)
+    device.close()
