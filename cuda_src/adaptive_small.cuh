@@ -81,7 +81,7 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
     unsigned total = step > 0 ? queued : 1;
     unsigned tiny_levels = 0;  // one after another
     while (total > 0 && total <= when.small && !own.overflow[level % 2] && level < last) {
-        tiny_levels = total <= when.tiny / 2 ? tiny_levels + 1 : 0;
+        tiny_levels = total <= when.tiny ? tiny_levels + 1 : 0;
         if (tiny_levels > TINY_LEVELS) {
             if (cluster_rank() == 0) run_tiny_levels(search, visited, own, records, step + 1, level, last, when.tiny);
             cluster_meet(cluster_rank() == 0);

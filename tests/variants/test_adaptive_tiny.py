@@ -60,10 +60,10 @@ def expected_layers(graph: Graph, tiny: int, sooner: int = TINY_LEVELS) -> list[
     known, waited, alone = 1, 0, False
     for here in parts:
         if not alone:
-            waited = waited + 1 if known <= tiny // 2 else 0
+            waited = waited + 1 if known <= tiny else 0
             alone, waited = (here <= tiny, 0) if waited > sooner else (False, waited)
         elif here > tiny:
-            alone, waited = False, int(here <= tiny // 2)
+            alone = False
         layers.append("block" if alone else "cluster")
         known = here
     return layers
@@ -77,7 +77,7 @@ def test_levels_are_run_by_one_block_once_several_were_tiny(device: Device, clus
     for tiny in (0, 1, 2, 10, 11, 256):
         layers = layers_of(device, graph, TINY_PARTS=tiny, **knobs)
         assert layers == expected_layers(graph, tiny), tiny
-        assert ("block" in layers) == (tiny > 1)
+        assert ("block" in layers) == (tiny > 0)
 
 
 @settings(max_examples=25)
