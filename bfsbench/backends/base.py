@@ -39,6 +39,8 @@ class Limits:
     """With ``shared`` of ``Kernel.bind`` above the former; the device interface does the asking."""
     shared_memory_per_multiprocessor: int
     memory: int
+    blocks_per_cluster: int = 1
+    """1 where there are no thread-block clusters."""
 
 
 class Buffer(Protocol):

@@ -34,6 +34,7 @@ LAUNCH_REFUSED = (
     "invalid configuration",
     "cluster misconfiguration",
 )
+_PORTABLE_CLUSTER = 8
 _LARGE_CLUSTERS = cuda.function_attribute(14)
 """CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, for more than 8 blocks; PyCUDA has no name for it."""
 _PENDING_CHILDREN = 16384
@@ -190,7 +191,7 @@ class CudaKernel:
     def _configured(self, block: int, shared: int) -> Any:
         with _translated():
             function = self._module.get_function(self._name)
-            if cuda.Context.get_device().compute_capability() >= (9, 0):
+            if self._device.limits.blocks_per_cluster > _PORTABLE_CLUSTER:
                 function.set_attribute(_LARGE_CLUSTERS, 1)
         limits = self._device.limits
         if block > function.max_threads_per_block:
@@ -270,6 +271,7 @@ class CudaDevice:
             shared_memory_per_block_optin=get(of.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             shared_memory_per_multiprocessor=get(of.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
             memory=self._device.total_memory(),
+            blocks_per_cluster=_blocks_per_cluster(self._device.compute_capability()),
         )
 
     def describe(self) -> dict[str, str]:
@@ -324,6 +326,13 @@ class CudaDevice:
         with suppress(cuda.Error):  # a context in which a kernel failed goes with the process
             self._context.pop()
             self._context.detach()
+
+
+def _blocks_per_cluster(compute_capability: tuple[int, int]) -> int:
+    """The most that a launch may ask for, as CUDA's documentation has it: PyCUDA cannot ask the driver."""
+    if compute_capability < (9, 0):
+        return 1
+    return _PORTABLE_CLUSTER if compute_capability >= (12, 0) else 16
 
 
 def _occupancy(function: Any, block: int, shared: int) -> int:

@@ -20,6 +20,8 @@ _QUAD, _BLOCK_PARTS = 4, 2048
 """Arcs of a part in a cluster, and parts that a block of it can queue; half as many with wide offsets."""
 _CLUSTER_PARTS = 16 * _BLOCK_PARTS
 """Parts that a cluster has when it hands a frontier on."""
+_LARGE, _THIN = 1 << 18, 6
+"""Vertices and mean out-degree above which the number of multiprocessors counts for more than the cluster."""
 _BITMAPS = ("visited", "visited_then", "open")
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
@@ -49,9 +51,9 @@ class Adaptive(KernelVariant):
     knobs = (
         Knob(
             "CLUSTER_SIZE",
-            16,
-            "blocks that share small frontiers; 1 where the device has no thread-block clusters",
-            choices=(1, 2, 4, 8, 16),
+            0,
+            "blocks that share small frontiers; 0: as many as suit the graph and the device",
+            choices=(0, 1, 2, 4, 8, 16),
             compile_time=True,
         ),
         Knob(
@@ -87,6 +89,17 @@ class Adaptive(KernelVariant):
     max_polls = 1 << 27
     """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
     probe_polls = 1 << 16
+
+    def cluster_size(self) -> int:
+        """The knob's value or, unless it is given, 16 if the device has so large clusters: fewer of its
+        multiprocessors hold one than hold clusters of 8, which are for graphs whose levels are mostly large.
+        """
+        given = int(self.knob["CLUSTER_SIZE"])
+        large = self.num_vertices > _LARGE and int(self.num_edges) >= _THIN * self.num_vertices
+        return given or min(8 if large else 16, self.device.limits.blocks_per_cluster)
+
+    def defines(self) -> dict[str, int | str]:
+        return {**super().defines(), "CLUSTER_SIZE": self.cluster_size()}
 
     def prepare(self) -> None:
         """Raises LaunchError if the device cannot hold even one cluster of such blocks."""
@@ -134,7 +147,7 @@ class Adaptive(KernelVariant):
     def _resident_blocks(self, probe: Launch, most: int) -> int:
         """The largest grid whose blocks all meet at the barrier. The driver's count of blocks does not tell,
         because the blocks of a cluster must fit into the same part of the device."""
-        cluster = int(self.knob["CLUSTER_SIZE"])
+        cluster = self.cluster_size()
         most = max(cluster, min(most, self.grid or most) // cluster * cluster)
         known = _RESIDENT.setdefault(self.device, {})
         kernel = (self.block, *sorted(self.defines().items()))

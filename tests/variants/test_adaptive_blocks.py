@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from bfsbench.backends.base import Device, Launch
 from bfsbench.errors import KernelError, LaunchError
 from bfsbench.families.bfs import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import EdgeList
 from bfsbench.variants.adaptive import Adaptive
+from bfsbench.variants.base import DeviceGraph
 from tests.variants.searching import fan, layered, levels_of, prepared
 
 FRONTIERS = slice(3, None)
@@ -23,6 +29,22 @@ def test_blocks_of_partial_warps_are_refused(device: Device) -> None:
 def test_the_grid_is_whole_clusters(device: Device, cluster: int) -> None:
     for grid, blocks in ((1, cluster), (16, 16), (29, 29 // cluster * cluster)):
         assert prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster).num_blocks == blocks
+
+
+def test_clusters_are_as_large_as_suits_the_graph_and_the_device(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thin, many = fan(3, 1), 1 << 18
+    ends = np.arange(many + 1, dtype=np.int32)
+    around = [EdgeList(ends, np.roll(ends, k), many + 1, "directed") for k in range(1, 7)]
+    arcs = [np.concatenate([getattr(edges, name) for edges in around]) for name in ("sources", "targets")]
+    dense = build_graph(EdgeList(*arcs, many + 1, "directed"), "dense")
+    for most, graph, size in ((16, thin, 16), (16, dense, 8), (8, thin, 8), (4, dense, 4), (1, thin, 1)):
+        monkeypatch.setattr(device, "limits", replace(device.limits, blocks_per_cluster=most))
+        search = Adaptive(device, DeviceGraph(device, graph), graph, None, 64, Adaptive.knob_values({}))
+        assert search.cluster_size() == search.defines()["CLUSTER_SIZE"] == size
+        given = Adaptive.knob_values({"CLUSTER_SIZE": 2})
+        assert Adaptive(device, DeviceGraph(device, graph), graph, None, 64, given).cluster_size() == 2
 
 
 def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +71,7 @@ def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch
 def test_a_cluster_that_never_meets_is_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Adaptive, "probe_polls", 0)
     with pytest.raises(LaunchError, match="a cluster of 8 blocks of 64 threads does not fit"):
-        prepared(Adaptive, device, fan(3, 1), 16)
+        prepared(Adaptive, device, fan(3, 1), 16, CLUSTER_SIZE=8)
 
 
 def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,6 @@ from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
 from bfsbench.machine import cpu_model
 
 _BLOCKS_PER_MULTIPROCESSOR = 32
-_BLOCKS_PER_CLUSTER = 16
 _PENDING_CHILDREN = 2048
 _SHARE_OF_MEMORY = 0.8
 
@@ -44,6 +43,7 @@ def _limits() -> Limits:
         shared_memory_per_block_optin=227 << 10,
         shared_memory_per_multiprocessor=228 << 10,
         memory=int(memory * _SHARE_OF_MEMORY),
+        blocks_per_cluster=16,
     )
 
 
@@ -53,7 +53,7 @@ def _native(limits: Limits) -> NativeLimits:
         limits.num_multiprocessors,
         limits.max_threads_per_multiprocessor,
         _BLOCKS_PER_MULTIPROCESSOR,
-        _BLOCKS_PER_CLUSTER,
+        limits.blocks_per_cluster,
         _PENDING_CHILDREN,
         limits.max_grid,
         limits.shared_memory_per_block_optin,
