@@ -1,6 +1,7 @@
 // adaptive: the whole search in one launch, each level in the way that suits it.
 //
 //   cluster  small frontiers: one thread-block cluster, queues in its shared memory (adaptive_cluster.cuh)
+//   block    tiny ones, if several follow each other: one block of that cluster (adaptive_small.cuh)
 //   push     middling ones: all blocks, a queue in global memory (adaptive_push.cuh)
 //   pull     large ones: all blocks, bitmaps instead of a queue (adaptive_pull.cuh)
 //

@@ -19,10 +19,10 @@
 #include <cooperative_groups.h>
 #endif
 
-#define QUAD 4  // arcs of a part in this regime, and threads that share one
+#define QUAD 4         // arcs of a part in this regime, and threads that share one
 #define CLUSTER_PARTS (2048 >> WIDE_OFFSETS)  // that a block's queue of one level holds
-#define FEW_PARTS 128        // of long rows that a block running a level alone keeps
-#define REGION_BITS 9        // leading bits of a vertex that say which block of the cluster gets it
+#define FEW_PARTS 128  // of long rows that a block running a level alone keeps
+#define REGION_BITS 9  // leading bits of a vertex that say which block of the cluster gets it
 #ifndef LEVELS_AT_A_TIME
 #define LEVELS_AT_A_TIME (1 << 20)  // so that the other blocks do not wait for ever at the barrier
 #endif
@@ -38,7 +38,7 @@ __device__ __forceinline__ void cluster_sync() {
 #endif
 }
 // The barrier between two levels. With cluster_sync() all warps would wait until what they have written has come to the
-// L2 cache; here only those do that have written (`wrote`, alike for all lanes).
+// L2 cache, a third of a level; here only those do that have written (`wrote`, alike for all lanes).
 __device__ __forceinline__ void cluster_meet(bool wrote) {
 #if CLUSTER_SIZE > 1 && !defined(__CUDA_ON_CPU__)
     if (wrote) asm volatile("fence.acq_rel.cluster;" ::: "memory");
@@ -63,11 +63,11 @@ struct cluster_queues {
     unsigned sizes[3];             // may exceed the capacity, by what went to global memory
     unsigned total[2];             // of the whole cluster
     int overflow[2];
-    unsigned dealt[2];     // parts of long rows, which any block may have got
-    unsigned stopped, left;  // of a run of levels in one block: the level it has stopped at, and parts of it
-    unsigned place;     // in global memory
-    queue_limit limit;  // of rows that found no place
-    block_tally given;  // to all blocks
+    unsigned dealt[2];       // parts of long rows of this block's, which any block may have got
+    unsigned stopped, left;  // where one block alone has stopped: the level, and its parts
+    unsigned place;          // in global memory
+    queue_limit limit;       // of rows that found no place
+    block_tally given;       // to all blocks
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
 };
@@ -85,8 +85,8 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
 
 // Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
 // as if they were of one row; with `here`, to this block alone if they are few. False if there is no room; places that
-// have been reserved then hold empty parts. If this is one of so many warps of the block with as much to queue, and that
-// is more than a block holds, it is not even tried.
+// have been reserved then hold empty parts. If this is one of so many warps of the block with as much to queue, and
+// that is more than a block holds, it is not even tried.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine, unsigned parts, unsigned warps,
                                              unsigned level, bool here) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
@@ -131,8 +131,8 @@ __device__ __forceinline__ unsigned reserve_here(unsigned &size, unsigned parts)
     return __shfl_sync(ALL_LANES, first, 0) + before;
 }
 
-// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included. With `here`, all short
-// ones in the queue of this block.
+// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included. With `here`, all
+// short ones in the queue of this block.
 template <int at_a_time, bool here = false>
 __device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
@@ -157,9 +157,9 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
                 part *const place = &own.parts[level % 2][slots[k] + i];
                 *(here ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
             }
-        const bool is_long = parts[k] > few;
-        if (__any_sync(ALL_LANES, is_long) && !queue_long_rows(own, rows[k], is_long ? parts[k] : 0, warps, level, here))
-            spill = spill || is_long;
+        const unsigned many = parts[k] > few ? parts[k] : 0;
+        if (__any_sync(ALL_LANES, many > 0) && !queue_long_rows(own, rows[k], many, warps, level, here))
+            spill = spill || many > 0;
         if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, here ? 1 : CLUSTER_SIZE);
     }
 }

@@ -49,8 +49,8 @@ struct share {
     __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
 };
 
-// Whether a vertex of this window of a row has been reached. They are looked at bit by bit, since looks are what a large
-// level is bound by, and only a few together, since the first ones are likely to be enough.
+// Whether a vertex of this window of a row has been reached. They are looked at bit by bit, since looks are what a
+// large level is bound by, and only a few together, since the first ones are likely to be enough.
 __device__ __forceinline__ bool has_parent(const search &search, const unsigned *visited, edge_t begin, edge_t end) {
     int rows[WINDOW];
     const part window = {(offset_t)begin, (int)(end - begin)};

@@ -1,7 +1,8 @@
 // Levels run by one cluster while they are small, and by one of its blocks while they are tiny.
 //
-// One block alone needs but a barrier of its own between two levels, and nothing that it queues leaves it. The others
-// wait at the cluster's barrier meanwhile. A level of one access a thread then takes half the time.
+// One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others wait
+// at the cluster's barrier meanwhile, if they have come to it: so what they still look at is not written, and parts of
+// long rows are dealt out to queues that they have left.
 #pragma once
 
 #include "adaptive_cluster.cuh"
@@ -13,8 +14,8 @@
 #define TINY_LEVELS 4  // after which those to come are expected to be tiny, too
 #endif
 
-// Bring a frontier into the queue of the first block, whose threads do it, and make all others what they are to be when
-// this or a later level deals parts out to them. Returns the number of parts; if there are more than `most` they stay.
+// Bring a frontier into the queue of the first block, whose threads do it, and empty those of all others, so that this
+// or a later level can deal parts out to them. Returns the number of parts; if there are more than `most` they stay.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
@@ -62,9 +63,10 @@ __device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *
     }
 }
 
-// Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with the
-// source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded, and
-// its frontier in global memory, unless that is to be pulled. It may be the level it began with, if it does not fit.
+// Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with
+// the source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded,
+// and its frontier in global memory, unless that is to be pulled. It may be the level it began with, if it does not
+// fit.
 __device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const thresholds &when, unsigned most_edges) {
@@ -93,8 +95,8 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
         unsigned sum = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
         const bool wrote = own.held(level) * QUAD <= blockDim.x
-                                     ? expand_share<1, false>(search, visited, own, step + 1, level)
-                                     : expand_share<2, true>(search, visited, own, step + 1, level);
+                               ? expand_share<1, false>(search, visited, own, step + 1, level)
+                               : expand_share<2, true>(search, visited, own, step + 1, level);
         if (counts) {
             sum = warp_sum(sum);
             if (lane == 0) own.total[level % 2] = sum;
