@@ -10,8 +10,8 @@
 #define LAYER_CLUSTER 0
 #define LAYER_BLOCK 3
 
-#ifndef TINY_LEVELS
-#define TINY_LEVELS 4  // after which those to come are expected to be tiny, too
+#ifndef TINY_LEVELS  // after which those to come are expected to be tiny, too
+#define TINY_LEVELS 4  // at least 1, so that what one block has left is read before it runs on alone again
 #endif
 
 // Bring a frontier into the queue of the first block, whose threads do it, and empty those of all others, so that this
