@@ -132,6 +132,7 @@ __device__ __forceinline__ void look_at_first(const search &search, const unsign
                                               const share &share, int level, tally &found) {
     candidates next = {search, visited, lists, share};
     for (next.batch = 0; next.read_batch(); ++next.batch) {
+        __syncwarp();  // what is read of `fresh` has been read
         while (next.pending) {
             unsigned slots[LOOK_WORDS], parent_words[LOOK_WORDS];
             int parents[LOOK_WORDS];

@@ -145,6 +145,7 @@ struct queue_limit {
     // Count the edges of each lane's row. Returns, alike for all lanes, whether they need not be queued.
     __device__ __forceinline__ bool count(edge_t of_row) {
         if (__any_sync(ALL_LANES, passed)) return true;  // alike, though another warp may be setting it
+        __syncwarp();  // all have read it
         const edge_t most = min(most_edges / HUBS, MOST_EDGES / 2048);  // so that no sum overflows
         const unsigned sum = warp_sum((unsigned)min(of_row, most));
         if (threadIdx.x % 32 == 0 && atomicAdd(&edges, sum) + sum > most_edges) passed = 1;

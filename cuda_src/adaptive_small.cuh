@@ -56,11 +56,12 @@ __device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *
         dealt = own.dealt[level % 2];
         parts = own.sizes[level % 3];
     }
-    if (threadIdx.x == 0) {
-        own.stopped = level;
-        own.left = own.overflow[level % 2] ? ~0u : parts + dealt;
-        if (own.left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
+    const unsigned left = own.overflow[level % 2] ? ~0u : parts + dealt;
+    if (threadIdx.x < CLUSTER_SIZE) {
+        *in_block(&own.stopped, threadIdx.x) = level;
+        *in_block(&own.left, threadIdx.x) = left;
     }
+    if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
 // Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with
@@ -87,7 +88,7 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         if (tiny_levels > TINY_LEVELS) {
             if (cluster_rank() == 0) run_tiny_levels(search, visited, own, records, step + 1, level, last, when.tiny);
             cluster_meet(cluster_rank() == 0);
-            level = *in_block(&own.stopped, 0), total = *in_block(&own.left, 0), tiny_levels = 0;
+            level = own.stopped, total = own.left, tiny_levels = 0;
             continue;
         }
         // For the decision after this level: it comes late, but free.
