@@ -30,8 +30,8 @@ _STATE_WORDS, _FAILED = 28, 2
 
 
 class Adaptive(KernelVariant):
-    """One persistent launch: a cluster of blocks for small frontiers, all blocks pushing or pulling for
-    larger ones.
+    """One persistent launch: one block for tiny frontiers, a cluster of blocks for small ones, all blocks
+    pushing or pulling for larger ones.
 
     cuda_src/adaptive.md says why it is made so. All per-search initialisation is part of the launch, the
     bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are whole warps; ``--grid``
