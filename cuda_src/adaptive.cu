@@ -8,9 +8,6 @@
 // All blocks are resident and meet at a barrier in global memory after each level of push and pull, and after each
 // run of levels in the cluster, during which the others wait. What comes next is decided by each block for itself,
 // from numbers that are the same for all. See cuda_src/adaptive.md.
-#define LAYER_PUSH 1
-#define LAYER_PULL 2
-
 // A block that has found its share of the edges from which on pulling pays, times this, queues nothing more.
 #define QUEUE_BEYOND 1.5f
 
@@ -69,7 +66,8 @@ __device__ __noinline__ void end_search(const search &search, const unsigned *re
 // unexplored / frontier edges looks, but never more than it has arcs.
 //
 // The result is the number of edges from which on that is so: with c for the cost of pushing one in looks, the solution
-// of  edges * c = looks at bitmaps + unreached * unexplored / edges.
+// of  edges * c = looks at bitmaps + unreached * unexplored / edges.  It is an estimate, so quick instructions will do;
+// all blocks get the same.
 __device__ __forceinline__ float edges_worth_pulling(const search &search, long long unreached, long long unexplored,
                                                      const thresholds &when) {
     if (!when.may_pull) return 1e30f;
@@ -187,6 +185,6 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     adaptive(const __grid_constant__ search search, unsigned *visited, unsigned *visited_then, level_record *records,
              int small_parts, int tiny_parts, int pushed_edge, int may_pull, int max_polls, int source) {
     const unsigned small = min((unsigned)small_parts, CLUSTER_SIZE * CLUSTER_PARTS);
-    const unsigned tiny = min((unsigned)tiny_parts, small);
+    const unsigned tiny = min((unsigned)tiny_parts, min(small, CLUSTER_PARTS));
     run(search, visited, visited_then, records, thresholds{small, tiny, pushed_edge, may_pull}, max_polls, source);
 }

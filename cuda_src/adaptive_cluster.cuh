@@ -38,7 +38,8 @@ __device__ __forceinline__ void cluster_sync() {
 #endif
 }
 // The barrier between two levels. With cluster_sync() all warps would wait until what they have written has come to the
-// L2 cache, a third of a level; here only those do that have written (`wrote`, alike for all lanes).
+// L2 cache, a third of a level; here only those do that have written (`wrote`, alike for all lanes). What the others
+// have read has decided a branch by then, so it cannot be what is written after.
 __device__ __forceinline__ void cluster_meet(bool wrote) {
 #if CLUSTER_SIZE > 1 && !defined(__CUDA_ON_CPU__)
     if (wrote) asm volatile("fence.acq_rel.cluster;" ::: "memory");
@@ -63,7 +64,7 @@ struct cluster_queues {
     unsigned sizes[3];             // may exceed the capacity, by what went to global memory
     unsigned total[2];             // of the whole cluster
     int overflow[2];
-    unsigned dealt[2];       // parts of long rows of this block's, which any block may have got
+    unsigned dealt[2];       // parts that one block alone has dealt out to all
     unsigned stopped, left;  // where one block alone has stopped: the level, and its parts
     unsigned place;          // in global memory
     queue_limit limit;       // of rows that found no place
@@ -84,9 +85,9 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
 }
 
 // Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
-// as if they were of one row; with `here`, to this block alone if they are few. False if there is no room; places that
-// have been reserved then hold empty parts. If this is one of so many warps of the block with as much to queue, and
-// that is more than a block holds, it is not even tried.
+// as if they were of one row; with `here`, to the first block, which this is, if they are few. False if there is no
+// room; places that have been reserved then hold empty parts. If this is one of so many warps of the block with as much
+// to queue, and that is more than a block holds, it is not even tried.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine, unsigned parts, unsigned warps,
                                              unsigned level, bool here) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
@@ -98,7 +99,7 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine
         share = (total + blocks - 1 - lane) / blocks;
         slot = atomicAdd(in_block(&own.sizes[level % 3], (target + lane) % blocks), share);
     }
-    if (lane == 0 && blocks > 1) atomicAdd(&own.dealt[level % 2], total);
+    if (lane == 0 && here && blocks > 1) atomicAdd(&own.dealt[level % 2], total);
     const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
 #pragma unroll 1
     for (unsigned lanes = __ballot_sync(ALL_LANES, parts > 0); lanes; lanes &= lanes - 1) {
@@ -132,7 +133,7 @@ __device__ __forceinline__ unsigned reserve_here(unsigned &size, unsigned parts)
 }
 
 // Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included. With `here`, all
-// short ones in the queue of this block.
+// short ones in the queue of this block, which is the first.
 template <int at_a_time, bool here = false>
 __device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],

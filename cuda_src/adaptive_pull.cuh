@@ -284,7 +284,7 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
     if (threadIdx.x == 0) {
         frontier &next = search.state->frontiers[(step + 1) % 3];
         lists.found.publish(&next.found);
-        if (!few) next.unqueued = 1;
+        if (!few && vertices > 0) next.unqueued = 1;
     }
     if (few && vertices > 0) queue_found(search, lists, share{0, own_words}, step + 1);
 }

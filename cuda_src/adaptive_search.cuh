@@ -6,6 +6,11 @@
 #include "graph.cuh"
 #include "profile.cuh"
 
+#define LAYER_CLUSTER 0  // of a level profile: as the variant names them
+#define LAYER_PUSH 1
+#define LAYER_PULL 2
+#define LAYER_BLOCK 3
+
 #define WINDOW 8        // arcs that a thread reads at a time: a sector of 32 bytes
 #define PART_LANES 4    // threads that share a part
 #define PART (PART_LANES * WINDOW)

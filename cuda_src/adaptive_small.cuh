@@ -7,12 +7,11 @@
 
 #include "adaptive_cluster.cuh"
 
-#define LAYER_CLUSTER 0
-#define LAYER_BLOCK 3
-
-#ifndef TINY_LEVELS  // after which those to come are expected to be tiny, too
-#define TINY_LEVELS 4  // at least 1, so that what one block has left is read before it runs on alone again
+#ifndef TINY_LEVELS
+#define TINY_LEVELS 4  // after which those to come are expected to be tiny, too
 #endif
+static_assert(TINY_LEVELS >= 1, "the cluster runs a level before one block goes on alone: by then the others have read "
+                                "what it has left, and have empty queues for the level after");
 
 // Bring a frontier into the queue of the first block, whose threads do it, and empty those of all others, so that this
 // or a later level can deal parts out to them. Returns the number of parts; if there are more than `most` they stay.
@@ -40,7 +39,8 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
 }
 
 // Run levels from this one on, before the last, while they have at most so many parts: for the first block of a
-// cluster. Leaves to all of them where it has stopped, and with how many parts: with ever so many if some had no place.
+// cluster. Leaves to all of them where it has stopped, and with how many parts at most: with ever so many if some had
+// no place.
 __device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                 level_record *records, int step, unsigned level, unsigned last,
                                                 unsigned most) {

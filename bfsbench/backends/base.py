@@ -7,7 +7,7 @@ allocates or compiles once a search has been prepared.
 
 Kernel arguments are a Buffer or a Signal (a device pointer), None (a null pointer), a Python int (``int``),
 a NumPy scalar of the kernel parameter's type (``np.int64`` for ``long long``), or a tuple of these for a
-struct of such members, without padding at its end.
+struct of such members, of which the first is as wide as any, without padding at its end.
 """
 
 from __future__ import annotations

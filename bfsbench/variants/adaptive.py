@@ -52,7 +52,7 @@ class Adaptive(KernelVariant):
         Knob(
             "CLUSTER_SIZE",
             0,
-            "blocks that share small frontiers; 0: as many as suit the graph and the device",
+            "blocks that share small frontiers; 0: as suits the graph and the device's compute capability",
             choices=(0, 1, 2, 4, 8, 16),
             compile_time=True,
         ),
@@ -69,7 +69,7 @@ class Adaptive(KernelVariant):
             "parts of 4 arcs in the largest frontier that one block of the cluster expands alone; fewer "
             "where rows are long",
             minimum=0,
-            maximum=2048,
+            maximum=_BLOCK_PARTS // _QUAD,
         ),
         Knob(
             "PUSHED_EDGE", 8, "cost of pushing along an arc, in looks at a neighbour", minimum=0, maximum=1024
@@ -159,7 +159,9 @@ class Adaptive(KernelVariant):
                 if blocks < most:  # the next search need not wait in vain
                     known[kernel] = blocks
                 return blocks
-        raise LaunchError(f"adaptive: a cluster of {cluster} blocks of {self.block} threads does not fit")
+        raise LaunchError(
+            f"adaptive: a cluster of {cluster} blocks of {self.block} threads does not fit (CLUSTER_SIZE)"
+        )
 
     def reset(self, source: int) -> None:
         """Nothing: the launch initialises what it needs."""

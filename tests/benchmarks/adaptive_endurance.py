@@ -85,8 +85,8 @@ def draw_knobs(random: Random) -> dict[str, KnobValue]:
         return Adaptive.knob_values({})
     drawn = {
         "CLUSTER_SIZE": random.choice([0, 1, 2, 4, 8, 16]),
-        "SMALL_PARTS": random.choice([0, 1, 16, 256, 2048, 8192, 16384]),
-        "TINY_PARTS": random.choice([0, 16, 256, 2048]),
+        "SMALL_PARTS": random.choice([0, 1, 16, 256, 2048, 8192, 16384, 32768]),
+        "TINY_PARTS": random.choice([0, 16, 256, 512]),
         "PUSHED_EDGE": random.choice([0, 1, 4, 8, 32, 1024]),
         "MAY_PULL": random.choice([0, 1, 1, 1]),
         "LIKELY_FIRST": random.choice([0, 0, 1]),

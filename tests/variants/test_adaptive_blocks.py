@@ -11,7 +11,7 @@ from bfsbench.backends.base import Device, Launch
 from bfsbench.errors import KernelError, LaunchError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
-from bfsbench.graphs.graph import EdgeList
+from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph
 from tests.variants.searching import fan, layered, levels_of, prepared
@@ -31,15 +31,20 @@ def test_the_grid_is_whole_clusters(device: Device, cluster: int) -> None:
         assert prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster).num_blocks == blocks
 
 
+def circulant(num_vertices: int, degree: int) -> Graph:
+    """Each vertex has arcs to so many that follow."""
+    ends = np.arange(num_vertices, dtype=np.int32)
+    heads = np.concatenate([np.roll(ends, k) for k in range(1, degree + 1)])
+    return build_graph(EdgeList(np.tile(ends, degree), heads, num_vertices, "directed"), "circulant")
+
+
 def test_clusters_are_as_large_as_suits_the_graph_and_the_device(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    thin, many = fan(3, 1), 1 << 18
-    ends = np.arange(many + 1, dtype=np.int32)
-    around = [EdgeList(ends, np.roll(ends, k), many + 1, "directed") for k in range(1, 7)]
-    arcs = [np.concatenate([getattr(edges, name) for edges in around]) for name in ("sources", "targets")]
-    dense = build_graph(EdgeList(*arcs, many + 1, "directed"), "dense")
-    for most, graph, size in ((16, thin, 16), (16, dense, 8), (8, thin, 8), (4, dense, 4), (1, thin, 1)):
+    many = (1 << 18) + 1
+    thin, dense = fan(3, 1), circulant(many, 6)
+    chosen = [(16, thin, 16), (16, dense, 8), (16, circulant(many, 5), 16), (16, circulant(many - 1, 6), 16)]
+    for most, graph, size in (*chosen, (8, thin, 8), (4, dense, 4), (1, thin, 1)):
         monkeypatch.setattr(device, "limits", replace(device.limits, blocks_per_cluster=most))
         search = Adaptive(device, DeviceGraph(device, graph), graph, None, 64, Adaptive.knob_values({}))
         assert search.cluster_size() == search.defines()["CLUSTER_SIZE"] == size

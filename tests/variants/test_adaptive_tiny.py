@@ -51,6 +51,15 @@ def chain(sizes: list[int]) -> Graph:
     return build_graph(edge_list(int(ends[-1]), [(int(u), int(v)) for u, v in edges], "directed"), "chain")
 
 
+def long_row(degree: int) -> Graph:
+    """Tiny levels, in the seventh of which are a row of so many arcs and a short one."""
+    before, first = 6, 8
+    edges = [(v, v + 1) for v in range(before)] + [(before - 1, before + 1), (before + 1, first)]
+    edges += [(before, first + i) for i in range(degree)]
+    edges += [(first, first + degree), (first + degree, first + degree + 1)]
+    return build_graph(edge_list(first + degree + 2, edges, "directed"), "long row")
+
+
 def expected_layers(graph: Graph, tiny: int, sooner: int = TINY_LEVELS) -> list[str]:
     """The regime of each level of a graph whose rows are short. A cluster knows the parts of the level
     before, a block those of the one at hand."""
@@ -74,7 +83,7 @@ def test_levels_are_run_by_one_block_once_several_were_tiny(device: Device, clus
     sizes = [1] * 7 + [9, 10, 11, 5, 5, 5, 5, 5, 5, 10, 10, 20, 9] + [1] * 7
     knobs = {"CLUSTER_SIZE": cluster, "MAY_PULL": 0}
     graph = chain(sizes)
-    for tiny in (0, 1, 2, 10, 11, 256):
+    for tiny in (0, 1, 2, 9, 10, 256):
         layers = layers_of(device, graph, TINY_PARTS=tiny, **knobs)
         assert layers == expected_layers(graph, tiny), tiny
         assert ("block" in layers) == (tiny > 0)
@@ -96,10 +105,12 @@ def test_the_first_block_goes_on_while_levels_are_tiny(
 
 def test_a_graph_of_long_rows_has_smaller_tiny_levels(device: Device) -> None:
     """A level finds so many parts that they fit the queue of one block: of rows as they are in the mean."""
-    for graph in (chain([1] * 6 + [200, 300, 200]), layered([1] * 6 + [4, 7, 30, 5, 1])):
-        row = -(-graph.num_edges // (4 * graph.num_vertices))
-        layers = layers_of(device, graph, TINY_PARTS=2048, MAY_PULL=0)
-        assert layers == expected_layers(graph, 2048 // 4 // row)
+    for graph, row in ((chain([1] * 6 + [200, 300, 500]), 1), (layered([1] * 6 + [15, 15, 15]), 5)):
+        limit = 512 // row
+        assert -(-graph.num_edges // (4 * graph.num_vertices)) == row
+        layers = layers_of(device, graph, TINY_PARTS=512, MAY_PULL=0)
+        assert layers == expected_layers(graph, limit)
+        assert row == 1 or layers != expected_layers(graph, 512), "the limit shows"
 
 
 @pytest.mark.parametrize("knobs", [{}, {"TINY_PARTS": 10}, {"SMALL_PARTS": 20}])
@@ -115,6 +126,9 @@ def test_wide_offsets(device: Device, build_with: Callable[..., None]) -> None:
     build_with(TINY_LEVELS=1)
     for name in ("kronecker", "hub", "random_dense"):
         expect_levels(device, with_wide_offsets(shape(name)))
+    for degree, layer in ((9, "block"), (4 * KEPT_PARTS, "block"), (4 * KEPT_PARTS + 1, "cluster")):
+        layers = layers_of(device, with_wide_offsets(long_row(degree)), MAY_PULL=0)
+        assert layers[:7] == ["cluster", *["block"] * 5, layer]
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
@@ -122,19 +136,13 @@ def test_wide_offsets(device: Device, build_with: Callable[..., None]) -> None:
 def test_long_rows_are_kept_dealt_out_or_handed_on(
     device: Device, build_with: Callable[..., None], cluster: int, degree: int
 ) -> None:
-    """In the middle of tiny levels, and with a short row beside."""
     build_with(TINY_LEVELS=1)
-    before, first = 6, 8
-    edges = [(v, v + 1) for v in range(before)] + [(before - 1, before + 1), (before + 1, first)]
-    edges += [(before, first + i) for i in range(degree)]
-    edges += [(first, first + degree), (first + degree, first + degree + 1)]
-    graph = build_graph(edge_list(first + degree + 2, edges, "directed"), "long row")
-    layers = layers_of(device, graph, CLUSTER_SIZE=cluster, MAY_PULL=0)
-    assert layers[:before] == ["cluster"] + ["block"] * (before - 1)
+    layers = layers_of(device, long_row(degree), CLUSTER_SIZE=cluster, MAY_PULL=0)
+    assert layers[:6] == ["cluster"] + ["block"] * 5
     if degree <= 4 * KEPT_PARTS or (cluster == 1 and degree <= 1024):
-        assert layers[before] == "block"
+        assert layers[6] == "block"
     else:
-        assert layers[before] == ("cluster" if degree <= 4 * 2048 else "push")
+        assert layers[6] == ("cluster" if degree <= 4 * 2048 else "push")
 
 
 def test_rows_that_a_full_queue_has_no_place_for_are_handed_on(
@@ -167,7 +175,7 @@ def test_levels_are_handed_over_after_so_many(
     num_vertices=st.integers(1, 300),
     edges=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 299)), max_size=400),
     directed=st.booleans(),
-    tiny=st.sampled_from([2, 10, 256, 2048]),
+    tiny=st.sampled_from([2, 10, 256, 512]),
     small=st.sampled_from([5, 30, 8192]),
     sooner=st.sampled_from([1, 2]),
     cluster=st.sampled_from(CLUSTERS),

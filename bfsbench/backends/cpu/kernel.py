@@ -18,6 +18,8 @@ _REFUSED = 1
 """Result of ``emu_launch`` for a launch that is beyond the device's limits."""
 
 _INT_MAX = 2**31 - 1
+_SCALARS = frozenset(map(np.dtype, ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")))
+"""What a kernel parameter can be, besides a pointer."""
 
 
 class CpuModule:
@@ -85,7 +87,7 @@ class CpuKernel:
             return argument.pointer
         if argument is None:
             return ctypes.c_void_p()
-        if isinstance(argument, np.generic):
+        if isinstance(argument, np.generic) and argument.dtype in _SCALARS:
             return np.ctypeslib.as_ctypes(np.array(argument))
         if isinstance(argument, int) and -_INT_MAX - 1 <= argument <= _INT_MAX:
             return ctypes.c_int(argument)
