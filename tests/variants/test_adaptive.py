@@ -226,6 +226,15 @@ def test_a_block_may_have_more_words_of_the_bitmap_than_it_keeps_at_once(device:
         assert "pull" in layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, **PULLED, **look)
 
 
+def test_a_pulled_level_that_finds_nothing_is_the_last_step(device: Device) -> None:
+    """Of a block, too, that does not keep all its words at once and so queues nothing by itself."""
+    graph = build_graph(edge_list(70_000, [(0, v) for v in range(1, 201)], "directed"), "leaves")
+    search = prepared(Adaptive, device, graph, 1, CLUSTER_SIZE=1, **PULLED)
+    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+    steps = 3  # the cluster's, which gives the source back, and two pulled levels
+    assert (search.state.read(BARRIER_WORD) < 0) == (steps % 2 == 1)
+
+
 def test_vertices_taken_out_of_the_open_ones_do_not_look_for_parents(device: Device) -> None:
     """The search takes out those without in-neighbours; here one with some is taken out before. All are open
     again afterwards."""
