@@ -63,7 +63,7 @@ def profiles(measured: Measured, *, title: str = "") -> Iterator[Picture]:
 def _legend(axis: Axes, levels: int) -> None:
     """Kernels or layers over a panel, with markers that are as large for many levels as for few."""
     scale = math.sqrt(_marker(0) / _marker(levels))
-    axis.legend(loc="upper left", bbox_to_anchor=(0, 1.17), ncols=3, fontsize=8, markerscale=scale)
+    axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, fontsize=8, markerscale=scale)
 
 
 def _marker(levels: int) -> float:
