@@ -8,6 +8,7 @@
 // All blocks are resident and meet at a barrier in global memory after each level of push and pull, and after each
 // run of levels in the cluster, during which the others wait. What comes next is decided by each block for itself,
 // from numbers that are the same for all. See cuda_src/adaptive.md.
+
 // A block that has found its share of the edges from which on pulling pays, times this, queues nothing more.
 #define QUEUE_BEYOND 1.5f
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
-from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph
-from tests.shapes import SHAPES, SOURCES
-from tests.variants.searching import levels_of, prepared
+from tests.shapes import SOURCES
+from tests.variants.searching import levels_of, prepared, shape
 
 CLUSTERS = (1, 2, 4, 8, 16)
 PUSHED = {"SMALL_PARTS": 0, "MAY_PULL": 0}
@@ -30,6 +31,12 @@ WAYS = (
 """Knobs that lead through each of the regimes, and through all of them in turn."""
 BARRIER_WORD = 0
 """Of a search's state; its top bit turns with every step."""
+
+
+def compile_with(monkeypatch: pytest.MonkeyPatch, **macros: int) -> None:
+    """Have kernels compiled with other values of their macros."""
+    defines = Adaptive.defines
+    monkeypatch.setattr(Adaptive, "defines", lambda search: {**defines(search), **macros})
 
 
 def expect_levels(
@@ -61,7 +68,7 @@ def layers_of(
 
 def check_shapes(device: Device, names: list[str], grid: int | None = None, **knobs: int) -> None:
     for name in names:
-        graph = build_graph(SHAPES[name], name)
+        graph = shape(name)
         search = prepared(Adaptive, device, graph, grid, **knobs)
         for source in SOURCES[name]:
             assert levels_of(search, source) == reference_levels(graph, source).tolist(), name

@@ -24,6 +24,7 @@ from tests.variants.adaptive_searches import (
     PUSHED,
     WAYS,
     check_shapes,
+    compile_with,
     expect_levels,
     layers_of,
 )
@@ -252,8 +253,7 @@ def test_vertices_taken_out_of_the_open_ones_do_not_look_for_parents(device: Dev
 
 def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the other blocks do not wait for ever; each time costs a step, and a pushed level after."""
-    defines = Adaptive.defines
-    monkeypatch.setattr(Adaptive, "defines", lambda search: {**defines(search), "LEVELS_AT_A_TIME": 3})
+    compile_with(monkeypatch, LEVELS_AT_A_TIME=3)
     for num_vertices in (3, 4, 6, 7, 30, 31, 32):
         graph = build_graph(generate("path", n=num_vertices, directed=1), "path")
         search = prepared(Adaptive, device, graph, MAY_PULL=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -16,9 +15,8 @@ from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
-from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import SHAPES, edge_list, with_wide_offsets
-from tests.variants.adaptive_searches import CLUSTERS, check_shapes, expect_levels, layers_of
+from tests.variants.adaptive_searches import CLUSTERS, check_shapes, compile_with, expect_levels, layers_of
 from tests.variants.searching import layered, shape
 
 TINY_LEVELS = 4
@@ -27,17 +25,6 @@ SHORT_ROW = 8 * 4
 """Arcs of the longest row that is not dealt out to all blocks, if it is not one of few long ones."""
 KEPT_PARTS = 128
 """Parts of long rows that a block alone keeps."""
-
-
-@pytest.fixture
-def build_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Have kernels compiled with other values of their macros."""
-    defines = Adaptive.defines
-
-    def build(**macros: int) -> None:
-        monkeypatch.setattr(Adaptive, "defines", lambda search: {**defines(search), **macros})
-
-    return build
 
 
 def chain(sizes: list[int]) -> Graph:
@@ -116,14 +103,14 @@ def test_a_graph_of_long_rows_has_smaller_tiny_levels(device: Device) -> None:
 @pytest.mark.parametrize("knobs", [{}, {"TINY_PARTS": 10}, {"SMALL_PARTS": 20}])
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_all_shapes(
-    device: Device, build_with: Callable[..., None], cluster: int, knobs: dict[str, int]
+    device: Device, monkeypatch: pytest.MonkeyPatch, cluster: int, knobs: dict[str, int]
 ) -> None:
-    build_with(TINY_LEVELS=1)
+    compile_with(monkeypatch, TINY_LEVELS=1)
     check_shapes(device, list(SHAPES), CLUSTER_SIZE=cluster, **knobs)
 
 
-def test_wide_offsets(device: Device, build_with: Callable[..., None]) -> None:
-    build_with(TINY_LEVELS=1)
+def test_wide_offsets(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_with(monkeypatch, TINY_LEVELS=1)
     for name in ("kronecker", "hub", "random_dense"):
         expect_levels(device, with_wide_offsets(shape(name)))
     for degree, layer in ((9, "block"), (4 * KEPT_PARTS, "block"), (4 * KEPT_PARTS + 1, "cluster")):
@@ -134,9 +121,9 @@ def test_wide_offsets(device: Device, build_with: Callable[..., None]) -> None:
 @pytest.mark.parametrize("cluster", CLUSTERS)
 @pytest.mark.parametrize("degree", [SHORT_ROW + 1, 4 * KEPT_PARTS, 4 * KEPT_PARTS + 1, 8193, 140_000])
 def test_long_rows_are_kept_dealt_out_or_handed_on(
-    device: Device, build_with: Callable[..., None], cluster: int, degree: int
+    device: Device, monkeypatch: pytest.MonkeyPatch, cluster: int, degree: int
 ) -> None:
-    build_with(TINY_LEVELS=1)
+    compile_with(monkeypatch, TINY_LEVELS=1)
     layers = layers_of(device, long_row(degree), CLUSTER_SIZE=cluster, MAY_PULL=0)
     assert layers[:6] == ["cluster"] + ["block"] * 5
     if degree <= 4 * KEPT_PARTS or (cluster == 1 and degree <= 1024):
@@ -146,10 +133,10 @@ def test_long_rows_are_kept_dealt_out_or_handed_on(
 
 
 def test_rows_that_a_full_queue_has_no_place_for_are_handed_on(
-    device: Device, build_with: Callable[..., None]
+    device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """300 vertices of a tiny level, with rows of eight parts: 2,400 parts for a queue of 2,048."""
-    build_with(TINY_LEVELS=1)
+    compile_with(monkeypatch, TINY_LEVELS=1)
     edges = [(0, 1)] + [(1, 2 + i) for i in range(300)]
     edges += [(2 + i, 302 + i * SHORT_ROW + j) for i in range(300) for j in range(SHORT_ROW)]
     edges += [(9901, v) for v in range(9902, 90_000)]  # so that rows are short in the mean
@@ -161,9 +148,9 @@ def test_rows_that_a_full_queue_has_no_place_for_are_handed_on(
 
 @pytest.mark.parametrize("at_a_time", [1, 3, 4, 5, 8])
 def test_levels_are_handed_over_after_so_many(
-    device: Device, build_with: Callable[..., None], at_a_time: int
+    device: Device, monkeypatch: pytest.MonkeyPatch, at_a_time: int
 ) -> None:
-    build_with(TINY_LEVELS=1, LEVELS_AT_A_TIME=at_a_time)
+    compile_with(monkeypatch, TINY_LEVELS=1, LEVELS_AT_A_TIME=at_a_time)
     graph = chain([1, 2, 3, 1, 1, 2, 9, 9, 9, 1, 1, 1, 30, 1, 1])
     layers = layers_of(device, graph, TINY_PARTS=16, MAY_PULL=0)
     assert layers[:at_a_time] == expected_layers(graph, 16, sooner=1)[:at_a_time]
@@ -193,15 +180,14 @@ def test_any_graph(
     pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
     graph = build_graph(edge_list(num_vertices, pairs, "directed" if directed else "each_once"), "random")
     with pytest.MonkeyPatch.context() as patch:
-        defines = Adaptive.defines
-        patch.setattr(Adaptive, "defines", lambda search: {**defines(search), "TINY_LEVELS": sooner})
+        compile_with(patch, TINY_LEVELS=sooner)
         knobs = {"CLUSTER_SIZE": cluster, "TINY_PARTS": tiny, "SMALL_PARTS": small}
         expect_levels(device, graph, num_vertices // 2, **knobs)
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
-def test_the_schedule_does_not_matter(seed: int, build_with: Callable[..., None]) -> None:
-    build_with(TINY_LEVELS=1 + seed % 3)
+def test_the_schedule_does_not_matter(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_with(monkeypatch, TINY_LEVELS=1 + seed % 3)
     device = open_device("cpu", seed)
     lattice = build_graph(generate("lattice", rows=12, columns=30, keep=0.7, seed=seed), "lattice")
     for cluster in (2, 16):
