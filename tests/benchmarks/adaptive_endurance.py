@@ -3,8 +3,9 @@
     python tests/benchmarks/adaptive_endurance.py [--backend NAME] [--graphs N] [--repeats N]
 
 First, random graphs of all generators, each as it is drawn or with its edges taken for arcs, with 32-bit or
-64-bit offsets, searched from several vertices with knobs, grids and blocks drawn at random. Then a road-like
-and a Kronecker graph, searched again and again. All levels are compared with those of the sequential search.
+64-bit offsets, searched from several vertices with knobs, grids and blocks drawn at random. Then a road
+network and a Kronecker graph, searched again and again. All levels are compared with those of the
+sequential search.
 The exit code is 1 if any search went wrong, and what it was is printed.
 """
 
@@ -26,6 +27,7 @@ from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import GENERATORS, Parameters, generate
 from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import load
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph
 
@@ -167,19 +169,16 @@ def main() -> int:
     parser.add_argument("--graphs", type=int, default=1000, help="random graphs")
     parser.add_argument("--size", type=int, default=2**16, help="most vertices of a random graph, about")
     parser.add_argument("--repeats", type=int, default=10_000, help="searches of each of two graphs")
-    parser.add_argument(
-        "--side", type=int, default=128, help="of the road-like lattice; Kronecker: its square"
-    )
+    parser.add_argument("--road", default="USA-road-d.NY", help="a road network, by its name")
+    parser.add_argument("--scale", type=int, default=16, help="of the Kronecker graph")
     parser.add_argument("--seed", type=int, default=1, help="what the random numbers follow from")
     given = parser.parse_args()
     random, failures = np.random.default_rng(given.seed), Failures()
     device = open_device(given.backend)
     print(device.describe()["gpu"], flush=True)
     search_random_graphs(device, random, given.graphs, given.size, failures)
-    lattice = generate("lattice", rows=given.side, columns=given.side, keep=0.7)
-    kronecker = generate("kronecker", scale=(given.side**2).bit_length() - 1, edge_factor=16)
-    for name, edges in (("lattice", lattice), ("kronecker", kronecker)):
-        search_again_and_again(device, build_graph(edges, name), random, given.repeats, failures)
+    for name in (given.road, f"kronecker(scale={given.scale})"):
+        search_again_and_again(device, load(name), random, given.repeats, failures)
     print("all levels are those of the sequential search" if not failures.count else "some levels are wrong")
     device.close()
     return int(failures.count > 0)
