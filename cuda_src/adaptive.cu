@@ -11,6 +11,8 @@
 
 // A block that has found its share of the edges from which on pulling pays, times this, queues nothing more.
 #define QUEUE_BEYOND 1.5f
+// Words of a bitmap whose vertices a warp looks at together before the first level is pulled.
+#define CLOSE_WORDS 4
 
 #include "adaptive_pull.cuh"
 #include "adaptive_push.cuh"
@@ -44,20 +46,43 @@ union workspace {
 // blocks, once all levels are complete. Done at the end because it costs less there: only few levels are to be written,
 // and the first levels of a search wait for nothing.
 __device__ __noinline__ void end_search(const search &search, const unsigned *reached, unsigned *visited) {
-    const unsigned words = search.words(), lane = threadIdx.x % 32;
+    const unsigned words = search.words(), lane = threadIdx.x % 32, few = words_at_a_time(words);
 #pragma unroll 1
-    for (unsigned w = global_thread(); w - lane < words; w += grid_threads()) {
-        const unsigned beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
+    for (unsigned first = global_thread() / 32 * few; first < words; first += grid_threads() / 32 * few) {
+        const unsigned w = first + lane, beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
         unsigned missing = 0;
-        if (w < words) {
-            missing = ~(reached[w] | beyond);  // what a bitmap holds before the first search is unknown
+        if (w < words && lane < few) {
+            missing = search.open[w] & ~(reached[w] | beyond);  // unknown before the first search
             visited[w] = beyond;
             search.open[w] = ALL_LANES;
         }
 #pragma unroll 1
         for (unsigned lanes = __ballot_sync(ALL_LANES, missing != 0); lanes; lanes &= lanes - 1) {
             const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, missing, other);
-            if (its >> lane & 1) search.levels[(w - lane + other) * 32 + lane] = UNREACHED;
+            if (its >> lane & 1) search.levels[(first + other) * 32 + lane] = UNREACHED;
+        }
+    }
+}
+
+// Give the vertices that no arc leads to their level, and take them out of the open ones: for all blocks but those of
+// the first cluster, which has begun with the source meanwhile. What is read of the graph is then in the L2 cache.
+__device__ __noinline__ void close_unreachable(const search &search, int source) {
+    const unsigned words = search.words(), lane = threadIdx.x % 32, warps = grid_threads() / 32;
+    const unsigned busy = CLUSTER_SIZE * blockDim.x / 32;
+#pragma unroll 1
+    for (unsigned first = global_thread() / 32 - busy; first < words; first += CLOSE_WORDS * (warps - busy)) {
+        bool entered[CLOSE_WORDS];
+#pragma unroll
+        for (int k = 0; k < CLOSE_WORDS; ++k) {
+            const int v = (first + k * (warps - busy)) * 32 + lane;
+            const bool there = first + k * (warps - busy) < words && v < search.num_vertices;
+            entered[k] = !there || __ldg(&search.column_offsets[v]) < __ldg(&search.column_offsets[v + 1]);
+        }
+#pragma unroll
+        for (int k = 0; k < CLOSE_WORDS; ++k) {
+            const unsigned w = first + k * (warps - busy), open = __ballot_sync(ALL_LANES, entered[k]);
+            if (!entered[k] && w * 32 + lane != source) search.levels[w * 32 + lane] = UNREACHED;
+            if (lane == 0 && w < words) search.open[w] = open;
         }
     }
 }
@@ -71,11 +96,11 @@ __device__ __noinline__ void end_search(const search &search, const unsigned *re
 // all blocks get the same.
 __device__ __forceinline__ float edges_worth_pulling(const search &search, long long unreached, long long unexplored,
                                                      const thresholds &when) {
-    if (!when.may_pull) return 1e30f;
-    const float c = (float)when.pushed_edge, rows = fmaxf((float)unreached, 0);  // parts may have been counted for some
+    const float c = when.may_pull ? (float)when.pushed_edge : 0;
+    const float rows = fmaxf((float)unreached, 0);  // parts may have been counted for some
     const float fixed = rows + (float)search.num_vertices / 4;
     const float square = fixed * fixed + 4 * c * rows * fmaxf((float)unexplored, 0);
-    return c > 0 ? __fdividef(fixed + square * rsqrtf(square), 2 * c) : 1e30f;
+    return c > 0 ? __fdividef(fixed + square * rsqrtf(square), 2 * c) : 1e30f;  // never
 }
 
 // Edges from which on one of so many blocks queues nothing more, since the next level will be pulled.
@@ -162,11 +187,14 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
         unsigned *const visited_then = course.swapped ? first : second;
         switch (course.next) {
         case PULL: pull_level(search, visited, visited_then, shared.pull, step, level); break;
-        case QUEUE: queue_frontier(search, visited, visited_then, shared.push, step, course.now.found); break;
+        case QUEUE: queue_frontier(search, visited, visited_then, shared.push, step, level); break;
         case RUN_LEVELS:
-            if (blockIdx.x < CLUSTER_SIZE && source >= 0)
+            if (source < 0) break;
+            if (blockIdx.x < CLUSTER_SIZE)
                 run_small_levels(search, visited, shared.cluster, records, step, level, course.now.queued, source,
                                  when, course.most_edges);
+            else if (step == 0 && when.may_pull)
+                close_unreachable(search, source);
             break;
         case PUSH: push_level(search, visited, shared.push, step, level, course.now.queued, course.most_edges); break;
         case END: end_search(search, visited, first); return;

@@ -6,8 +6,9 @@
 // dealt out to the blocks of the cluster by regions of neighbouring ids, many to a block: so blocks have about equal
 // shares of a level, and each reads but a part of the pages of a large graph.
 //
-// Capacities. A row for which a block's queue has no place goes to the queue in global memory; the cluster then stops
-// after the level, as it does when the frontier outgrows it, and hands all of it on.
+// Capacities. A row for which a block's queue has no place is spilled: the cluster then stops after the level, as it
+// does when the frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are long, and few
+// warps may have found all of them, so it is then that they are cut into parts, by all warps of the block.
 //
 // Races. Claims are atomic, so a vertex has one discoverer. Each flag or size belongs to a level, modulo two or three,
 // and is written in one level and read after the barrier that ends it, or the other way round.
@@ -21,6 +22,7 @@
 
 #define QUAD 4         // arcs of a part in this regime, and threads that share one
 #define CLUSTER_PARTS (2048 >> WIDE_OFFSETS)  // that a block's queue of one level holds
+#define SPILLED_ROWS 512  // that a block keeps until it has come to the end of the level
 #define FEW_PARTS 128  // of long rows that a block running a level alone keeps
 #define REGION_BITS 9  // leading bits of a vertex that say which block of the cluster gets it
 #ifndef LEVELS_AT_A_TIME
@@ -60,9 +62,13 @@ __device__ __forceinline__ T *in_block(T *variable, unsigned rank) {
 }
 
 struct cluster_queues {
-    part parts[2][CLUSTER_PARTS];  // of even and of odd levels
-    unsigned sizes[3];             // may exceed the capacity, by what went to global memory
-    unsigned total[2];             // of the whole cluster
+    part parts[2][CLUSTER_PARTS];        // of even and of odd levels
+    part spilled[SPILLED_ROWS];          // whole rows
+    unsigned first_parts[SPILLED_ROWS];  // where those of each begin among the parts of all
+    unsigned spilled_rows, spilled_parts;
+    unsigned share;     // of a block, of the largest frontier that the cluster expands
+    unsigned sizes[3];  // may exceed the capacity, by what went to global memory
+    unsigned total[2];  // of the whole cluster
     int overflow[2];
     unsigned dealt[2];       // parts that one block alone has dealt out to all
     unsigned stopped, left;  // where one block alone has stopped: the level, and its parts
@@ -73,27 +79,41 @@ struct cluster_queues {
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
 };
 
-// Queue rows in global memory: each lane one or none. For whole warps. So many blocks hear of it: if the first one runs
-// ahead of the others, it alone.
+// Set rows aside for global memory: each lane one or none. For whole warps. So many blocks hear of it: if the first one
+// runs ahead of the others, it alone.
 __device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, short_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
+    const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
     const edge_t edges = spill ? mine.end - mine.begin : 0;
-    const row whole = {mine.begin, mine.end};
-    if (threadIdx.x % 32 < blocks) *in_block(&own.overflow[level % 2], threadIdx.x % 32) = 1;
+    if (lane < blocks) *in_block(&own.overflow[level % 2], lane) = 1;
     own.given.add({edges, spill});
-    if (!own.limit.count(edges)) append_rows(search, whole, spill ? whole.parts() : 0, step);
+    if (own.limit.count(edges)) return;
+    const row whole = {mine.begin, mine.end};
+    const unsigned parts = spill ? whole.parts() : 0;
+    unsigned total, place = 0, first = 0;
+    const unsigned before = sum_before(parts, total);
+    if (lane == 0) place = atomicAdd(&own.spilled_rows, __popc(lanes));
+    place = __shfl_sync(ALL_LANES, place, 0);
+    const bool fit = place + __popc(lanes) <= SPILLED_ROWS;
+    if (!fit) append_rows(search, whole, parts, step);  // the list is full, and the warp left alone with them
+    if (lane == 0 && fit) first = atomicAdd(&own.spilled_parts, total);
+    first = __shfl_sync(ALL_LANES, first, 0) + before;
+    place += __popc(lanes & (1u << lane) - 1);
+    if (!spill || place >= SPILLED_ROWS) return;
+    own.spilled[place] = fit ? part{(offset_t)mine.begin, (int)edges} : part{0, 0};
+    own.first_parts[place] = first;
 }
 
 // Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
 // as if they were of one row; with `here`, to the first block, which this is, if they are few. False if there is no
-// room; places that have been reserved then hold empty parts. If this is one of so many warps of the block with as much
-// to queue, and that is more than a block holds, it is not even tried.
+// room; places that have been reserved then hold empty parts. If this is one of so many warps with as much to queue,
+// and that is more than `most`, it is not even tried.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine, unsigned parts, unsigned warps,
-                                             unsigned level, bool here) {
+                                             unsigned most, unsigned level, bool here) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
     unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
     const unsigned before = sum_before(parts, total);
-    if (total > CLUSTER_SIZE * CLUSTER_PARTS || total * warps > CLUSTER_PARTS) return false;
+    if (total > CLUSTER_SIZE * CLUSTER_PARTS || total * warps > most) return false;
     const unsigned blocks = here && total <= FEW_PARTS ? 1 : CLUSTER_SIZE;
     if (lane < blocks) {
         share = (total + blocks - 1 - lane) / blocks;
@@ -133,11 +153,12 @@ __device__ __forceinline__ unsigned reserve_here(unsigned &size, unsigned parts)
 }
 
 // Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included. With `here`, all
-// short ones in the queue of this block, which is the first.
+// short ones in the queue of this block, which is the first. Long ones only if those of so many warps are expected to
+// have no more parts than `most`.
 template <int at_a_time, bool here = false>
 __device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
                                            const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
-                                           unsigned warps, int step, unsigned level) {
+                                           unsigned warps, unsigned most, int step, unsigned level) {
     const unsigned few = 8;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time];
 #pragma unroll
@@ -159,7 +180,7 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
                 *(here ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
             }
         const unsigned many = parts[k] > few ? parts[k] : 0;
-        if (__any_sync(ALL_LANES, many > 0) && !queue_long_rows(own, rows[k], many, warps, level, here))
+        if (__any_sync(ALL_LANES, many > 0) && !queue_long_rows(own, rows[k], many, warps, most, level, here))
             spill = spill || many > 0;
         if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, here ? 1 : CLUSTER_SIZE);
     }
@@ -176,7 +197,7 @@ __device__ __forceinline__ void take_source(const search &search, unsigned *visi
         visited[source / 32] |= 1u << source % 32;
         search.levels[source] = 0;
     }
-    queue_rows(search, own, row, target, 1, step + 1, 0);
+    queue_rows(search, own, row, target, 1, CLUSTER_PARTS, step + 1, 0);
 }
 
 // Take a share of the frontier from the queue in global memory.
@@ -187,7 +208,7 @@ __device__ __forceinline__ void take_frontier(const search &search, cluster_queu
         const part from = i < queued ? search.queues[step % 2][i] : part{0, 0};
         const short_row row[1] = {{(edge_t)from.begin, (edge_t)from.begin + from.length}};
         const unsigned target[1] = {i % CLUSTER_SIZE};
-        queue_rows(search, own, row, target, 0, step + 1, level);
+        queue_rows(search, own, row, target, 1, CLUSTER_SIZE * CLUSTER_PARTS, step + 1, level);
     }
 }
 
@@ -205,13 +226,23 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
     __syncthreads();
     if (threadIdx.x == 0) {
         if (own.limit.passed) next.must_pull = 1;
-        if (held > 0) own.place = atomicAdd(&next.queued, held);
+        if (held + own.spilled_parts > 0) own.place = atomicAdd(&next.queued, held + own.spilled_parts);
         own.given.publish(&next.found);
     }
     __syncthreads();
+    if (own.limit.passed) return;  // nobody will read it
+    part *const queue = search.queues[step % 2] + own.place;
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < held; i += blockDim.x)
-        search.queues[step % 2][own.place + i] = own.parts[level % 2][i];
+    for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level % 2][i];
+    const unsigned rows = min(own.spilled_rows, SPILLED_ROWS), lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (unsigned r = threadIdx.x / 32; r < rows; r += blockDim.x / 32) {
+        const edge_t begin = own.spilled[r].begin;
+        const row row = {begin, begin + own.spilled[r].length};
+        const unsigned parts = row.parts(), first = held + own.first_parts[r];
+#pragma unroll 1
+        for (unsigned i = lane; i < parts; i += 32) queue[first + i] = row.nth(i);
+    }
 }
 
 // Expand this block's share of a level, several arcs a thread at a time. With `sparing`, bits are looked at before they
@@ -260,7 +291,8 @@ __device__ __forceinline__ bool expand_share(const search &search, unsigned *vis
         unsigned target[at_a_time];
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-        queue_rows<at_a_time, here>(search, own, rows, target, (arcs + 31) / 32, step, level + 1);
+        const unsigned warps = (arcs + 31) / 32, most = here ? CLUSTER_PARTS : own.share;  // more is for all blocks
+        queue_rows<at_a_time, here>(search, own, rows, target, warps, most, step, level + 1);
     }
     return threadIdx.x - threadIdx.x % 32 < arcs;
 }

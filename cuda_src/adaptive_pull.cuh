@@ -7,9 +7,9 @@
 //
 // Balance. Vertices are shared out among blocks by words of the bitmap, in turns. Most rows end after a
 // window or two, a few go on for long; so a lane that is done takes the next vertex rather than wait for its warp.
-// Vertices wait for lanes in a list of the warp, their offsets already read, side by side. A row that is undecided
-// after PATIENCE windows is left to all lanes of a warp together. Vertices without in-neighbours are met once and then
-// taken out of the bitmap of open ones.
+// Vertices wait for lanes in a list of the warp, their offsets already read, side by side. When it is empty, lanes
+// without a row look at the next windows of the rows that are left. A row that is undecided after PATIENCE rounds is
+// set aside, for all lanes of a warp together. Vertices without in-neighbours are not among the open ones.
 //
 // First looks. With LIKELY_FIRST the host has ordered in-neighbours so that the likeliest parent comes first
 // (likely_parents.cu), and has put the first ones together besides: one access of a warp brings those of 32 vertices,
@@ -21,7 +21,7 @@
 #define WAITING 64     // vertices in the list of a warp: a power of two, at least two words
 #define FRESH (2048 >> WIDE_OFFSETS)  // words of the bitmap that a block works on between two barriers
 #define LOOKS 4        // that a thread makes together: a divisor of WINDOW
-#define PATIENCE 8     // windows
+#define PATIENCE 8     // rounds of windows
 #define LONG_ROWS 256  // that a block sets aside
 #define LOOK_WORDS 4   // words of the bitmap whose vertices take their first look together
 #define FEW_FOUND 64   // vertices of a block that are queued at once, lest a small level need a step of its own for it
@@ -32,6 +32,7 @@ struct pull_lists {
     unsigned slots[MAX_WARPS][WAITING];  // bit of the block's share of the bitmap
     unsigned fresh[FRESH];               // vertices found
     unsigned long_slots[LONG_ROWS];
+    offset_t long_rests[LONG_ROWS];      // where what has not been looked at begins
     unsigned num_long;
     block_tally found;
 };
@@ -64,6 +65,32 @@ __device__ __forceinline__ bool has_parent(const search &search, const unsigned 
         if (any) return true;
     }
     return false;
+}
+
+// Where the window ends with which the rest of a row begins.
+__device__ __forceinline__ edge_t window_end(edge_t at, edge_t end) {
+    return min((at & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
+}
+
+// Whether the rest of a row begins with a window or several that have a parent, for few rows: each is of one of the
+// lanes `active`, and so many lanes look at a window each. For whole warps whose list is empty, which tells them of the
+// rows.
+__device__ __forceinline__ bool has_parent_together(const search &search, const unsigned *visited, pull_lists &lists,
+                                                    edge_t at, edge_t end, unsigned active, unsigned lanes) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, rank = __popc(active & (1u << lane) - 1);
+    if (at < end) {
+        lists.begins[warp][rank] = at;
+        lists.degrees[warp][rank] = end - at;
+    }
+    __syncwarp();
+    bool parent = false;
+    if (lane / lanes < __popc(active)) {
+        const edge_t begin = lists.begins[warp][lane / lanes], its_end = begin + lists.degrees[warp][lane / lanes];
+        const edge_t mine = lane % lanes == 0 ? begin : window_end(begin, its_end) + (lane % lanes - 1) * WINDOW;
+        if (mine < its_end) parent = has_parent(search, visited, mine, window_end(mine, its_end));
+    }
+    const unsigned parents = __ballot_sync(ALL_LANES, parent);
+    return at < end && (parents >> rank * lanes & ALL_LANES >> (32 - lanes));
 }
 
 __device__ __forceinline__ void reach(const search &search, pull_lists &lists, const share &share, unsigned slot,
@@ -119,10 +146,20 @@ struct candidates {
         begin = __ldg(&of.column_offsets[own.vertex(slot)]);
         end = __ldg(&of.column_offsets[own.vertex(slot) + 1]);
     }
+    // Take a first word. The offsets of the very first are read before it is known which of them will be asked for: a
+    // small graph has no more than one word for each warp.
     __device__ __forceinline__ void start() {
-        batch = ~0u;
-        pending = 0;
-        advance();
+        batch = 0;
+        const int v = own.vertex(nth_word(0) * 32 + threadIdx.x % 32);
+        offset_t its_begin = 0, its_end = 0;
+        if (nth_word(0) < own.words && v < of.num_vertices) {
+            its_begin = __ldg(&of.column_offsets[v]);
+            its_end = __ldg(&of.column_offsets[v + 1]);
+        }
+        read_batch();
+        if (!(pending & 1)) return advance();
+        const bool mine = take_word();
+        begin = mine ? its_begin : 0, end = mine ? its_end : 0;
     }
 };
 
@@ -172,12 +209,11 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
     edge_t at = 0, end = 0;
     unsigned slot = 0;
     edge_t degree = 0;
-    int windows = 0;
+    int rounds = 0;
     for (;;) {
         while (tail - head <= WAITING - 32 && next.current) {
             const bool wanted = next.begin < next.end;
             const unsigned lanes = __ballot_sync(ALL_LANES, wanted);
-            if (lanes != next.current && threadIdx.x % 32 == 0) search.open[share.word(next.slot / 32)] = lanes;
             const unsigned place = (tail + __popc(lanes & below)) % WAITING;
             if (wanted) {
                 lists.begins[warp][place] = next.begin;
@@ -193,22 +229,27 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
             const unsigned place = (head + turn) % WAITING;
             at = lists.begins[warp][place], degree = lists.degrees[warp][place], slot = lists.slots[warp][place];
             end = at + degree;
-            windows = 0;
+            rounds = 0;
         }
         head += min((unsigned)__popc(idle), tail - head);
         __syncwarp();
-        if (!__any_sync(ALL_LANES, at < end)) return;  // only if the list is empty and no word is left
+        const unsigned active = __ballot_sync(ALL_LANES, at < end);
+        if (active == 0) return;  // only if the list is empty and no word is left
+        const bool list_empty = head == tail && next.current == 0;
+        const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;  // for each row
+        const bool parent = lanes == 1 ? at < end && has_parent(search, visited, at, window_end(at, end))
+                                       : has_parent_together(search, visited, lists, at, end, active, lanes);
         if (at == end) continue;
-        const edge_t stop = min((at & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
-        if (has_parent(search, visited, at, stop)) {
+        if (parent) {
             reach(search, lists, share, slot, level, degree, found);
             at = end;
         } else {
-            at = stop;
-            if (++windows == PATIENCE && at < end) {
+            at = min(window_end(at, end) + (lanes - 1) * WINDOW, end);
+            if (++rounds == PATIENCE && at < end) {
                 const unsigned place = atomicAdd(&lists.num_long, 1u);
                 if (place < LONG_ROWS) {
                     lists.long_slots[place] = slot;
+                    lists.long_rests[place] = at;
                     at = end;
                 }
             }
@@ -227,10 +268,9 @@ __device__ __noinline__ tally pull_long_rows(const search &search, const unsigne
         const edge_t begin = search.column_offsets[share.vertex(slot)];
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
         bool parent = false;
-        const edge_t undecided = (begin & ~(edge_t)(WINDOW - 1)) + PATIENCE * WINDOW;
-        for (edge_t base = undecided; base < end && !parent; base += 32 * WINDOW) {
-            const edge_t at = min(base + lane * WINDOW, end), stop = min(at + WINDOW, end);
-            parent = __any_sync(ALL_LANES, has_parent(search, visited, at, stop));
+        for (edge_t rest = lists.long_rests[i]; rest < end && !parent; rest += 32 * WINDOW) {  // whole windows
+            const edge_t at = min(rest + lane * WINDOW, end);
+            parent = __any_sync(ALL_LANES, has_parent(search, visited, at, min(at + WINDOW, end)));
         }
         if (parent && lane == 0) reach(search, lists, share, slot, level, end - begin, found);
     }

@@ -166,18 +166,21 @@ __device__ __forceinline__ void push_level(const search &search, unsigned *visit
 // Queue a frontier that pulling has found: its vertices are set in one bitmap and not in the one before.
 __device__ __noinline__ void queue_frontier(const search &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
-                                            const tally &found) {
+                                            int level) {
     clear(buffers, MOST_EDGES);
-    const unsigned lane = threadIdx.x % 32, words = search.words();
+    unsigned count = 0;  // collected and not yet queued
+    const unsigned lane = threadIdx.x % 32, words = search.words(), few = words_at_a_time(words);
 #pragma unroll 1
-    for (unsigned w = threadIdx.x / 32 * gridDim.x + blockIdx.x; w < words; w += grid_threads() / 32) {
-        const unsigned fresh = visited[w] & ~visited_before[w];
-        if (fresh == 0) continue;
-        const bool mine = fresh >> lane & 1;
-        row row = {0, 0};
-        if (mine) row = search.row_of(w * 32 + lane);
-        queue_rows(search, buffers, row, mine ? row.parts() : 0, step + 1);
+    for (unsigned first = global_thread() / 32 * few; first < words; first += grid_threads() / 32 * few) {
+        const unsigned w = first + lane;
+        const unsigned fresh = w < words && lane < few ? visited[w] & ~visited_before[w] : 0;
+#pragma unroll 1
+        for (unsigned lanes = __ballot_sync(ALL_LANES, fresh != 0); lanes; lanes &= lanes - 1) {
+            const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, fresh, other);
+            collect(search, buffers, its >> lane & 1, (first + other) * 32 + lane, count, step + 1, level - 1);
+        }
     }
-    if (global_thread() == 0) buffers.found.sum = found;
+    __syncwarp();
+    if (count > 0) reach_claimed(search, buffers, count, step + 1, level - 1);
     finish(search, buffers, step + 1);
 }

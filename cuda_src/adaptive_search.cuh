@@ -67,7 +67,7 @@ struct search {
     int num_vertices;
     offset_t num_edges;
     int *levels;
-    unsigned *open;   // a bit a vertex: not known to have no in-neighbours
+    unsigned *open;   // a bit a vertex: not known to have no in-neighbours (those have their level)
     part *queues[2];  // of even and of odd steps; a search queues a vertex once, so they cannot overflow
     search_state *state;
 
@@ -92,6 +92,12 @@ struct thresholds {
 // Bits of the last word of a bitmap that belong to no vertex. They count as visited.
 __device__ __forceinline__ unsigned tail_bits(unsigned num_vertices) {
     return num_vertices % 32 ? ALL_LANES << num_vertices % 32 : 0;
+}
+
+// Words of a bitmap for each warp to take at a time, one in a lane: no warp is to have many, and others none.
+__device__ __forceinline__ unsigned words_at_a_time(unsigned words) {
+    const unsigned warps = grid_threads() / 32;
+    return min((words + warps - 1) / warps, 32u);
 }
 
 // Have the lines of memory around an address brought into the L2 cache, for a later level.

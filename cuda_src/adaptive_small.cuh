@@ -74,7 +74,12 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
     const unsigned last = level + LEVELS_AT_A_TIME;
     if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
-    if (threadIdx.x == 0) own.limit.reset(most_edges), own.given.reset();
+    if (threadIdx.x == 0) {
+        own.share = when.small / CLUSTER_SIZE;
+        own.limit.reset(most_edges);
+        own.given.reset();
+        own.spilled_rows = own.spilled_parts = 0;
+    }
     cluster_sync();
     if (step > 0)
         take_frontier(search, own, step, level, queued);

@@ -236,17 +236,20 @@ def test_a_pulled_level_that_finds_nothing_is_the_last_step(device: Device) -> N
     assert (search.state.read(BARRIER_WORD) < 0) == (steps % 2 == 1)
 
 
-def test_vertices_taken_out_of_the_open_ones_do_not_look_for_parents(device: Device) -> None:
-    """The search takes out those without in-neighbours; here one with some is taken out before. All are open
-    again afterwards."""
+@pytest.mark.parametrize(("blocks", "missed"), [(1, [250]), (3, [])])
+def test_vertices_taken_out_of_the_open_ones_do_not_look_for_parents(
+    device: Device, blocks: int, missed: list[int]
+) -> None:
+    """Blocks that are not of the first cluster decide anew which are open; if there are none, those are that
+    a search has left: all. Here one with in-neighbours is taken out between two searches."""
     graph = build_graph(edge_list(1000, [(u, v) for u in range(50) for v in range(200, 300)]), "directed")
-    search = prepared(Adaptive, device, graph, **PULLED)
+    search = prepared(Adaptive, device, graph, blocks, CLUSTER_SIZE=1, **PULLED)
     expected = reference_levels(graph, 0)
     taken_out = search.bitmaps["open"].download()
     taken_out[250 // 32] &= ~(1 << 250 % 32)
     search.bitmaps["open"].upload(taken_out)
     found = levels_of(search, 0)
-    assert [v for v in range(1000) if found[v] != expected[v]] == [250]
+    assert [v for v in range(1000) if found[v] != expected[v]] == missed
     assert levels_of(search, 0) == expected.tolist()
     assert (search.bitmaps["open"].download() == -1).all()
 
