@@ -99,7 +99,7 @@ def search(
     source: int = 0,
     *,
     grid: int | None = None,
-    block: int = 256,
+    block: int | None = None,
     backend: str = "auto",
     repeats: int = 1,
     parents: bool = False,
@@ -107,9 +107,10 @@ def search(
 ) -> SearchResult:
     """Search a graph in this process, check the levels against the sequential search, and time it.
 
-    ``parents`` asks for the breadth-first tree as well, derived and checked after the timed searches. Raises
-    UsageError for unknown names and values out of range, DeviceError and its kin when the device fails,
-    WrongLevelsError when the levels differ, WrongParentsError when the tree breaks a rule.
+    Without ``block``, blocks are as large as suits the variant. ``parents`` asks for the breadth-first tree
+    as well, derived and checked after the timed searches. Raises UsageError for unknown names and values out
+    of range, DeviceError and its kin when the device fails, WrongLevelsError when the levels differ,
+    WrongParentsError when the tree breaks a rule.
     """
     _require_positive(grid=grid, block=block, repeats=repeats)
     declared = find(variant)
@@ -118,7 +119,7 @@ def search(
     session = Session(None if declared.host else backend)
     try:
         session.use(graph)
-        prepared = session.build(declared.name, grid, block, settings)
+        prepared = session.build(declared.name, grid, block or declared.usual_block, settings)
         if not isinstance(prepared, SearchVariant):
             raise UsageError(f"variant {declared.name} is no breadth-first search")
         problem = Search(graph, source)
@@ -144,7 +145,7 @@ def all_pairs(
     variant: str = "apsp_fw_blocked",
     *,
     grid: int | None = None,
-    block: int = 256,
+    block: int | None = None,
     backend: str = "auto",
     repeats: int = 1,
     next_hops: bool = False,
@@ -161,7 +162,7 @@ def all_pairs(
     declared = find(variant)
     settings = declared.knob_values(knobs)
     own = declared.own_block(settings)
-    shape = (grid, block) if own is None else (None, own)
+    shape = (grid, block or declared.usual_block) if own is None else (None, own)
     session = Session(None if declared.host else backend)
     try:
         session.use(graph)

@@ -72,9 +72,9 @@ def grids(text: str) -> list[int | None]:
     return [None if value == "auto" else _positive("grid", value) for value in expand(text)]
 
 
-def blocks(text: str) -> list[int]:
-    """Values of ``--block``: positive thread counts."""
-    return [_positive("block", value) for value in expand(text)]
+def blocks(text: str) -> list[int | None]:
+    """Values of ``--block``: positive thread counts, or None for ``auto``."""
+    return [None if value == "auto" else _positive("block", value) for value in expand(text)]
 
 
 def _positive(name: str, text: str) -> int:

@@ -23,11 +23,12 @@ SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
 @dataclass(frozen=True)
 class Axes:
     """What a sweep crosses. Knob values are given by name and apply to each variant that has the knob; those
-    of other knobs are a variant's ``preset`` for the graph."""
+    of other knobs are a variant's ``preset`` for the graph. Where a block is None, it is the variant's usual
+    one."""
 
     variants: Sequence[type[Variant]]
     grids: Sequence[int | None]
-    blocks: Sequence[int]
+    blocks: Sequence[int | None]
     knobs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     preset: str = PRESETS[0]
 
@@ -43,14 +44,15 @@ def check_axes(axes: Axes, limits: Limits | None) -> None:
             raise UsageError(f"knob {name} belongs to none of the variants chosen ({chosen})")
     if limits is None:
         return
-    for block in axes.blocks:
+    blocks = {block for variant in axes.variants for block in blocks_of(variant, axes)}
+    for block in sorted(blocks):
         if block > limits.max_threads_per_block:
             raise UsageError(f"block {block} is over the device's limit of {limits.max_threads_per_block}")
     for grid in axes.grids:
         if grid is not None and grid > limits.max_grid:
             raise UsageError(f"grid {grid} is over the device's limit of {limits.max_grid} blocks")
-        if grid is not None and grid * max(axes.blocks) >= 2**31:
-            raise UsageError(f"grid {grid} x block {max(axes.blocks)} is 2^31 threads or more")
+        if grid is not None and grid * max(blocks) >= 2**31:
+            raise UsageError(f"grid {grid} x block {max(blocks)} is 2^31 threads or more")
 
 
 def knob_settings(
@@ -67,6 +69,11 @@ def knob_settings(
     return list(itertools.product(*lists))
 
 
+def blocks_of(variant: type[Variant], axes: Axes) -> list[int]:
+    """Threads a block, of a variant that does not choose them by its knobs."""
+    return [variant.usual_block if block is None else block for block in axes.blocks]
+
+
 def launches(
     variant: type[Variant], knobs: Mapping[str, KnobValue], axes: Axes
 ) -> list[tuple[int | None, int | None]]:
@@ -74,7 +81,7 @@ def launches(
     if variant.host:
         return [(None, None)]
     own = variant.own_block(knobs)
-    return [(None, own)] if own else list(itertools.product(axes.grids, axes.blocks))
+    return [(None, own)] if own else list(itertools.product(axes.grids, blocks_of(variant, axes)))
 
 
 def plan(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from bfsbench.backends.base import Limits
 from bfsbench.bench.point import KnobValue, Point
 from bfsbench.bench.results import axes_of
-from bfsbench.bench.sweep import Axes
+from bfsbench.bench.sweep import Axes, blocks_of
 from bfsbench.errors import ToolchainError
 from bfsbench.variants import find
 from bfsbench.variants.base import Knob
@@ -35,7 +35,6 @@ FACTORS = (0.25, 0.5, 1, 2, 4)
 """A knob that is bounded rather than listed is tried at these multiples of its default."""
 UP_FROM_ZERO = (0, 1, 2, 4, 8, 16)
 """The same where the default is 0."""
-FIRST_BLOCK = 256
 
 Configuration = tuple[int, ...]
 """An index into the values of each axis of a Space."""
@@ -85,7 +84,8 @@ class Space:
         UsageError for a knob value out of range.
         """
         (variant,) = axes.variants
-        launch = [Axis.of("grid", axes.grids, None), Axis.of("block", axes.blocks, FIRST_BLOCK)]
+        blocks = Axis.of("block", blocks_of(variant, axes), variant.usual_block)
+        launch = [Axis.of("grid", axes.grids, None), blocks]
         knobs = []
         for knob in variant.knobs:
             first = preset.get(knob.name, knob.default)

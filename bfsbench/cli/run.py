@@ -68,7 +68,13 @@ if TYPE_CHECKING:
     metavar="LIST",
     help="Most blocks a launch may have: numbers, ranges such as 64:4096:x4, or 'auto' for work / block.",
 )
-@click.option("--block", default="256", show_default=True, metavar="LIST", help="Threads a block.")
+@click.option(
+    "--block",
+    default="auto",
+    show_default=True,
+    metavar="LIST",
+    help="Threads a block: numbers, ranges, or 'auto' for what suits a variant, mostly 256.",
+)
 @preset_option("Values of knobs that have no option of their own here")
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")

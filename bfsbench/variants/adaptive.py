@@ -83,6 +83,7 @@ class Adaptive(KernelVariant):
             compile_time=True,
         ),
     )
+    usual_block = 1024
     layers = ("cluster", "push", "pull", "block")
     block_layers = ("cluster", "block")
     edge_reads: ClassVar = {"pull": "pull"}

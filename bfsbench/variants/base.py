@@ -173,6 +173,8 @@ class Variant(ABC):
     ``COUNTERS`` set to 1, their ``enum counter`` in the same order."""
     host: ClassVar[bool] = False
     """True for native CPU programs, which have no grid and block."""
+    usual_block: ClassVar[int] = 256
+    """Threads a block where none are asked for."""
     preprocess_ms: float = 0.0
     """What it takes to change the graph for this search, in ms: a cost that other variants do not have. Where
     searches share the changed graph (``DeviceGraph.once``), each tells what the first ``prepare`` spent."""

@@ -12,6 +12,7 @@ from bfsbench.errors import UsageError
 
 def test_lists_and_ranges_mix_and_lose_repeats() -> None:
     assert axes.blocks("32,64:256:x2,64:128:+32,100") == [32, 64, 128, 256, 96, 100]
+    assert axes.blocks("auto,64") == [None, 64]
     assert axes.grids("auto,4:6:1") == [None, 4, 5, 6]
 
 
@@ -46,7 +47,7 @@ def test_malformed_axes_say_what_is_wrong(text: str, says: str) -> None:
         axes.expand(text)
 
 
-@pytest.mark.parametrize("text", ["0", "-4", "x", "1.5", "auto"])
+@pytest.mark.parametrize("text", ["0", "-4", "x", "1.5", "none"])
 def test_blocks_are_positive_whole_numbers(text: str) -> None:
     with pytest.raises(UsageError, match="--block"):
         axes.blocks(text)

@@ -57,6 +57,17 @@ def test_a_sweep_makes_a_verified_row_for_every_combination(tmp_path: Path) -> N
         assert 0 < int(row["reached"]) <= int(row["num_vertices"])
 
 
+@pytest.mark.parametrize(("asked", "wide"), [((), ["1024"]), (("--block", "auto,64"), ["1024", "64"])])
+def test_unless_it_is_given_a_block_is_as_large_as_suits_the_variant(
+    tmp_path: Path, asked: tuple[str, ...], wide: list[str]
+) -> None:
+    run("--dataset", SMALL, "--variant", "adaptive,simple,cpu_queue", "--repeats", "1", *asked, cwd=tmp_path)
+    found: dict[str, list[str]] = {}
+    for row in read_rows(tmp_path / "r.csv"):
+        found.setdefault(row["variant"], []).append(row["block"])
+    assert found == {"adaptive": wide, "simple": ["256", *wide[1:]], "cpu_queue": [""]}
+
+
 def test_resuming_completes_a_sweep_and_repeats_nothing(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push,pull", "--block")
     run(*words, "32", cwd=tmp_path)

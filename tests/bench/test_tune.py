@@ -101,6 +101,8 @@ def test_optuna_begins_where_run_would() -> None:
     space = virtual_warp(blocks=(64, 256, 128))
     first, *_ = tuned(space, by_optuna(space, 5), points=1)
     assert (first["grid"], first["block"], first["knobs"]) == ("auto", "256", "W_SZ=16")
+    wide = Space.of(Axes([find("adaptive")], [None], [128, None, 256]), GRAPH, {}, "cpu")
+    assert wide.point(wide.first, 0).block == 1024
 
 
 @pytest.mark.parametrize("seed", [0, 1])
