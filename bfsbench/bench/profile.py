@@ -26,7 +26,7 @@ COLUMNS = (
     "kernel",  # which kernel, or layer of one, ran the level
     "frontier_size",  # vertices at this level
     "edges_inspected",  # adjacency entries read; empty where the search alone knows
-    "time_us",  # of the profiled run
+    "time_us",  # of the profiled run; the last level of a launch also has what it took to launch
     "counts",  # NAME=COUNT for each of the variant's counters that is not 0; empty for variants without any
     "gpu",
     "commit",
@@ -140,7 +140,9 @@ def _costs(
     records: npt.NDArray[np.void],
     layers: tuple[str, ...],
 ) -> list[LevelCost]:
-    """One cost a level. A launch that noted several levels has its time shared out by what it noted."""
+    """One cost a level. A launch that noted several levels has its time shared out by what it noted: the
+    last of them gets the rest, with what came before the first.
+    """
     costs: list[LevelCost] = []
     earlier = start
     ends = [level for level, _, _ in launches[1:]] + [None]

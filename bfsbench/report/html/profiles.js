@@ -33,7 +33,7 @@ function drawProfiles(profiles) {
   section(
     "profiles",
     "Level profiles",
-    element("p", { className: "note" }, "From a run of its own that is not among the timed ones; colours and shapes are kernels or layers of one."),
+    element("p", { className: "note" }, "From a run of its own that is not among the timed ones; the last level of a launch also has what launching took. Colours and shapes are kernels or layers of one."),
     element("div", { className: "controls" }, graphs.node, searches.node),
     legend,
     holder,
