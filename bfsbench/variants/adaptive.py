@@ -90,6 +90,8 @@ class Adaptive(KernelVariant):
     max_polls = 1 << 27
     """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
     probe_polls = 1 << 16
+    largest_cluster = 16
+    """Less where the device was found not to have room for so many blocks together."""
 
     def cluster_size(self) -> int:
         """The knob's value or, unless it is given, 16 if the device has so large clusters: fewer of its
@@ -97,7 +99,7 @@ class Adaptive(KernelVariant):
         """
         given = int(self.knob["CLUSTER_SIZE"])
         large = self.num_vertices > _LARGE and int(self.num_edges) >= _THIN * self.num_vertices
-        return given or min(8 if large else 16, self.device.limits.blocks_per_cluster)
+        return given or min(8 if large else 16, self.largest_cluster, self.device.limits.blocks_per_cluster)
 
     def defines(self) -> dict[str, int | str]:
         return {**super().defines(), "CLUSTER_SIZE": self.cluster_size()}
@@ -112,7 +114,21 @@ class Adaptive(KernelVariant):
         self.state.fill(0)
         visited, visited_then, unopened = self.bitmaps.values()
         search = (*self._graph(), self.level_array, unopened, *self._queues(), self.state)
-        arguments = (search, visited, visited_then)
+        while not self._fits(search, visited, visited_then):
+            self.largest_cluster = self.cluster_size() // 2
+
+    def _fits(self, *arguments: Argument) -> bool:
+        """Bind the launch of a search; or return False where smaller clusters may be tried."""
+        try:
+            self._bind(arguments)
+        except LaunchError:
+            if self.knob["CLUSTER_SIZE"] or self.cluster_size() == 1:
+                raise
+            return False
+        return True
+
+    def _bind(self, arguments: tuple[Argument, ...]) -> None:
+        """Raises LaunchError if the device cannot hold even one cluster."""
         cost, may_pull = int(self.knob["PUSHED_EDGE"]), int(self.knob["MAY_PULL"])
         knobs = (int(self.knob["SMALL_PARTS"]), self._tiny_parts(), cost, may_pull)
         kernel = self.kernel(self.name)

@@ -79,6 +79,23 @@ def test_a_cluster_that_never_meets_is_refused(device: Device, monkeypatch: pyte
         prepared(Adaptive, device, fan(3, 1), 16, CLUSTER_SIZE=8)
 
 
+def test_clusters_are_smaller_where_there_is_no_room(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_room = Adaptive._resident_blocks
+
+    def cramped(search: Adaptive, probe: Launch, most: int) -> int:
+        if search.cluster_size() > 4:
+            raise LaunchError("no room")
+        return find_room(search, probe, most)
+
+    monkeypatch.setattr(Adaptive, "_resident_blocks", cramped)
+    graph = layered([1, 5, 9])
+    search = prepared(Adaptive, device, graph, 13)
+    assert (search.cluster_size(), search.num_blocks) == (4, 12)
+    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+    with pytest.raises(LaunchError, match="no room"):
+        prepared(Adaptive, device, graph, CLUSTER_SIZE=8)
+
+
 def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Adaptive, "max_polls", 0)
     graph = layered([1, 5, 9])
