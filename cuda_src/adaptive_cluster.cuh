@@ -7,8 +7,8 @@
 // shares of a level, and each reads but a part of the pages of a large graph.
 //
 // Capacities. A row for which a block's queue has no place is spilled: the cluster then stops after the level, as it
-// does when the frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are long, and few
-// warps may have found all of them, so it is then that they are cut into parts, by all warps of the block.
+// does when the frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and
+// few warps may have found all of them, so it is then that they are cut into parts, by all warps of the block.
 //
 // Races. Claims are atomic, so a vertex has one discoverer. Each flag or size belongs to a level, modulo two or three,
 // and is written in one level and read after the barrier that ends it, or the other way round.
@@ -67,7 +67,7 @@ struct cluster_queues {
     unsigned first_parts[SPILLED_ROWS];  // where those of each begin among the parts of all
     unsigned spilled_rows, spilled_parts;
     unsigned share;     // of a block, of the largest frontier that the cluster expands
-    unsigned sizes[3];  // may exceed the capacity, by what went to global memory
+    unsigned sizes[3];  // may exceed the capacity, by what has been spilled
     unsigned total[2];  // of the whole cluster
     int overflow[2];
     unsigned dealt[2];       // parts that one block alone has dealt out to all
@@ -94,8 +94,9 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
     const unsigned before = sum_before(parts, total);
     if (lane == 0) place = atomicAdd(&own.spilled_rows, __popc(lanes));
     place = __shfl_sync(ALL_LANES, place, 0);
-    const bool fit = place + __popc(lanes) <= SPILLED_ROWS;
-    if (!fit) append_rows(search, whole, parts, step);  // the list is full, and the warp left alone with them
+    const bool endless = WIDE_OFFSETS && __any_sync(ALL_LANES, edges > 0x7fffffffu);  // more arcs than a part can have
+    const bool fit = place + __popc(lanes) <= SPILLED_ROWS && !endless;
+    if (!fit) append_rows(search, whole, parts, step);  // by this warp alone
     if (lane == 0 && fit) first = atomicAdd(&own.spilled_parts, total);
     first = __shfl_sync(ALL_LANES, first, 0) + before;
     place += __popc(lanes & (1u << lane) - 1);

@@ -9,7 +9,8 @@
 // window or two, a few go on for long; so a lane that is done takes the next vertex rather than wait for its warp.
 // Vertices wait for lanes in a list of the warp, their offsets already read, side by side. When it is empty, lanes
 // without a row look at the next windows of the rows that are left. A row that is undecided after PATIENCE rounds is
-// set aside, for all lanes of a warp together. Vertices without in-neighbours are not among the open ones.
+// set aside, for all lanes of a warp together. Vertices without in-neighbours are not among the open ones, unless the
+// grid is a single cluster; then they are passed over.
 //
 // First looks. With LIKELY_FIRST the host has ordered in-neighbours so that the likeliest parent comes first
 // (likely_parents.cu), and has put the first ones together besides: one access of a warp brings those of 32 vertices,

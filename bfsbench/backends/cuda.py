@@ -61,7 +61,7 @@ def _translated() -> Iterator[None]:
 
 
 def _packed(argument: Argument) -> tuple[str, Any]:
-    """Format letter and value of a kernel argument, as PyCUDA's prepared calls take them."""
+    """Format letter and value of a kernel argument, as ``struct.pack`` takes them."""
     if isinstance(argument, CudaBuffer | CudaSignal):
         return "P", argument.pointer
     if argument is None:

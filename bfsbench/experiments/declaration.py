@@ -46,7 +46,7 @@ class Sweep(Part, frozen=True, kw_only=True):
     graphs: list[str] = []
     """Labels of graphs; all of the experiment's by default."""
     grid: str = "auto"
-    block: str = "256"
+    block: str = "auto"
     knobs: dict[str, str | int | float] = {}
     preset: str = PRESETS[0]
     label: str = ""
