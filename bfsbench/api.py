@@ -17,6 +17,7 @@ from bfsbench.bench.parents import path
 from bfsbench.bench.point import KnobValue
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import check_source
+from bfsbench.bench.sweep import Axes, launches
 from bfsbench.errors import UsageError
 from bfsbench.families.bfs import Search
 from bfsbench.graphs.convert import build_graph
@@ -115,11 +116,12 @@ def search(
     _require_positive(grid=grid, block=block, repeats=repeats)
     declared = find(variant)
     settings = declared.knob_values(knobs)
+    ((grid, block),) = launches(declared, settings, Axes([declared], [grid], [block]))
     source = check_source(graph, operator.index(source))
     session = Session(None if declared.host else backend)
     try:
         session.use(graph)
-        prepared = session.build(declared.name, grid, block or declared.usual_block, settings)
+        prepared = session.build(declared.name, grid, block, settings)
         if not isinstance(prepared, SearchVariant):
             raise UsageError(f"variant {declared.name} is no breadth-first search")
         problem = Search(graph, source)
@@ -161,8 +163,7 @@ def all_pairs(
     _require_positive(grid=grid, block=block, repeats=repeats)
     declared = find(variant)
     settings = declared.knob_values(knobs)
-    own = declared.own_block(settings)
-    shape = (grid, block or declared.usual_block) if own is None else (None, own)
+    (shape,) = launches(declared, settings, Axes([declared], [grid], [block]))
     session = Session(None if declared.host else backend)
     try:
         session.use(graph)

@@ -114,20 +114,15 @@ class Adaptive(KernelVariant):
         self.state.fill(0)
         visited, visited_then, unopened = self.bitmaps.values()
         search = (*self._graph(), self.level_array, unopened, *self._queues(), self.state)
-        while not self._fits(search, visited, visited_then):
-            self.largest_cluster = self.cluster_size() // 2
+        while True:
+            try:
+                return self._bind(search, visited, visited_then)
+            except LaunchError:
+                if self.knob["CLUSTER_SIZE"] or self.cluster_size() == 1:
+                    raise
+                self.largest_cluster = self.cluster_size() // 2
 
-    def _fits(self, *arguments: Argument) -> bool:
-        """Bind the launch of a search; or return False where smaller clusters may be tried."""
-        try:
-            self._bind(arguments)
-        except LaunchError:
-            if self.knob["CLUSTER_SIZE"] or self.cluster_size() == 1:
-                raise
-            return False
-        return True
-
-    def _bind(self, arguments: tuple[Argument, ...]) -> None:
+    def _bind(self, *arguments: Argument) -> None:
         """Raises LaunchError if the device cannot hold even one cluster."""
         cost, may_pull = int(self.knob["PUSHED_EDGE"]), int(self.knob["MAY_PULL"])
         knobs = (int(self.knob["SMALL_PARTS"]), self._tiny_parts(), cost, may_pull)
