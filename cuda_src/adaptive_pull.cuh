@@ -200,8 +200,8 @@ __device__ __forceinline__ void look_at_first(const search &search, const unsign
     __syncwarp();
 }
 
-// Append to a warp's list those of a taken word that have in-neighbours.
-__device__ __forceinline__ void append_candidates(pull_lists &lists, const candidates &next, unsigned &tail) {
+// Append to a warp's list those of a taken word that have in-neighbours. Returns how many.
+__device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const candidates &next, unsigned tail) {
     const bool wanted = next.begin < next.end;
     const unsigned lanes = __ballot_sync(ALL_LANES, wanted), warp = threadIdx.x / 32;
     const unsigned place = (tail + __popc(lanes & (1u << threadIdx.x % 32) - 1)) % WAITING;
@@ -210,7 +210,7 @@ __device__ __forceinline__ void append_candidates(pull_lists &lists, const candi
         lists.degrees[warp][place] = next.end - next.begin;
         lists.slots[warp][place] = next.slot;
     }
-    tail += __popc(lanes);
+    return __popc(lanes);
 }
 
 // One pass over the short rows of a block's share: for all its warps.
@@ -225,7 +225,10 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
     edge_t degree = 0;
     int rounds = 0;
     for (;;) {
-        for (; tail - head <= WAITING - 32 && next.current; next.advance()) append_candidates(lists, next, tail);
+        while (tail - head <= WAITING - 32 && next.current) {
+            tail += append_candidates(lists, next, tail);
+            next.advance();
+        }
         __syncwarp();
         const unsigned idle = __ballot_sync(ALL_LANES, at == end), turn = __popc(idle & below);
         if (at == end && turn < tail - head) {
