@@ -9,6 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bfsbench.bench.results import axes_of
+from bfsbench.compare.correction import (
+    FALSE_RATE,
+    Evidence,
+    enough_evidence,
+    p_value,
+    run_to_run_noise,
+    runs_that_tell,
+)
 from bfsbench.compare.interval import LogRatio, compare_samples
 from bfsbench.compare.sides import Row, Side
 from bfsbench.errors import InputError
@@ -39,6 +47,22 @@ class Compared:
     b_ms: float | None
     ratio: LogRatio | None
     """Of B's times to A's; None where a side has none."""
+    repeats_needed: int | None = None
+    """Of an undecided point: repeats of either side, in all, that are likely to decide it; None where no
+    reasonable number is."""
+    runs_needed: int | None = None
+    """The runs to take them in, those taken included."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A point with its repeats in ms on both sides."""
+
+    axes: tuple[str, ...]
+    first: list[float]
+    second: list[float]
+    evidence: Evidence | None
+    """None where a side has no time."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +82,8 @@ class Comparison:
     """What else is not the same on both sides."""
     num_emulated: int
     """Rows left out because their times mean nothing."""
+    noise: float
+    """By what share times of unchanged code are taken to differ from run to run: a standard deviation."""
 
     def count(self, verdict: str) -> int:
         return sum(point.verdict == verdict for point in self.points)
@@ -76,17 +102,22 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
     """
     rows_a, rows_b = (_by_point(side) for side in (a, b))
     common = [axes for axes in rows_a if axes in rows_b]
-    pairs = [(rows_a[axes], rows_b[axes]) for axes in common]
+    rows = [(rows_a[axes], rows_b[axes]) for axes in common]
+    pairs = [_pair(axes, a, b, *both) for axes, both in zip(common, rows, strict=True)]
+    evidence = [pair.evidence for pair in pairs if pair.evidence]
+    noise = run_to_run_noise(evidence)
+    enough = enough_evidence([p_value(one, noise, threshold) for one in evidence])
     return Comparison(
         a,
         b,
         threshold,
-        [_compared(axes, a, b, *pair, threshold) for axes, pair in zip(common, pairs, strict=True)],
+        [_compared(pair, noise, threshold, enough, len(evidence)) for pair in pairs],
         [axes for axes in rows_a if axes not in rows_b],
         [axes for axes in rows_b if axes not in rows_a],
-        _differences(pairs, _method),
-        _differences(pairs, _circumstances),
+        _differences(rows, _method),
+        _differences(rows, _circumstances),
         sum(row["backend"] == EMULATED for side in (a, b) for row in side.rows),
+        noise,
     )
 
 
@@ -99,23 +130,36 @@ def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
     return points
 
 
-def _compared(
-    axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: list[Row], threshold: float
-) -> Compared:
+def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: list[Row]) -> _Pair:
     first, second = _samples(a, rows_a), _samples(b, rows_b)
-    a_ms, b_ms = min(first, default=None), min(second, default=None)
-    if first and second:
-        ratio = compare_samples(first, second)
-        return Compared(axes, _verdict(ratio, threshold), a_ms, b_ms, ratio)
-    return Compared(axes, LOST if first else GAINED if second else FAILED, a_ms, b_ms, None)
+    if not first or not second:
+        return _Pair(axes, first, second, None)
+    runs = tuple(sum(row["status"] == "ok" for row in rows) for rows in (rows_a, rows_b))
+    return _Pair(axes, first, second, Evidence(compare_samples(first, second), (runs[0], runs[1])))
 
 
-def _verdict(ratio: LogRatio, threshold: float) -> str:
+def _compared(pair: _Pair, noise: float, threshold: float, enough: float, num_points: int) -> Compared:
+    """The verdict on a point; ``enough`` is the p-value that is enough among ``num_points``."""
+    first, second, evidence = pair.first, pair.second, pair.evidence
+    times = min(first, default=None), min(second, default=None)
+    if evidence is None:
+        return Compared(pair.axes, LOST if first else GAINED if second else FAILED, *times, None)
+    certain = p_value(evidence, noise, threshold) <= enough
+    verdict = _verdict(evidence.ratio, threshold, certain)
+    repeats = runs = None
+    if verdict == UNDECIDED:
+        runs = runs_that_tell(evidence, noise, threshold, max(enough, FALSE_RATE / num_points))
+        per_run = max(len(first) / evidence.runs[0], len(second) / evidence.runs[1])
+        repeats = runs and math.ceil(runs * per_run)
+    return Compared(pair.axes, verdict, *times, evidence.ratio, repeats, runs)
+
+
+def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
     """By the rule of this package's docstring, in logarithms: 1 / (1 + t) is -log1p(t) there."""
     most = math.log1p(threshold)
-    if ratio.low > most:
+    if certain and ratio.low > most:
         return SLOWER
-    if ratio.high < -most:
+    if certain and ratio.high < -most:
         return FASTER
     return SAME if -most <= ratio.low and ratio.high <= most else UNDECIDED
 

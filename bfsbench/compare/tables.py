@@ -8,8 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from bfsbench.bench.results import AXES
+from bfsbench.compare.correction import FALSE_RATE, MOST_RUNS
 from bfsbench.compare.interval import CONFIDENCE
-from bfsbench.compare.points import FASTER, GAINED, LOST, SLOWER, VERDICTS, Compared, Comparison
+from bfsbench.compare.points import (
+    FASTER,
+    GAINED,
+    LOST,
+    SLOWER,
+    UNDECIDED,
+    VERDICTS,
+    Compared,
+    Comparison,
+)
 from bfsbench.compare.sides import Side
 from bfsbench.report.table import Cell, Table
 from bfsbench.wording import counted
@@ -49,15 +59,13 @@ def _notes(found: Comparison) -> Iterator[str]:
     mean = geometric_mean(found.points)
     if mean is not None:
         yield f"Ratio: how many times as long B takes as A, as geometric mean; over all points {mean:.3f}."
-    percent, sure = f"{found.threshold * 100:.3g} %", f"{CONFIDENCE * 100:.0f} % confidence"
     yield (
-        f"Slower, faster: by more than {percent}, with {sure} by the spread of the repeats; undecided: they "
-        "spread too far for that, or are too few."
+        f"Slower, faster: by more than {found.threshold * 100:.3g} %, by the spread of the repeats and a "
+        f"noise of {found.noise * 100:.2g} % from run to run; of the points called so at most "
+        f"{FALSE_RATE * 100:.0f} % are expected to be so by chance. Undecided: the repeats spread too far "
+        "for that, or are too few."
     )
-    few = sum(point.ratio is not None and math.isinf(point.ratio.high) for point in found.points)
-    if few:
-        where = counted(few, "point")
-        yield f"Warning: too few repeats for a verdict at {where}: take 4 or more on either side."
+    yield from _advice(found)
     if found.count(LOST) or found.count(GAINED):
         yield "Lost: had a time in A and has none in B; gained: the reverse."
     for name, only in (("A", found.only_a), ("B", found.only_b)):
@@ -66,6 +74,24 @@ def _notes(found: Comparison) -> Iterator[str]:
     if found.num_emulated:
         yield f"No times to compare: {counted(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
+
+
+def _advice(found: Comparison) -> Iterator[str]:
+    """How many repeats would decide the undecided points."""
+    undecided = [point for point in found.points if point.verdict == UNDECIDED]
+    needed = sorted((point.repeats_needed, point.runs_needed) for point in undecided if point.repeats_needed)
+    if needed:
+        half, most = needed[(len(needed) - 1) // 2], needed[-1]
+        yield (
+            f"Repeats that are likely to decide {counted(len(needed), 'undecided point')}: {half[0]} on "
+            f"either side, in {half[1]} runs, for half of them, {most[0]} in {most[1]} for all "
+            "(repeats_needed, runs_needed in the table 'points'; put the files of a side into one folder)."
+        )
+    if beyond := len(undecided) - len(needed):
+        yield (
+            f"More than {MOST_RUNS} runs would be needed for {counted(beyond, 'undecided point')}: the ratio "
+            "is too near the threshold."
+        )
 
 
 def _origin(side: Side) -> str:
@@ -77,9 +103,20 @@ def _origin(side: Side) -> str:
 
 def points(found: Comparison) -> Table:
     """A line per point that both sides have, the largest changes first."""
-    columns = ("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high")
+    needed = ("repeats_needed", "runs_needed")
+    columns = ("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high", *needed)
     ordered = sorted(found.points, key=lambda point: (VERDICTS.index(point.verdict), -_distance(point)))
-    rows = [(point.verdict, *point.axes, point.a_ms, point.b_ms, *_ratios(point)) for point in ordered]
+    rows: list[tuple[Cell, ...]] = [
+        (
+            point.verdict,
+            *point.axes,
+            point.a_ms,
+            point.b_ms,
+            *_ratios(point),
+            *(getattr(point, name) for name in needed),
+        )
+        for point in ordered
+    ]
     changed = [verdict for verdict in (SLOWER, LOST, FASTER, GAINED) if found.count(verdict)]
     notes = (
         f"ms: the fastest repeat of either side; ratio: B's repeats to A's, in the middle and as an interval "

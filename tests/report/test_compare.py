@@ -119,9 +119,15 @@ def test_too_few_repeats_are_told(tmp_path: Path) -> None:
     result = run(a, b)
     assert result.exit_code == 0
     assert "1 point in both: 1 undecided." in result.stdout
-    assert "too few repeats for a verdict at 1 point: take 4 or more" in " ".join(result.stdout.split())
+    text = " ".join(result.stdout.split())
+    assert "likely to decide 1 undecided point: 6 on either side, in 2 runs, for half of them" in text
     (point,) = json.loads(run(a, b, "--format", "json").stdout)["points"]["rows"]
     assert (point["ratio_low"], point["ratio"], point["ratio_high"]) == (None, pytest.approx(9), None)
+    assert (point["repeats_needed"], point["runs_needed"]) == (6, 2)
+    for side, time in (("a", 1.0), ("b", 9.0)):
+        for k in range(2):
+            write(tmp_path / side / f"{k}.csv", [timed(time, time, time)])
+    assert run(tmp_path / "a", tmp_path / "b").exit_code == 1
 
 
 def test_the_geometric_mean_per_variant_and_graph(tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""Many points at once: what counts as evidence, and how much of it an undecided point lacks.
+
+Two things make unchanged code look slower or faster. Times differ from one process to the next by more than
+the repeats within one process say; this run-to-run noise is estimated from the points themselves. And of 500
+points some differ by chance. Benjamini and Hochberg (1995) bound the share of such points among all that are
+called slower or faster: the p-values are put in order, and the k-th smallest of m is enough if it is at most
+k / m of the rate allowed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from bfsbench.compare.interval import CONFIDENCE, LogRatio
+
+FALSE_RATE = 0.05
+"""Share of the points called slower or faster that may be so by chance."""
+LEAST_NOISE, MOST_NOISE = 0.01, 0.03
+"""Bounds of the run-to-run noise: below, few points would have to vouch for it; above, it is the change that
+is being looked for."""
+ENOUGH_POINTS = 20
+"""Points from which on their ratios tell the noise; with fewer it is taken to be LEAST_NOISE."""
+MOST_RUNS = 100
+"""Runs beyond which nobody is advised to go."""
+
+_NORMAL = NormalDist()
+_HALF_WIDTH = _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
+"""Of an interval of that confidence, in standard errors."""
+_LIKELY = _NORMAL.inv_cdf(0.9)
+"""The runs advised are to decide a point with a probability of 0.9, if its estimates are right."""
+_TO_SIGMA = 1.4826
+"""From the median absolute deviation of normal values to their standard deviation."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the repeats of a point say by themselves. ``runs`` counts the rows that they come from, of either
+    side; each run is a process of its own."""
+
+    ratio: LogRatio
+    runs: tuple[int, int]
+
+    @property
+    def share_of_noise(self) -> float:
+        """What is left of the run-to-run noise, as a variance, where sides have several runs."""
+        return sum(1 / runs for runs in self.runs) / 2
+
+    @property
+    def standard_error(self) -> float:
+        """Of the ratio's logarithm, by the spread of the repeats; infinite where they are too few."""
+        return (self.ratio.high - self.ratio.low) / (2 * _HALF_WIDTH)
+
+
+def run_to_run_noise(points: Sequence[Evidence]) -> float:
+    """Standard deviation of the logarithm of a ratio where nothing has changed, one run on either side."""
+    if len(points) < ENOUGH_POINTS:
+        return LEAST_NOISE
+    ratios = [abs(point.ratio.middle) / math.sqrt(point.share_of_noise) for point in points]
+    return float(np.clip(_TO_SIGMA * np.median(ratios), LEAST_NOISE, MOST_NOISE))
+
+
+def p_value(point: Evidence, noise: float, threshold: float) -> float:
+    """How probable so large a difference is where the true ratio is within 1 + ``threshold`` and its inverse.
+    A test of both sides, by the normal distribution."""
+    error = math.hypot(noise * math.sqrt(point.share_of_noise), point.standard_error)
+    beyond = abs(point.ratio.middle) - math.log1p(threshold)
+    return 1.0 if math.isinf(error) else min(1.0, 2 * _NORMAL.cdf(-beyond / error))
+
+
+def enough_evidence(p_values: Sequence[float]) -> float:
+    """The largest p-value that is enough for a verdict among all of these; 0 where none is."""
+    ordered = np.sort(p_values)
+    allowed = FALSE_RATE * np.arange(1, len(ordered) + 1) / max(1, len(ordered))
+    accepted = ordered[ordered <= allowed]
+    return float(accepted[-1]) if len(accepted) else 0.0
+
+
+def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: float) -> int | None:
+    """Runs of either side, those taken included and with as many repeats each, that are likely to decide a
+    point which these do not.
+
+    The estimate takes the middle of the interval for the true ratio. ``p_needed`` is the p-value that a
+    verdict of slower or faster needs. None where more than MOST_RUNS would be needed: the ratio is as good as
+    at the threshold.
+    """
+    runs = min(point.runs)
+    if math.isinf(point.standard_error):
+        return runs + 1
+    distance = abs(point.ratio.middle) - math.log1p(threshold)
+    spread = point.standard_error * math.sqrt(runs)
+    error = math.hypot(noise, spread) if distance > 0 else spread
+    z = -_NORMAL.inv_cdf((p_needed if distance > 0 else 1 - CONFIDENCE) / 2) + _LIKELY
+    if abs(distance) * math.sqrt(MOST_RUNS) < z * error:
+        return None
+    return max(runs + 1, math.ceil((z * error / distance) ** 2))

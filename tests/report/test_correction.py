@@ -1,0 +1,91 @@
+"""Verdicts on many points at once, and how many repeats an undecided one needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from result_rows import row
+from scipy.stats import false_discovery_control
+
+from bfsbench.compare.correction import FALSE_RATE, MOST_NOISE, enough_evidence
+from bfsbench.compare.points import FASTER, SAME, SLOWER, UNDECIDED, Comparison, compare
+from bfsbench.compare.sides import Side
+
+NUM_POINTS, REPEATS = 500, 5
+Times = npt.NDArray[np.float64]
+"""Of shape [point, run, repeat]."""
+
+
+def measured(seed: int, *, spread: float, noise: float, runs: int = 1, points: int = NUM_POINTS) -> Times:
+    """Times of unchanged code: ``spread`` within a run, ``noise`` from run to run."""
+    random = np.random.default_rng(seed)
+    of_run = random.normal(0, noise, (points, runs, 1))
+    return np.exp(of_run + random.normal(0, spread, (points, runs, REPEATS)))
+
+
+def compared(first: Times, second: Times) -> Comparison:
+    sides = []
+    for name, times in (("a", first), ("b", second)):
+        rows = [
+            row(min(samples), source=source, search_ms_samples=";".join(map(str, samples)))
+            for source, of_point in enumerate(times.tolist())
+            for samples in of_point
+        ]
+        sides.append(Side(name, [{key: str(value) for key, value in one.items()} for one in rows]))
+    return compare(*sides, 0.05)
+
+
+def verdicts(found: Comparison) -> Counter[str]:
+    return Counter(point.verdict for point in found.points)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_it_is_the_procedure_of_benjamini_and_hochberg(p_values: list[float]) -> None:
+    accepted = np.asarray(p_values) <= enough_evidence(p_values)
+    adjusted = false_discovery_control(p_values)
+    assert all(accepted[adjusted < FALSE_RATE - 1e-9])
+    assert not any(accepted[adjusted > FALSE_RATE + 1e-9])
+
+
+@pytest.mark.parametrize(("spread", "noise"), [(0.001, 0.03), (0.01, 0.02), (0.05, 0.03), (0.2, 0.0)])
+def test_of_500_unchanged_points_at_most_1_percent_are_called_changed(spread: float, noise: float) -> None:
+    for seed in (1, 3, 5):
+        first, second = (measured(seed + side, spread=spread, noise=noise / 2**0.5) for side in (0, 1))
+        found = verdicts(compared(first, second))
+        assert found[SLOWER] + found[FASTER] <= NUM_POINTS // 100
+
+
+@pytest.mark.parametrize("changed", [1, 20, 400])
+def test_clear_changes_are_found_among_many(changed: int) -> None:
+    first, second = measured(1, spread=0.01, noise=0.01), measured(2, spread=0.01, noise=0.01)
+    second[:changed] *= 1.5
+    found = compared(first, second)
+    assert found.noise <= MOST_NOISE
+    assert [point.verdict for point in found.points[:changed]] == [SLOWER] * changed
+    assert verdicts(found)[FASTER] == 0
+    assert verdicts(found)[SLOWER] <= 1.1 * changed + 1
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, SAME), (1.15, SLOWER)])
+def test_as_many_repeats_as_advised_decide_most_points(factor: float, verdict: str) -> None:
+    sides = [measured(seed, spread=0.03, noise=0.014, runs=12, points=150) for seed in (7, 8)]
+    sides[1][:100] *= factor
+    once = compared(*(side[:, :1] for side in sides)).points[:100]
+    advised = {
+        int(point.axes[1]): point for point in once if point.verdict == UNDECIDED and point.runs_needed
+    }
+    advised = {place: point for place, point in advised.items() if (point.runs_needed or 0) <= 12}
+    assert len(advised) > 20
+    decided = 0
+    for runs in {point.runs_needed for point in advised.values()}:
+        again = compared(*(side[:, :runs] for side in sides)).points
+        decided += sum(
+            again[k].verdict == verdict for k, point in advised.items() if point.runs_needed == runs
+        )
+    assert decided >= 0.75 * len(advised)
+    assert all(point.repeats_needed == REPEATS * (point.runs_needed or 0) for point in advised.values())
