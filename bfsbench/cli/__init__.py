@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": "Compare result files: faster, slower, same, undecided.",
     "path": "Print a shortest path between two vertices.",
     "probe": "Measure what the device can do at most.",
+    "text": "Write a text whose numbers come from result files.",
     "roofline": "Hold searches against what the device can do at most.",
     "worker": "Offer this machine's GPUs to a sweep on a cluster.",
     "doctor": "Check what is installed and what is missing.",

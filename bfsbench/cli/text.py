@@ -1,0 +1,55 @@
+"""``bfsbench text``: a text whose numbers come from rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bfsbench.errors import BfsbenchError, InputError
+
+
+@click.command(short_help="Write a text whose numbers come from result files.")
+@click.argument("template", type=click.Path(path_type=Path))
+@click.option(
+    "--rows",
+    "folder",
+    default=Path("results"),
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder that the template's file names begin in.",
+)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write it."
+)
+@click.option(
+    "--check", is_flag=True, help="Write nothing: exit with 1 unless FILE is what would be written."
+)
+def command(template: Path, folder: Path, out: Path | None, check: bool) -> None:
+    """Fill in a TEMPLATE, a Jinja2 file, with numbers from result files, and print or write the text.
+
+    A template opens files by {{ rows("h200/all-variants.csv") }} and quotes them, as in
+    {{ all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error. See
+    bfsbench/report/text.py for what a template can ask.
+    """
+    from bfsbench.report.output import replacing
+    from bfsbench.report.text import fill_in
+
+    if check and out is None:
+        raise click.UsageError("--check needs the --out it is to look at")
+    text = fill_in(template, folder)
+    if out is None:
+        click.echo(text, nl=False)
+    elif not check:
+        with replacing(out) as file:
+            file.write(text)
+    else:
+        try:
+            current = out.read_text(encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot read {out}: {error.strerror}") from error
+        if current != text:
+            raise BfsbenchError(
+                f"{out} is not what {template} and the rows say: write it again without --check"
+            )

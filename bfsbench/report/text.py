@@ -1,0 +1,190 @@
+"""Text whose numbers come from rows: Markdown templates, filled in from result files.
+
+A template is a Jinja2 file. It opens result files with ``rows`` and quotes numbers of them::
+
+    {% set all = rows("h200/all-variants.csv") %}
+    On FLA `luo` takes {{ all.of(graph="USA-road-d.FLA", variant="luo").ms | number }} ms.
+
+Rows that are asked for and not there are an error, so a text cannot quote what was not measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.bench.point import knob_values
+from bfsbench.bench.results import read_results
+from bfsbench.errors import BfsbenchError, InputError, ToolchainError
+from bfsbench.report.rows import SETTING, configurations, fastest, select
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Rows:
+    """Rows of result files, for templates. ``of`` narrows them; the rest are the facts that texts quote."""
+
+    def __init__(self, frame: pd.DataFrame, what: str) -> None:
+        self.frame = frame
+        self.what = what
+        """How a message names these rows."""
+
+    def of(self, **wanted: str | int | Sequence[str | int]) -> Rows:
+        """The rows with these values of columns; of ``graph``, ``variant``, ``backend`` and knobs by name.
+
+        A graph goes by its name without direction as well, a variant by an alias; ``K1=4`` is of a knob. A
+        list means any of its values. Raises InputError where there are no such rows.
+        """
+        frame = self.frame
+        lists = {
+            name: [value] if isinstance(value, str | int) else [*value] for name, value in wanted.items()
+        }
+        named = {
+            name: [str(value) for value in lists.pop(name, [])] for name in ("graph", "variant", "backend")
+        }
+        frame = select(frame, named["graph"], named["variant"], named["backend"])
+        for name, values in lists.items():
+            texts = {str(value) for value in values}
+            column = frame[name].map(_text) if name in frame else frame["knobs"].map(_knob(name))
+            frame = frame[column.isin(texts)]
+        what = ", ".join([self.what, *(f"{name}={value}" for name, value in wanted.items())])
+        return Rows(frame, what).required()
+
+    def required(self) -> Rows:
+        """These rows. Raises InputError where there are none."""
+        if self.frame.empty:
+            raise InputError(f"no rows of {self.what}")
+        return self
+
+    def without(self, **unwanted: str | Sequence[str]) -> Rows:
+        """The rows with other values of these columns."""
+        frame = self.frame
+        for name, values in unwanted.items():
+            frame = frame[~frame[name].isin([values] if isinstance(values, str) else [*values])]
+        return Rows(frame, f"{self.what} without {unwanted}").required()
+
+    def _best(self) -> pd.DataFrame:
+        found = configurations(self.frame)
+        if found.empty:
+            raise InputError(f"no times among {self.what}")
+        return fastest(found, SETTING).sort_values("search_ms")
+
+    @property
+    def ms(self) -> float:
+        """The time in ms of the fastest configuration: the median over its sources."""
+        return float(self._best()["search_ms"].iloc[0])
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The fastest configuration as :func:`bfsbench.report.rows.configurations` describes it."""
+        return {str(name): value for name, value in self._best().iloc[0].items()}
+
+    @property
+    def best_each(self) -> dict[str, float]:
+        """The time in ms of each variant at its fastest configuration, the fastest first."""
+        best = self._best().drop_duplicates("variant")
+        return {str(name): float(ms) for name, ms in zip(best["variant"], best["search_ms"], strict=True)}
+
+    @property
+    def graphs(self) -> list[str]:
+        """Full names, in the order of the rows."""
+        return [*dict.fromkeys(self.frame["graph"])]
+
+    @property
+    def variants(self) -> list[str]:
+        return [*dict.fromkeys(self.frame["variant"])]
+
+    @property
+    def commits(self) -> list[str]:
+        return sorted(set(self.frame["commit"]))
+
+    @property
+    def failed(self) -> Rows:
+        """The rows without a time; there may be none."""
+        return Rows(self.frame[self.frame["status"] != "ok"], f"{self.what} that failed")
+
+    def column(self, name: str) -> list[Any]:
+        """The distinct values of a column, in the order of the rows."""
+        return [*dict.fromkeys(self.frame[name])]
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+
+def _text(value: Any) -> str:
+    """A cell as the file has it: whole numbers without a decimal point."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _knob(name: str) -> Callable[[str], str | None]:
+    return lambda knobs: knob_values(knobs).get(name)
+
+
+def number(value: float) -> str:
+    """Three significant digits, never as a power of ten: ``0.0527``, ``2.19``, ``1,090``."""
+    rounded = float(f"{value:.3g}")
+    return f"{value:,.0f}" if abs(rounded) >= 100 else f"{Decimal(f'{value:.3g}'):f}"
+
+
+def span(values: Iterable[float]) -> str:
+    """``25 to 36``: the least and the largest of some numbers, or the one number they round to."""
+    ordered = sorted(values)
+    ends = [number(ordered[0]), number(ordered[-1])]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Of positive numbers."""
+    logs = [math.log(value) for value in values]
+    return math.exp(sum(logs) / len(logs))
+
+
+def fill_in(template: Path, folder: Path) -> str:
+    """The text that a template makes of the result files below ``folder``.
+
+    Raises InputError, naming the template's line, for rows that are not there and for mistakes in it;
+    ToolchainError where Jinja2 is not installed.
+    """
+    try:
+        import jinja2
+    except ImportError:
+        raise ToolchainError("texts from templates need Jinja2: pip install 'bfsbench[text]'") from None
+    loader = jinja2.FileSystemLoader(template.parent)
+    environment = jinja2.Environment(
+        loader=loader,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {"number": number, "span": span, "count": lambda value: f"{value:,}"}
+
+    @cache
+    def rows(*files: str) -> Rows:
+        return Rows(read_results([folder / file for file in files]), ", ".join(files)).required()
+
+    try:
+        text = environment.get_template(template.name).render(rows=rows, geometric_mean=geometric_mean)
+    except jinja2.TemplateNotFound:
+        raise InputError(f"cannot read {template}: there is no such file") from None
+    except jinja2.TemplateSyntaxError as error:
+        raise InputError(f"{template}:{error.lineno}: {error.message}") from error
+    except (jinja2.TemplateError, BfsbenchError, TypeError, ZeroDivisionError) as error:
+        raise InputError(f"{template}:{_line(error, str(template))}: {error}") from error
+    return text
+
+
+def _line(error: BaseException, template: str) -> int:
+    """The line of the template that an error came from; the last of its frames that is in it."""
+    trace, line = error.__traceback__, 0
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == template:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

@@ -1,0 +1,106 @@
+"""Texts whose numbers come from rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from result_rows import failed_row, row, write
+
+from bfsbench.cli import main
+from bfsbench.report.text import number, span
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["text", *map(str, arguments)])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = [
+        *(row(time, source=source, grid="64") for source, time in enumerate((1.0, 2.0, 4.0))),
+        *(row(3 * time, source=source, grid="auto") for source, time in enumerate((1.0, 2.0, 4.0))),
+        row(7.0, variant="bfs4k", source=0, knobs="K1=4 K2=0.5"),
+        row(5.0, variant="bfs4k", source=0, knobs="K1=8 K2=0.5"),
+        failed_row(variant="merrill"),
+    ]
+    write(tmp_path / "rows" / "a.csv", rows)
+    return tmp_path
+
+
+def filled(folder: Path, template: str) -> Result:
+    path = folder / "text.md.j2"
+    path.write_text(template)
+    return run(path, "--rows", folder / "rows")
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ rows('a.csv') | length | count }} rows", "9 rows"),
+        ("{{ rows('a.csv').of(variant='pull').ms | number }}", "2"),
+        ("{{ rows('a.csv').of(variant='pull', grid='auto').ms | number }}", "6"),
+        ("{{ rows('a.csv').of(variant='pull', source=2).ms | number }}", "4"),
+        ("{{ rows('a.csv').of(K1=4).ms | number }}", "7"),
+        ("{{ rows('a.csv').of(variant='bfs4k').best.knobs }}", "K1=8 K2=0.5"),
+        ("{{ rows('a.csv').failed | length }} {{ rows('a.csv').failed.variants | join }}", "1 merrill"),
+        ("{{ rows('a.csv').without(variant='pull').best_each.values() | span }}", "5"),
+        ("{{ (rows('a.csv').of(K1=4).ms / rows('a.csv').of(K1=8).ms) | number }} times", "1.4 times"),
+        ("{{ geometric_mean([2, 8]) | number }}", "4"),
+    ],
+)
+def test_what_a_template_can_quote(folder: Path, template: str, text: str) -> None:
+    result = filled(folder, template)
+    assert (result.exit_code, result.stdout) == (0, text)
+
+
+@pytest.mark.parametrize(
+    ("template", "line", "complaint"),
+    [
+        ("one\n{{ rows('a.csv').of(variant='luo').ms }}", 2, "no rows of variant 'luo'"),
+        ("{{ rows('a.csv').of(K1=5).ms }}", 1, "no rows of a.csv, K1=5"),
+        ("\n\n{{ rows('a.csv').of(variant='merrill').ms }}", 3, "no times among a.csv, variant=merrill"),
+        ("{{ rows('b.csv') }}", 1, "cannot read"),
+        ("{{ rows('a.csv').speed }}", 1, "no attribute 'speed'"),
+        ("{{ nothing }}", 1, "'nothing' is undefined"),
+        ("{% if %}", 1, "Expected an expression"),
+    ],
+)
+def test_what_is_not_in_rows_cannot_be_quoted(folder: Path, template: str, line: int, complaint: str) -> None:
+    result = filled(folder, template)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (said,) = result.stderr.splitlines()
+    assert said.startswith(f"bfsbench: {folder / 'text.md.j2'}:{line}: ")
+    assert complaint in said
+
+
+def test_a_stale_text_is_noticed(folder: Path) -> None:
+    template, out = folder / "text.md.j2", folder / "text.md"
+    template.write_text("{{ rows('a.csv').of(K1=8).ms | number }} ms\n")
+    arguments = (template, "--rows", folder / "rows", "--out", out)
+    assert run(*arguments, "--check").exit_code == 2
+    assert run(*arguments).exit_code == 0
+    assert out.read_text() == "5 ms\n"
+    assert run(*arguments, "--check").exit_code == 0
+    out.write_text("4 ms\n")
+    result = run(*arguments, "--check")
+    assert result.exit_code == 1
+    assert "is not what" in result.stderr
+    assert out.read_text() == "4 ms\n"
+    assert run(template, "--check").exit_code == 2
+    assert "no such file" in run(folder / "none.j2").stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.05268, "0.0527"), (2.1906, "2.19"), (10.0, "10"), (99.96, "100"), (1090.4, "1,090"), (0.5, "0.5")],
+)
+def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_a_span_has_two_ends_unless_they_round_to_one() -> None:
+    assert span([36.04, 25.0, 30.0]) == "25 to 36"
+    assert span([2.001, 2.0]) == "2"
