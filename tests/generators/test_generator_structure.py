@@ -137,6 +137,38 @@ def test_small_worlds_are_simple_graphs(n: int, k: int, p: float, seed: int) -> 
     assert out_degrees(edges).max() <= k
 
 
+def test_geometric_graphs_join_what_is_near_and_number_it_by_cells() -> None:
+    edges = generate("geometric", n=20_000, degree=12)
+    assert repeated(edges) == 0
+    assert not np.any(edges.sources == edges.targets)
+    # A vertex near the border has fewer neighbours: the mean is a little below 12.
+    assert 11 < degrees(edges).mean() < 12
+    assert degrees(edges).max() < 40
+    # 40 x 40 cells hold 12.5 vertices each, and an edge leads at most one row of cells on.
+    assert np.abs(edges.targets - edges.sources).max() < 2.5 * 20_000 / 40
+
+
+@given(n=st.integers(1, 40), degree=st.floats(0, 60), seed=st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_small_geometric_graphs_are_simple(n: int, degree: float, seed: int) -> None:
+    edges = generate("geometric", n=n, degree=degree, seed=seed)
+    assert np.all(edges.sources < edges.targets)
+    assert repeated(edges) == 0
+    assert len(edges.sources) == n * (n - 1) // 2 or degree < math.pi * 2 * n
+
+
+def test_crawls_have_hubs_and_near_links() -> None:
+    edges = generate("crawl", n=100_000)
+    assert len(edges.sources) == pytest.approx(1_000_000, rel=0.05)
+    assert out_degrees(edges).min() >= 1
+    assert out_degrees(edges).max() <= 160
+    distances = np.abs(edges.targets.astype(np.int64) - edges.sources)
+    assert np.count_nonzero(distances < 1000) / len(distances) == pytest.approx(0.75, abs=0.02)
+    in_degrees = np.bincount(edges.targets, minlength=100_000)
+    assert in_degrees.max() > 20_000
+    assert np.median(in_degrees) < 12
+
+
 def test_a_forest_without_fire_is_a_tree() -> None:
     edges = generate("forest_fire", n=500, f=0, b=0)
     assert edges.sources.tolist() == list(range(1, 500))

@@ -16,6 +16,7 @@ from bfsbench.graphs.generators.forest_fire import FOREST_FIRE
 from bfsbench.graphs.generators.kronecker import KRONECKER, RMAT
 from bfsbench.graphs.generators.lattice import LATTICE, MAZE
 from bfsbench.graphs.generators.luo import LUO_GRID, LUO_SCALE_FREE
+from bfsbench.graphs.generators.places import CRAWL, GEOMETRIC
 from bfsbench.graphs.generators.small_world import SMALL_WORLD
 from bfsbench.graphs.generators.spec import format_spec, parse_spec
 from bfsbench.graphs.generators.uniform import UNIFORM
@@ -42,6 +43,8 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
             RMAT,
             UNIFORM,
             SMALL_WORLD,
+            GEOMETRIC,
+            CRAWL,
             FOREST_FIRE,
             LATTICE,
             MAZE,

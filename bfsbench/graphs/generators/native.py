@@ -1,4 +1,4 @@
-"""The bridge to ``generate.cpp``."""
+"""The bridge to ``generate.cpp`` and ``generate_places.cpp``."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def chance(probability: float) -> ctypes.c_uint64:
     return ctypes.c_uint64(int(probability * 2**63))
 
 
-def draw_edges(function: str, *arguments: Any, seed: int) -> tuple[Ids, Ids]:
-    """Call ``generate_<function>(*arguments, seed, ...)``: sources and targets, int32[E].
+def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generate") -> tuple[Ids, Ids]:
+    """Call ``generate_<function>(*arguments, seed, ...)`` of a native library: sources and targets, int32[E].
 
     Python integers among the arguments are passed as int64. Raises UsageError when memory does not suffice.
     """
@@ -52,7 +52,7 @@ def draw_edges(function: str, *arguments: Any, seed: int) -> tuple[Ids, Ids]:
         return 0
 
     converted = [ctypes.c_int64(a) if isinstance(a, int) else a for a in arguments]
-    call = getattr(library("generate"), f"generate_{function}")
+    call = getattr(library(native), f"generate_{function}")
     status = call(*converted, ctypes.c_uint64(seed), ctypes.c_int(threads()), _ALLOCATE(allocate))
     if status == OUT_OF_MEMORY:
         size = f" for {wanted:,} edges" if wanted else ""

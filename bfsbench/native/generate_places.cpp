@@ -1,0 +1,123 @@
+// Generators of graphs whose vertices have places: points in a square, pages on hosts. As in generate.cpp, each draws
+// by integers only and gives the same graph on any machine and number of threads.
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "edges.h"
+#include "parallel.h"
+#include "random.h"
+
+using namespace bfsbench;
+
+namespace {
+
+enum Purpose : uint64_t { kPoints = 21, kHosts = 22, kLinks = 23 };
+
+struct Point {
+    int64_t x, y;
+};
+
+// Points of a square of `side` x `side`, in order of their cells, row by row.
+class Cells {
+  public:
+    Cells(int64_t count, int64_t side, int64_t cell, uint64_t seed) : across_(side / cell), cell_(cell), points_(count) {
+        const Stream stream(seed, kPoints);
+        std::vector<Point> drawn(count);
+        starts_.assign(across_ * across_ + 1, 0);
+        for (int64_t i = 0; i < count; ++i) {
+            Random random = stream.at(i);
+            const int64_t x = random.below(side);
+            drawn[i] = {x, random.below(side)};
+            ++starts_[cell_of(drawn[i]) + 1];
+        }
+        std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+        std::vector<int64_t> next(starts_.begin(), starts_.end() - 1);
+        for (const Point& point : drawn) points_[next[cell_of(point)]++] = point;
+    }
+
+    // Calls visit(v) for every later point within `radius` of point u, which is at most the side of a cell.
+    template <class Visit>
+    void each_near(int64_t u, int64_t radius, Visit visit) const {
+        const Point here = points_[u];
+        const int64_t row = std::min(here.y / cell_, across_ - 1), column = std::min(here.x / cell_, across_ - 1);
+        for (int64_t r = row; r <= std::min(row + 1, across_ - 1); ++r) {
+            const int64_t first = std::max<int64_t>(column - 1, 0), last = std::min(column + 1, across_ - 1);
+            const int64_t begin = std::max(starts_[r * across_ + first], u + 1), end = starts_[r * across_ + last + 1];
+            for (int64_t v = begin; v < end; ++v) {
+                const int64_t dx = points_[v].x - here.x, dy = points_[v].y - here.y;
+                if (dx * dx + dy * dy <= radius * radius) visit(v);
+            }
+        }
+    }
+
+  private:
+    int64_t cell_of(const Point& point) const {
+        return std::min(point.y / cell_, across_ - 1) * across_ + std::min(point.x / cell_, across_ - 1);
+    }
+
+    int64_t across_, cell_;
+    std::vector<Point> points_;
+    std::vector<int64_t> starts_;
+};
+
+// Hosts of a crawl: two to every `span` ids, which meet at a random one of these.
+struct Hosts {
+    int64_t vertices, span;
+    Stream splits;
+
+    // The first and the last id of the host of page v.
+    std::pair<int64_t, int64_t> of(int64_t v) const {
+        const int64_t begin = v / span * span, end = std::min(begin + span, vertices);
+        const int64_t split = begin + splits.at(v / span).below(span);
+        return v < split ? std::pair(begin, std::min(split, end) - 1) : std::pair(std::min(split, v), end - 1);
+    }
+};
+
+}  // namespace
+
+extern "C" {
+
+// Points drawn uniformly from a square of `side` x `side` are joined where they are within `radius`. Vertices are
+// numbered by square cells, at least `radius` wide.
+int generate_geometric(int64_t vertices, int64_t side, int64_t radius, uint64_t seed, int threads, Allocate allocate) {
+    return guarded([&] {
+        int64_t across = 1;  // cells in a row: about as many cells as vertices, at most
+        while (across * across < vertices) across *= 2;
+        const Cells cells(vertices, side, std::max(radius, side / across), seed);
+        return emit_rows(vertices, threads, allocate,
+                         [&](int64_t u, auto add) { cells.each_near(u, radius, [&](int64_t v) { add(u, v); }); });
+    });
+}
+
+// A crawl: page v has a skewed number of links, `degree` in the mean. A link goes with chance `near` to a page of the
+// same host, most often a close one; else with chance `hubs` to the first page of some host, most often one of the
+// first; else to any page.
+int generate_crawl(int64_t vertices, int64_t degree, int64_t span, Chance near, Chance hubs, uint64_t seed, int threads,
+                   Allocate allocate) {
+    return guarded([&] {
+        const Hosts hosts{vertices, span, Stream(seed, kHosts)};
+        const Stream stream(seed, kLinks);
+        const int64_t num_spans = (vertices + span - 1) / span;
+        return emit_rows(vertices, threads, allocate, [&](int64_t v, auto add) {
+            Random random = stream.at(v);
+            const auto [first, last] = hosts.of(v);
+            int doublings = 0;  // with chance 2^-(k+1) there are k, at most 6: four times the least number in the mean
+            while (doublings < 6 && random.next() >> 63) ++doublings;
+            const int64_t links = std::max<int64_t>(1, (degree << doublings) / 4);
+            for (int64_t i = 0; i < links; ++i) {
+                if (random.happens(near)) {
+                    const int64_t reach = int64_t{1} << random.below(10), offset = random.below(2 * reach + 1) - reach;
+                    add(v, std::clamp(v + offset, first, last));
+                } else if (random.happens(hubs)) {
+                    add(v, random.below(1 + random.below(1 + random.below(num_spans))) * span);
+                } else {
+                    add(v, random.below(vertices));
+                }
+            }
+        });
+    });
+}
+
+}  // extern "C"
