@@ -167,12 +167,16 @@ class Emulator:
                 f"{needed} bytes do not fit: {self.allocated} of {self.hardware.memory} are in use"
             )
         try:
-            array = allocate(size, dtype)
+            array = allocate(size, dtype, self.runtime.emu_guard_bytes())
         except MemoryError:
             raise DeviceOutOfMemoryError(f"the host has no {needed} bytes left") from None
         self.allocated += needed
-        weakref.finalize(array, self._release, needed)
+        address = array.ctypes.data
+        self.runtime.emu_add_buffer(self.machine, address, needed, dtype.itemsize)
+        weakref.finalize(array, self._release, address, needed)
         return array
 
-    def _release(self, count: int) -> None:
+    def _release(self, address: int, count: int) -> None:
         self.allocated -= count
+        if self._finalizer.alive:
+            self.runtime.emu_remove_buffer(self.machine, address)

@@ -17,12 +17,16 @@ _ALIGNMENT = 256
 _POISON = 0xCD
 
 
-def allocate(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """An aligned array of ``size`` elements filled with poison bytes. Raises MemoryError."""
-    room = np.empty(size * dtype.itemsize + _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT
+def allocate(size: int, dtype: np.dtype[Any], margin: int) -> npt.NDArray[Any]:
+    """An aligned array of ``size`` elements filled with poison bytes. Raises MemoryError.
+
+    ``margin`` bytes before and behind it are free.
+    """
+    count = size * dtype.itemsize
+    room = np.empty(count + 2 * margin + _ALIGNMENT, np.uint8)
+    start = margin + -(room.ctypes.data + margin) % _ALIGNMENT
     room.fill(_POISON)
-    return room[start : start + size * dtype.itemsize].view(dtype)
+    return room[start : start + count].view(dtype)
 
 
 class Buffer:

@@ -80,6 +80,31 @@ def test_illegal_address(device: Emulator) -> None:
     assert_usable(device)
 
 
+@pytest.mark.parametrize("place", [-256, -1, 10, 11, 265])
+@pytest.mark.parametrize("value", [0, -1, 7])
+def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> None:
+    """They damage no other buffer, are the fault of the kernel that did them, and are reported once."""
+    out, other = device.upload(np.zeros(10, np.int32)), device.upload(np.zeros(10, np.int32))
+    module = device.module(KERNELS / "errors.cu", {})
+    module.kernel("write_at").bind(out, np.int64(place), value, block=32)(2)
+    where = rf"^kernel 'write_at' wrote element {place} of a buffer of 10 elements \(40 bytes\)$"
+    with pytest.raises(KernelError, match=where):
+        device.synchronize()
+    assert not out.download().any() and not other.download().any()
+    module.kernel("write_at").bind(out, np.int64(9), 3, block=32)(2)
+    assert out.download().tolist() == [0] * 9 + [3]
+    assert_usable(device)
+
+
+def test_writes_outside_the_words_of_a_signal(device: Emulator) -> None:
+    signal = device.signal(3)
+    signal.fill(0)
+    write = device.module(KERNELS / "errors.cu", {}).kernel("write_at").bind(signal, np.int64(3), 1, block=32)
+    write(1)
+    with pytest.raises(KernelError, match="wrote element 3 of a buffer of 3 elements"):
+        signal.read()
+
+
 def test_stack_overflow(device: Emulator) -> None:
     out = device.empty(64, np.int32)
     launch = device.module(KERNELS / "errors.cu", {}).kernel("recurse").bind(out, block=32, scalars=1)
