@@ -11,7 +11,6 @@ from hypothesis import settings
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.backends.cpu import CpuDevice
 from tests.devices import BACKENDS
 
 settings.register_profile("unhurried", deadline=None)  # how long an example takes is the machine's business
@@ -43,8 +42,8 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 
 
 @pytest.fixture(scope="module")
-def emulator() -> Iterator[CpuDevice]:
+def emulator() -> Iterator[Device]:
     """The CPU's device alone, for tests that count on its schedule or on its memory being the host's."""
-    device = CpuDevice()
+    device = open_device("cpu")
     yield device
     device.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bfsbench.backends.cpu import CpuDevice
+from bfsbench.backends.base import Device
 from bfsbench.bench.profile import COLUMNS, LevelCounts, parse_counts, profile
 from bfsbench.bench.results import ResultWriter, axes_of, read_rows
 from bfsbench.families.bfs import reference_levels
@@ -58,7 +58,7 @@ def test_edge_counts_are_those_of_a_search_by_hand(name: str) -> None:
 
 
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
-def test_every_variant_tells_of_every_level_once(emulator: CpuDevice, variant: type[KernelVariant]) -> None:
+def test_every_variant_tells_of_every_level_once(emulator: Device, variant: type[KernelVariant]) -> None:
     for name in ("kronecker", "lattice", "path"):
         graph = build_graph(SHAPES[name], name)
         reference = reference_levels(graph, 0)

@@ -6,19 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from bfsbench.backends.cpu import CpuDevice
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
 from bfsbench.probe import PROBES, Probe, ProbeError, measure
 
 
 @pytest.fixture(params=[0, 1], ids=lambda seed: f"seed{seed}")
-def device(request: pytest.FixtureRequest) -> Iterator[CpuDevice]:
-    opened = CpuDevice(seed=request.param, workers=2)
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    opened = open_device("cpu", request.param)
     yield opened
     opened.close()
 
 
 @pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
-def test_every_run_is_verified(probe: Probe, device: CpuDevice) -> None:
+def test_every_run_is_verified(probe: Probe, device: Device) -> None:
     figures = list(measure(probe, device))
     assert len(figures) == len(probe.small)
     for figure in figures:
@@ -29,14 +30,14 @@ def test_every_run_is_verified(probe: Probe, device: CpuDevice) -> None:
 @pytest.mark.parametrize(
     "name", ["copy", "random_reads", "random_bit_tests", "dependent_loads", "add_min", "add_min_intrinsic"]
 )
-def test_work_that_was_not_done_is_noticed(name: str, device: CpuDevice) -> None:
+def test_work_that_was_not_done_is_noticed(name: str, device: Device) -> None:
     trial = PROBES[name].trial(device, PROBES[name].small[0])
     with pytest.raises(ProbeError, match="cannot be trusted"):
         trial.verify()
 
 
 @pytest.mark.parametrize("bits", [5, 8, 11])
-def test_sizes_of_even_and_odd_exponents(bits: int, device: CpuDevice) -> None:
+def test_sizes_of_even_and_odd_exponents(bits: int, device: Device) -> None:
     for name in ("random_reads", "random_bit_tests", "random_atomics", "dependent_loads"):
         trial = PROBES[name].trial(device, bits + 5 if name == "random_bit_tests" else bits)
         for _ in range(3):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfsbench.backends.base import Device
-from bfsbench.backends.cpu.device import CpuDevice
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.emulator import Hardware
 from bfsbench.errors import DeviceOutOfMemoryError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
@@ -135,14 +134,19 @@ def test_nothing_is_ordered_for_searches_that_need_no_order(device: Device, knob
 
 
 def test_an_order_that_does_not_fit_is_an_error_and_keeps_nothing() -> None:
-    device = CpuDevice()
-    graph = DeviceGraph(device, build_graph(SHAPES["kronecker"], "kronecker"))
-    arrays = graph.row_offsets, graph.column_indices
-    limits, kept = device.limits, device.allocated
-    device.limits = replace(limits, memory=kept + 4 * arrays[1].size)
-    with pytest.raises(DeviceOutOfMemoryError, match="bytes do not fit"):
-        graph.once(likely_parents_first)
-    assert device.allocated == kept
-    device.limits = limits
-    assert graph.once(likely_parents_first).milliseconds > 0
-    device.close()
+    host_graph = build_graph(SHAPES["kronecker"], "kronecker")
+
+    def order(memory: int) -> tuple[int, int]:
+        """Bytes on a device before and after ordering."""
+        device = CpuDevice(hardware=Hardware(memory=memory))
+        graph = DeviceGraph(device, host_graph)
+        before = graph.row_offsets, graph.column_indices, device.allocated
+        try:
+            assert graph.once(likely_parents_first).milliseconds > 0
+        except DeviceOutOfMemoryError as error:
+            assert "bytes do not fit" in str(error)
+        return before[-1], device.allocated
+
+    before, after = order(1 << 30)
+    assert after > before
+    assert order(before + 4 * host_graph.num_edges) == (before, before)

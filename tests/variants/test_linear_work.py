@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bfsbench.backends.cpu import CpuDevice
+from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.variants.linear_work import LinearWork
@@ -42,7 +42,7 @@ GATHERINGS = [
     grid=st.sampled_from([None, 2]),
 )
 def test_gathered_neighbours_are_those_of_the_frontier_in_order(
-    emulator: CpuDevice,
+    emulator: Device,
     knobs: dict[str, str],
     degrees: list[int],
     block: int,
@@ -62,7 +62,7 @@ def test_gathered_neighbours_are_those_of_the_frontier_in_order(
 
 @pytest.mark.parametrize(("gathering", "blocks"), [("serial", 1), ("fine-grained", 7)])
 def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
-    emulator: CpuDevice, gathering: str, blocks: int
+    emulator: Device, gathering: str, blocks: int
 ) -> None:
     graph = build_graph(edge_list(800, [(0, v) for v in range(1, 800)]), "star")
     search = prepared(LinearWork, emulator, graph, block=32, GATHERING=gathering, GATHER_TILE_SIZE=4)
@@ -78,7 +78,7 @@ def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
 
 
 @pytest.mark.parametrize("start_index", ["search", "precomputed"])
-def test_a_thread_may_have_to_expand_several_vertices(emulator: CpuDevice, start_index: str) -> None:
+def test_a_thread_may_have_to_expand_several_vertices(emulator: Device, start_index: str) -> None:
     """What its authors left open: here a tile of 512 neighbours takes 512 vertices, but has 32 threads."""
     fan = [(0, v) for v in range(1, 2001)] + [(v, v + 2000) for v in range(1, 2001)]
     graph = build_graph(edge_list(4001, fan), "fan")
@@ -89,7 +89,7 @@ def test_a_thread_may_have_to_expand_several_vertices(emulator: CpuDevice, start
 
 
 @pytest.mark.parametrize("threshold", [0, 1, 300, 512, 32768])
-def test_short_frontiers_are_filtered_by_one_thread(emulator: CpuDevice, threshold: int) -> None:
+def test_short_frontiers_are_filtered_by_one_thread(emulator: Device, threshold: int) -> None:
     graph = shape("kronecker")
     search = prepared(LinearWork, emulator, graph, SEQUENTIAL_THRESHOLD=threshold)
     sequential: list[int] = []
@@ -109,7 +109,7 @@ def test_short_frontiers_are_filtered_by_one_thread(emulator: CpuDevice, thresho
         assert sequential == [level for level, count in enumerate(edges) if 0 < count <= threshold]
 
 
-def test_frontiers_hold_every_vertex_once(emulator: CpuDevice) -> None:
+def test_frontiers_hold_every_vertex_once(emulator: Device) -> None:
     for threshold in (0, 32768):
         search = prepared(LinearWork, emulator, shape("duplicate_edges"), SEQUENTIAL_THRESHOLD=threshold)
         assert levels_of(search, 0) == reference_levels(search.host_graph, 0).tolist()

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.profile import profile
 from bfsbench.errors import KernelError
 from bfsbench.families.bfs import reference_levels
@@ -35,13 +34,13 @@ ORGANISATIONS = ["hybrid", "expand-contract", "contract-expand", "two-phase"]
     degrees=st.lists(st.sampled_from([0, 1, 2, 31, 32, 33, 63, 64, 65, 100, 300]), min_size=1, max_size=80),
     block=st.sampled_from([1, 31, 32, 33, 64, 96]),
 )
-def test_gathering_reads_every_neighbour_once(emulator: CpuDevice, degrees: list[int], block: int) -> None:
+def test_gathering_reads_every_neighbour_once(emulator: Device, degrees: list[int], block: int) -> None:
     places, reserved = gather_lists(emulator, degrees, block)
     assert sorted(places) == list(range(sum(degrees))), "no place is empty or taken twice"
     assert sum(reserved) == sum(degrees)
 
 
-def test_lists_are_gathered_by_block_warp_and_scan(emulator: CpuDevice) -> None:
+def test_lists_are_gathered_by_block_warp_and_scan(emulator: Device) -> None:
     degrees = [0] * 128
     degrees[3], degrees[70] = 128, 500
     degrees[5], degrees[6], degrees[40] = 127, 32, 33
@@ -74,7 +73,7 @@ def gather_lists(device: Device, degrees: list[int], block: int) -> tuple[list[i
 
 
 @pytest.mark.parametrize("block", [31, 32, 33, 128])
-def test_warp_culling_keeps_one_of_a_warps_duplicates(emulator: CpuDevice, block: int) -> None:
+def test_warp_culling_keeps_one_of_a_warps_duplicates(emulator: Device, block: int) -> None:
     vertices = np.repeat([7, 1000, 3], [20, 20, 300]).astype(np.int32)
     kept = culled(emulator, vertices, block, HISTORY_SIZE=0)
     for begin in range(0, len(vertices), block):
@@ -83,7 +82,7 @@ def test_warp_culling_keeps_one_of_a_warps_duplicates(emulator: CpuDevice, block
             assert sorted(kept[warp][kept[warp] >= 0]) == sorted(set(vertices[warp].tolist()))
 
 
-def test_history_culling_remembers_what_the_block_has_expanded(emulator: CpuDevice) -> None:
+def test_history_culling_remembers_what_the_block_has_expanded(emulator: Device) -> None:
     vertices = np.tile(np.arange(64, dtype=np.int32), 5)
     kept = culled(emulator, vertices, 64, HISTORY_SIZE=256)
     assert kept.tolist() == [*range(64), *[-1] * 256]
@@ -91,7 +90,7 @@ def test_history_culling_remembers_what_the_block_has_expanded(emulator: CpuDevi
     assert without.tolist() == vertices.tolist()
 
 
-def test_nothing_is_culled_when_culling_is_off(emulator: CpuDevice) -> None:
+def test_nothing_is_culled_when_culling_is_off(emulator: Device) -> None:
     vertices = np.zeros(200, np.int32)
     assert culled(emulator, vertices, 64, HISTORY_SIZE=0, WARP_CULLING=0).tolist() == vertices.tolist()
 
@@ -104,7 +103,7 @@ def test_nothing_is_culled_when_culling_is_off(emulator: CpuDevice) -> None:
     history=st.sampled_from([0, 256]),
 )
 def test_culling_keeps_every_vertex_at_least_once(
-    emulator: CpuDevice, vertices: list[int], block: int, warp_culling: bool, history: int
+    emulator: Device, vertices: list[int], block: int, warp_culling: bool, history: int
 ) -> None:
     given_vertices = np.array(vertices, np.int32)
     kept = culled(emulator, given_vertices, block, WARP_CULLING=int(warp_culling), HISTORY_SIZE=history)
@@ -137,7 +136,7 @@ def culled(
 )
 @pytest.mark.parametrize("grid", [None, 2])
 def test_organisations_use_their_kernels(
-    emulator: CpuDevice, organisation: str, kernels: set[str], grid: int | None
+    emulator: Device, organisation: str, kernels: set[str], grid: int | None
 ) -> None:
     for name in ("kronecker", "hub"):
         search = prepared(Merrill, emulator, shape(name), grid, ORGANISATION=organisation, RESIDENT_LIMIT=20)
@@ -146,7 +145,7 @@ def test_organisations_use_their_kernels(
     assert not any("resident" in kernel for kernel in kernels_of(never, 7))
 
 
-def test_short_queues_stay_in_one_launch(emulator: CpuDevice) -> None:
+def test_short_queues_stay_in_one_launch(emulator: Device) -> None:
     for organisation in ORGANISATIONS[:3]:
         search = prepared(Merrill, emulator, shape("path"), ORGANISATION=organisation)
         assert len(kernels_of(search, 0)) == 1, organisation
@@ -178,7 +177,7 @@ def test_organisations_do_not_depend_on_the_schedule(organisation: str, limit: i
     ],
 )
 def test_culled_vertices_are_not_expanded_again(
-    emulator: CpuDevice,
+    emulator: Device,
     organisation: str,
     culling: dict[str, int],
     lengths: list[int],
@@ -204,7 +203,7 @@ def test_culled_vertices_are_not_expanded_again(
 
 
 @pytest.mark.parametrize("claim", [0, 1])
-def test_claimed_vertices_stand_in_the_queue_once(emulator: CpuDevice, claim: int) -> None:
+def test_claimed_vertices_stand_in_the_queue_once(emulator: Device, claim: int) -> None:
     graph = shape("kronecker")
     search = prepared(Merrill, emulator, graph, ORGANISATION="two-phase", ATOMIC_CLAIM=claim)
     queued: dict[int, int] = {}
@@ -222,7 +221,7 @@ def test_claimed_vertices_stand_in_the_queue_once(emulator: CpuDevice, claim: in
 @pytest.mark.parametrize("limit", [-1, 0])
 @pytest.mark.parametrize("capacity", [1, 3, 40])
 def test_overflowing_queues_are_rebuilt(
-    emulator: CpuDevice, organisation: str, limit: int, capacity: int, monkeypatch: pytest.MonkeyPatch
+    emulator: Device, organisation: str, limit: int, capacity: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Merrill, "queue_capacity", capacity)
     refills: list[int] = []
@@ -250,7 +249,7 @@ def count_calls(search: Merrill, name: str) -> list[int]:
 
 @pytest.mark.parametrize("organisation", ORGANISATIONS[:3])
 def test_blocks_that_wait_in_vain_are_reported(
-    emulator: CpuDevice, organisation: str, monkeypatch: pytest.MonkeyPatch
+    emulator: Device, organisation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Merrill, "max_polls", 0)
     search = prepared(Merrill, emulator, shape("lattice"), ORGANISATION=organisation)
@@ -258,7 +257,7 @@ def test_blocks_that_wait_in_vain_are_reported(
         levels_of(search, 0)
 
 
-def test_counters_have_64_bits(emulator: CpuDevice) -> None:
+def test_counters_have_64_bits(emulator: Device) -> None:
     search = prepared(Merrill, emulator, shape("path"))
     search.reset(0)
     for index, word in ((2, -1), (3, 3)):  # the low and the high word of sizes[1]
@@ -269,7 +268,7 @@ def test_counters_have_64_bits(emulator: CpuDevice) -> None:
 
 
 @pytest.mark.parametrize("organisation", ORGANISATIONS)
-def test_profiles_have_every_level_once(emulator: CpuDevice, organisation: str) -> None:
+def test_profiles_have_every_level_once(emulator: Device, organisation: str) -> None:
     graph = shape("kronecker")
     levels = reference_levels(graph, 0)
     knobs = Merrill.knob_values({"ORGANISATION": organisation, "RESIDENT_LIMIT": 50})

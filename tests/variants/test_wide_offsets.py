@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +11,12 @@ import numpy.typing as npt
 import pytest
 
 from bfsbench.backends.cpu import CpuDevice
-from bfsbench.backends.cpu.memory import CpuBuffer
-from bfsbench.backends.cpu.translate import translate
 from bfsbench.bench.point import KnobValue
+from bfsbench.emulator import Buffer, diagnose
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
-from bfsbench.paths import CUDA_SRC, PACKAGE
-from bfsbench.toolchain import compiler
+from bfsbench.paths import CUDA_SRC
 from bfsbench.variants import all_variants
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelVariant
@@ -28,7 +25,16 @@ from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
 from tests.variants.searching import levels_of
 
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
-EMULATION = PACKAGE / "backends" / "cpu" / "include"
+WARNINGS = ["-Wconversion", "-Wno-sign-conversion"]
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[CpuDevice]:
+    """A device whose buffers can be arrays of the host."""
+    device = CpuDevice()
+    yield device
+    device.close()
+
 
 FarRoom = np.memmap[int, np.dtype[np.int32]]
 
@@ -50,26 +56,19 @@ CHOSEN: dict[str, dict[str, KnobValue]] = {"adaptive": {"CLUSTER_SIZE": 16}}
 """Compile-time knobs whose defaults leave the choice to the graph."""
 
 
-def check_conversions(source: Path, defines: Mapping[str, KnobValue], tmp_path: Path) -> None:
-    text = tmp_path / "kernels.cpp"
-    text.write_text(translate(source).text)
-    command = [*compiler(), "-std=c++17", "-fsyntax-only", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
-    command += ["-isystem", str(EMULATION), "-isystem", str(EMULATION / "cuda"), f"-I{source.parent}"]
-    command += ["-include", str(EMULATION / "cuda_on_cpu.h"), "-mpopcnt", "-DWIDE_OFFSETS=1"]
-    command += [f"-D{name}={value}" for name, value in defines.items()]
-    done = subprocess.run([*command, str(text)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def check_conversions(source: Path, defines: Mapping[str, KnobValue]) -> None:
+    assert diagnose(source, {**defines, "WIDE_OFFSETS": 1}, WARNINGS, [CUDA_SRC]) == ""
 
 
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
-def test_kernels_keep_no_offset_in_fewer_bits(variant: type[KernelVariant], tmp_path: Path) -> None:
+def test_kernels_keep_no_offset_in_fewer_bits(variant: type[KernelVariant]) -> None:
     knobs = {knob.name: knob.default for knob in variant.knobs if knob.compile_time}
     knobs |= {"CHILD_KERNELS": 1, "COUNTERS": 1, **CHOSEN.get(variant.name, {})}
-    check_conversions(variant.source_file(), knobs, tmp_path)
+    check_conversions(variant.source_file(), knobs)
 
 
-def test_ordering_in_neighbours_keeps_no_offset_in_fewer_bits(tmp_path: Path) -> None:
-    check_conversions(CUDA_SRC / "likely_parents.cu", {"LONG_ROW": 1024}, tmp_path)
+def test_ordering_in_neighbours_keeps_no_offset_in_fewer_bits() -> None:
+    check_conversions(CUDA_SRC / "likely_parents.cu", {"LONG_ROW": 1024})
 
 
 def far_room(tmp_path_factory: pytest.TempPathFactory) -> FarRoom:
@@ -107,14 +106,14 @@ def test_arcs_past_the_2_to_the_32nd_are_found(
         near.checksum,
     )
 
-    def empty(size: int, dtype: npt.DTypeLike) -> CpuBuffer:
+    def empty(size: int, dtype: npt.DTypeLike) -> Buffer:
         if size > begin:
-            return CpuBuffer(emulator, far_order[:size])
+            return emulator.adopt(far_order[:size])
         return CpuDevice.empty(emulator, size, dtype)
 
     monkeypatch.setattr(emulator, "empty", empty)
     on_device = DeviceGraph(emulator, far)
-    on_device.column_indices = on_device.row_indices = CpuBuffer(emulator, far_arcs)
+    on_device.column_indices = on_device.row_indices = emulator.adopt(far_arcs)
     for knobs in ({}, *WAYS.get(variant.name, [])):
         search = variant(emulator, on_device, far, None, 64, variant.knob_values(knobs))
         search.prepare()
@@ -127,7 +126,7 @@ def test_a_row_of_2_to_the_32nd_arcs_is_searched(emulator: CpuDevice, far_arcs: 
     near = with_wide_offsets(build_graph(edge_list(2, [(0, 1)]), "arc"))
     far = replace(near, column_offsets=np.array([0, 0, 2**32]))
     on_device = DeviceGraph(emulator, far)
-    on_device.row_indices = CpuBuffer(emulator, far_arcs)
+    on_device.row_indices = emulator.adopt(far_arcs)
     knobs = Adaptive.knob_values({"SMALL_PARTS": 0, "PUSHED_EDGE": 1024})
     search = Adaptive(emulator, on_device, far, None, 64, knobs)
     search.prepare()

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bfsbench.backends.base import Argument
-from bfsbench.backends.cpu.memory import CpuBuffer, CpuSignal
+from bfsbench.emulator.memory import Buffer, Signal
 from bfsbench.errors import LaunchError, ToolchainError
 
 if TYPE_CHECKING:
-    from bfsbench.backends.cpu.device import CpuDevice
+    from bfsbench.emulator.device import Emulator
+
+Argument = Any
+"""A kernel's: a Buffer, a Signal, None, an int, a NumPy scalar, or a tuple of these for a struct."""
 
 _REFUSED = 1
 """Result of ``emu_launch`` for a launch that is beyond the device's limits."""
@@ -22,26 +24,26 @@ _SCALARS = frozenset(map(np.dtype, ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u
 """What a kernel parameter can be, besides a pointer."""
 
 
-class CpuModule:
-    """A loaded kernel library; see :class:`bfsbench.backends.base.Module`."""
+class Module:
+    """A loaded kernel library."""
 
-    def __init__(self, device: CpuDevice, name: str, handle: int) -> None:
+    def __init__(self, device: Emulator, name: str, handle: int) -> None:
         self._device = device
         self._name = name
         self._handle = handle
 
-    def kernel(self, name: str) -> CpuKernel:
+    def kernel(self, name: str) -> Kernel:
         """The kernel of that name. Raises ToolchainError if the module has none with C linkage."""
         pointer = self._device.runtime.emu_kernel(self._handle, name.encode())
         if not pointer:
             raise ToolchainError(f"{self._name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
-        return CpuKernel(self._device, name, pointer)
+        return Kernel(self._device, name, pointer)
 
 
-class CpuKernel:
-    """One ``__global__`` function; see :class:`bfsbench.backends.base.Kernel`."""
+class Kernel:
+    """One ``__global__`` function."""
 
-    def __init__(self, device: CpuDevice, name: str, pointer: int) -> None:
+    def __init__(self, device: Emulator, name: str, pointer: int) -> None:
         self.device = device
         self.name = name
         self.pointer = pointer
@@ -57,7 +59,7 @@ class CpuKernel:
         self._require_launchable(block, shared)
         return int(self.device.runtime.emu_resident_blocks(self.device.machine, self.pointer, block, shared))
 
-    def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> CpuLaunch:
+    def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> Launch:
         """Fix everything but the grid and the last ``scalars`` parameters. Raises LaunchError.
 
         The arguments' number and sizes are checked against the kernel's parameters.
@@ -71,7 +73,7 @@ class CpuKernel:
         for i, (wanted, got) in enumerate(zip(expected, given, strict=True)):
             if wanted != got:
                 raise LaunchError(f"kernel '{self.name}': parameter {i + 1} takes {wanted} bytes, not {got}")
-        return CpuLaunch(self, arguments, values, block, shared, scalars)
+        return Launch(self, arguments, values, block, shared, scalars)
 
     def _require_launchable(self, block: int, shared: int) -> None:
         if not 1 <= block <= _INT_MAX or not 0 <= shared <= _INT_MAX:
@@ -83,7 +85,7 @@ class CpuKernel:
             raise LaunchError(runtime.emu_message().decode())
 
     def _c_value(self, position: int, argument: Argument) -> Any:
-        if isinstance(argument, CpuBuffer | CpuSignal):
+        if isinstance(argument, Buffer | Signal):
             return argument.pointer
         if argument is None:
             return ctypes.c_void_p()
@@ -102,12 +104,12 @@ class CpuKernel:
         )
 
 
-class CpuLaunch:
-    """A bound kernel; see :class:`bfsbench.backends.base.Launch`. Runs to its end before it returns."""
+class Launch:
+    """A bound kernel. Runs to its end before it returns."""
 
     def __init__(
         self,
-        kernel: CpuKernel,
+        kernel: Kernel,
         arguments: tuple[Argument, ...],
         values: list[Any],
         block: int,

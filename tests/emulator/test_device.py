@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import platform
 import time
 
 import numpy as np
 import pytest
 
-from bfsbench.backends.base import Device
-from bfsbench.backends.cpu import CpuDevice
+from bfsbench.emulator import Emulator
 from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
-from tests.backends.conftest import KERNELS
+from tests.emulator.conftest import KERNELS
 
 
-def test_it_is_a_device_and_says_that_it_is_emulated(device: CpuDevice) -> None:
-    as_interface: Device = device
-    assert as_interface.backend == "cpu"
-    assert as_interface.describe()["gpu"].startswith("emulated on ")
-    assert set(as_interface.describe()) == {"gpu", "gpu_bus_id", "compute_capability", "driver", "cuda"}
-    assert as_interface.telemetry() == {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
-
-
-def test_buffers(device: CpuDevice) -> None:
+def test_buffers(device: Emulator) -> None:
     buffer = device.empty(10, np.int32)
     assert buffer.pointer.value is not None
     assert buffer.pointer.value % 256 == 0
@@ -40,7 +30,7 @@ def test_buffers(device: CpuDevice) -> None:
     assert device.empty(0, np.int64).size == 1
 
 
-def test_buffers_refuse_what_does_not_fit(device: CpuDevice) -> None:
+def test_buffers_refuse_what_does_not_fit(device: Emulator) -> None:
     buffer = device.empty(10, np.int32)
     for start, count in [(0, 11), (11, None), (-1, 2), (5, 6)]:
         with pytest.raises(DeviceError, match="in a buffer of 10"):
@@ -51,16 +41,16 @@ def test_buffers_refuse_what_does_not_fit(device: CpuDevice) -> None:
         buffer.upload(np.zeros(9, np.int32))
 
 
-def test_memory_is_limited_and_returned(device: CpuDevice) -> None:
+def test_memory_is_limited_and_returned(device: Emulator) -> None:
     with pytest.raises(DeviceOutOfMemoryError, match="do not fit"):
-        device.empty(device.limits.memory + 1, np.uint8)
+        device.empty(device.hardware.memory + 1, np.uint8)
     for _ in range(3):
         large = device.empty(1 << 20, np.int32)
         del large
     assert device.allocated == 0
 
 
-def test_signals(device: CpuDevice) -> None:
+def test_signals(device: Emulator) -> None:
     signal = device.signal(3)
     signal.fill(4)
     signal.fill(-2, 1)
@@ -68,7 +58,7 @@ def test_signals(device: CpuDevice) -> None:
     assert signal.read() == 4
 
 
-def test_events_measure_host_time(device: CpuDevice) -> None:
+def test_events_measure_host_time(device: Emulator) -> None:
     before, after = device.event(), device.event()
     before.record()
     time.sleep(0.01)
@@ -76,11 +66,11 @@ def test_events_measure_host_time(device: CpuDevice) -> None:
     assert 10 <= after.milliseconds_since(before) < 5000
 
 
-def test_residency_follows_the_limits(device: CpuDevice) -> None:
+def test_residency_follows_the_limits(device: Emulator) -> None:
     module = device.module(KERNELS / "errors.cu", {})
-    limits = device.limits
+    hardware = device.hardware
     small, hog = module.kernel("divide"), module.kernel("hog")
-    multiprocessors = limits.num_multiprocessors
+    multiprocessors = hardware.multiprocessors
     assert small.resident_blocks(1024) == 2 * multiprocessors
     assert small.resident_blocks(32) == 32 * multiprocessors
     assert small.resident_blocks(33) == 32 * multiprocessors
@@ -89,14 +79,14 @@ def test_residency_follows_the_limits(device: CpuDevice) -> None:
     assert hog.resident_blocks(32) == (228 << 10) // 48000 * multiprocessors
 
 
-def test_the_same_module_twice(device: CpuDevice) -> None:
+def test_the_same_module_twice(device: Emulator) -> None:
     first = device.module(KERNELS / "clusters.cu", {"SIZE": 2})
     assert device.module(KERNELS / "clusters.cu", {"SIZE": 2}) is first
     assert device.module(KERNELS / "clusters.cu", {"SIZE": 4}) is not first
 
 
 def test_launches_are_cheap() -> None:
-    device = CpuDevice()
+    device = Emulator()
     launch = device.module(KERNELS / "errors.cu", {}).kernel("trap").bind(block=32, scalars=1)
     launch(1, 0)
     seconds = []
@@ -111,7 +101,7 @@ def test_launches_are_cheap() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_portable_fibers(seed: int) -> None:
     """The switch that other processors use does the same, after failures too."""
-    device = CpuDevice(seed, portable_fibers=True)
+    device = Emulator(seed, portable_fibers=True)
     errors = device.module(KERNELS / "errors.cu", {})
     out = device.empty(100, np.int32)
     for name, message in [("recurse", "stack overflow"), ("wild", "illegal memory access")]:
@@ -126,10 +116,4 @@ def test_portable_fibers(seed: int) -> None:
     kernel.bind(barrier, sums, 3, block=64)(6)
     assert sums.download().tolist() == [384] * 3 + [0]
     assert device.stacks_in_use() == 0
-    device.close()
-
-
-def test_this_processor_has_a_name() -> None:
-    device = CpuDevice()
-    assert len(device.describe()["gpu"]) > len("emulated on ") or not platform.machine()
     device.close()

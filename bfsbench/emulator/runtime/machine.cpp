@@ -81,7 +81,10 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
     auto run = [&](const Kernel& k, void (*entry)(), const LaunchShape& s, void** values) {
         Grid grid(k, entry, s, values, resident_blocks(k, volume(s.block), s.shared),
                   seeded_ ? &random_ : nullptr);
-        return run_grid(grid);
+        std::string error = run_grid(grid);
+        std::string damage = buffers.damage();
+        if (!error.empty() || damage.empty()) return error;
+        return std::string("kernel '") + k.name + "' " + damage;
     };
     std::string error = run(kernel, kernel.entry, shape, arguments);
     // Last in, first out: a child's descendants end before its younger siblings begin.

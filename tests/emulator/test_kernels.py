@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bfsbench.backends.cpu import CpuDevice
-from tests.backends.conftest import KERNELS
+from bfsbench.emulator import Emulator
+from tests.emulator.conftest import KERNELS
 
 Array = npt.NDArray[Any]
 
@@ -56,7 +56,7 @@ def expected_bits(x: int, y: int, s: int) -> list[int]:
     ]
 
 
-def test_bit_intrinsics(device: CpuDevice) -> None:
+def test_bit_intrinsics(device: Emulator) -> None:
     inputs = [0, 1, 2**31, FULL, 0x12345678, *map(int, RNG.integers(0, 2**32, 40))]
     n = len(inputs)
     out = device.empty(14 * n, np.uint32)
@@ -66,7 +66,7 @@ def test_bit_intrinsics(device: CpuDevice) -> None:
     assert out.download().reshape(n, 14).tolist() == expected
 
 
-def test_vector_types_and_globals(device: CpuDevice) -> None:
+def test_vector_types_and_globals(device: Emulator) -> None:
     n = 100
     a = RNG.integers(0, 1000, (n, 4)).astype(np.int32)
     b = RNG.integers(0, 1000, (n, 2)).astype(np.int64)
@@ -84,7 +84,7 @@ def test_vector_types_and_globals(device: CpuDevice) -> None:
 
 def test_every_device_has_its_own_globals() -> None:
     for _ in range(2):
-        device = CpuDevice()
+        device = Emulator()
         module, calls = device.module(KERNELS / "arithmetic.cu", {}), device.signal()
         a, b = device.upload(np.zeros(4, np.int32)), device.upload(np.zeros(2, np.int64))
         module.kernel("vectors").bind(a, b, 1, block=32)(1)
@@ -93,7 +93,7 @@ def test_every_device_has_its_own_globals() -> None:
         device.close()
 
 
-def test_scalar_arguments(device: CpuDevice) -> None:
+def test_scalar_arguments(device: Emulator) -> None:
     out = device.empty(5, np.float64)
     arguments = (np.int64(2**40), np.uint32(2**32 - 1), np.float32(0.25), np.float64(-0.5))
     kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("parameters")
@@ -101,7 +101,7 @@ def test_scalar_arguments(device: CpuDevice) -> None:
     assert out.download().tolist() == [2.0**40, 2.0**32 - 1, 0.25, -0.5, -7.0]
 
 
-def test_tuples_are_structs(device: CpuDevice) -> None:
+def test_tuples_are_structs(device: Emulator) -> None:
     values, out = np.arange(40, dtype=np.int32), device.empty(40, np.int32)
     kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("members")
     members = (device.upload(values), 40, np.int64(3 << 32), None, out)
@@ -110,7 +110,7 @@ def test_tuples_are_structs(device: CpuDevice) -> None:
 
 
 @pytest.mark.parametrize(("width", "delta"), [(32, 0), (32, 5), (32, 31), (16, 3), (8, 7), (4, 1), (2, 1)])
-def test_shuffles(device: CpuDevice, width: int, delta: int) -> None:
+def test_shuffles(device: Emulator, width: int, delta: int) -> None:
     x = RNG.integers(-(2**50), 2**50, 32)
     out = device.empty(5 * 32, np.int64)
     kernel = device.module(KERNELS / "warp.cu", {}).kernel("shuffles")
@@ -126,7 +126,7 @@ def test_shuffles(device: CpuDevice, width: int, delta: int) -> None:
     assert (got[4] == x[indexed].astype(np.float32).astype(np.int64)).all()
 
 
-def test_votes_and_reductions(device: CpuDevice) -> None:
+def test_votes_and_reductions(device: Emulator) -> None:
     x = RNG.integers(0, 8, 32).astype(np.int32)
     out = device.empty(12 * 32, np.uint32)
     device.module(KERNELS / "warp.cu", {}).kernel("votes").bind(device.upload(x), out, block=32)(1)
@@ -155,7 +155,7 @@ def test_votes_and_reductions(device: CpuDevice) -> None:
     assert got[3].tolist() == [mask(x == value) for value in x]
 
 
-def test_tiles_run_independently(device: CpuDevice) -> None:
+def test_tiles_run_independently(device: Emulator) -> None:
     rounds = np.array([0, 1, 7, 2, 5, 3, 9, 4, 6, 8, 1, 0, 2, 3, 4, 5], np.int32)
     out = device.empty(3 * 64, np.int32)
     device.module(KERNELS / "warp.cu", {}).kernel("tiles").bind(device.upload(rounds), out, block=64)(1)
@@ -167,7 +167,7 @@ def test_tiles_run_independently(device: CpuDevice) -> None:
     assert (rest == down + (np.arange(16) == 1)[:, None] + 4).all()
 
 
-def test_parts_of_a_warp_in_different_collectives(device: CpuDevice) -> None:
+def test_parts_of_a_warp_in_different_collectives(device: Emulator) -> None:
     out = device.upload(np.full(32, -1, np.int32))
     device.module(KERNELS / "warp.cu", {}).kernel("halves").bind(out, block=32)(1)
     lane = np.arange(32)
@@ -176,7 +176,7 @@ def test_parts_of_a_warp_in_different_collectives(device: CpuDevice) -> None:
     assert (out.download() == np.where(lane < 24, expected, -1)).all()
 
 
-def test_warp_scan(device: CpuDevice) -> None:
+def test_warp_scan(device: Emulator) -> None:
     x = RNG.integers(0, 100, 96 * 5).astype(np.int32)
     out = device.empty(x.size, np.int32)
     device.module(KERNELS / "warp.cu", {}).kernel("scan").bind(device.upload(x), out, x.size, block=96)(5)
@@ -184,7 +184,7 @@ def test_warp_scan(device: CpuDevice) -> None:
     assert (out.download().reshape(-1, 32) == np.cumsum(per_warp, axis=1) - per_warp).all()
 
 
-def test_coalesced_append(device: CpuDevice) -> None:
+def test_coalesced_append(device: Emulator) -> None:
     count, out = device.signal(), device.upload(np.full(100, -1, np.int32))
     count.fill(0)
     device.module(KERNELS / "warp.cu", {}).kernel("aggregate").bind(count, out, 200, block=64)(4)
@@ -192,7 +192,7 @@ def test_coalesced_append(device: CpuDevice) -> None:
     assert sorted(out.download()[:67].tolist()) == list(range(0, 200, 3))
 
 
-def test_atomics(device: CpuDevice) -> None:
+def test_atomics(device: Emulator) -> None:
     i = device.upload(np.zeros(8, np.int32))
     u = device.upload(words(FULL, 0, 0, 0, 0, FULL, 0))
     q, f = device.upload(np.zeros(3, np.uint64)), device.upload(np.zeros(1, np.float32))
@@ -206,7 +206,7 @@ def test_atomics(device: CpuDevice) -> None:
     assert f.download()[0] == threads / 2
 
 
-def test_claims_are_exclusive(device: CpuDevice) -> None:
+def test_claims_are_exclusive(device: Emulator) -> None:
     n = 1500
     owner, list_, count = device.upload(np.full(n, -1, np.int32)), device.empty(n, np.int32), device.signal()
     count.fill(0)
@@ -215,7 +215,7 @@ def test_claims_are_exclusive(device: CpuDevice) -> None:
     assert sorted(list_.download().tolist()) == list(range(n))
 
 
-def test_shared_memory_and_barriers(device: CpuDevice) -> None:
+def test_shared_memory_and_barriers(device: Emulator) -> None:
     module = device.module(KERNELS / "block.cu", {})
     x = RNG.integers(0, 100, 256 * 6 + 10).astype(np.int32)
     out = device.empty(x.size, np.int32)
@@ -231,20 +231,20 @@ def test_shared_memory_and_barriers(device: CpuDevice) -> None:
     assert (buffer.download().reshape(3, n) == np.roll(reversed_, -1, axis=1)).all()
 
 
-def test_barriers_that_vote(device: CpuDevice) -> None:
+def test_barriers_that_vote(device: Emulator) -> None:
     out = device.empty(100, np.int32)
     device.module(KERNELS / "block.cu", {}).kernel("counts").bind(out, block=128)(1)
     assert (out.download() == 50 + 1000 + 4000).all()
 
 
-def test_indices(device: CpuDevice) -> None:
+def test_indices(device: Emulator) -> None:
     out = device.empty(3 * 70, np.int32)
     device.module(KERNELS / "block.cu", {}).kernel("indices").bind(out, block=70)(3)
     expected = np.arange(3)[:, None] * 10000 + np.arange(70)
     assert (out.download().reshape(3, 70) == expected).all()
 
 
-def test_shared_memory_starts_as_garbage(device: CpuDevice) -> None:
+def test_shared_memory_starts_as_garbage(device: Emulator) -> None:
     out = device.empty(50, np.uint32)
     device.module(KERNELS / "block.cu", {}).kernel("garbage").bind(out, block=32)(50)
     assert (out.download() == 0xCDCDCDCD).all()

@@ -13,12 +13,11 @@ functions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bfsbench.backends.cpu.source_text import Edit, SourceText, split_at_commas
-from bfsbench.paths import CUDA_SRC
+from bfsbench.emulator.source_text import Edit, SourceText, split_at_commas
 
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
@@ -51,6 +50,8 @@ class Kernel:
 class Translation:
     """C++ for a ``.cu`` file and the local headers it includes."""
 
+    include: Sequence[Path] = ()
+    """Folders of headers, besides that of the file that includes one."""
     text: str = ""
     kernels: dict[str, Kernel] = field(default_factory=dict)
     launches_kernels: bool = False
@@ -59,9 +60,9 @@ class Translation:
     shared_variables: int = 0
 
 
-def translate(source: Path) -> Translation:
+def translate(source: Path, include: Sequence[Path] = ()) -> Translation:
     """Translate a ``.cu`` file. Raises ToolchainError, naming file and line, for what it cannot read."""
-    result = Translation()
+    result = Translation(include)
     body = _translate_file(source, result, ())
     owners = [f'static ::emu::Kernel {_FUNCTIONS}("{_FUNCTIONS}", nullptr);']
     owners += [f'static ::emu::Kernel {name}("{name}", &{_FUNCTIONS});' for name in result.kernels]
@@ -100,7 +101,7 @@ def _quoted(path: Path) -> str:
 
 def _expand_includes(source: SourceText, result: Translation, including: tuple[Path, ...]) -> Iterator[Edit]:
     for match in _LOCAL_INCLUDE.finditer(source.code):
-        places = (source.path.parent, CUDA_SRC)  # as nvcc is told to look for them
+        places = (source.path.parent, *result.include)
         header = next((h for place in places if (h := (place / match.group(1)).resolve()).is_file()), None)
         if header is None or header in including:
             continue  # one of CUDA's own, or guarded against including itself

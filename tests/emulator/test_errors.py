@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bfsbench.backends.cpu import CpuDevice
+from bfsbench.emulator import Emulator
 from bfsbench.errors import DeviceError, KernelError, LaunchError, ToolchainError
-from tests.backends.conftest import KERNELS
+from tests.emulator.conftest import KERNELS
 
 BROKEN = [
     ("divergent_barrier", 32, r"divergent barrier: it waits at line \d+, others of its block at line \d+"),
@@ -23,7 +23,7 @@ BROKEN = [
 ]
 
 
-def assert_usable(device: CpuDevice) -> None:
+def assert_usable(device: Emulator) -> None:
     """A healthy kernel still runs, and the failed one has left nothing behind."""
     assert device.stacks_in_use() == 0
     out = device.empty(100, np.int32)
@@ -32,7 +32,7 @@ def assert_usable(device: CpuDevice) -> None:
 
 
 @pytest.mark.parametrize(("name", "block", "message"), BROKEN)
-def test_misused_barriers_and_collectives(device: CpuDevice, name: str, block: int, message: str) -> None:
+def test_misused_barriers_and_collectives(device: Emulator, name: str, block: int, message: str) -> None:
     out = device.empty(64, np.int32)
     launch = device.module(KERNELS / "errors.cu", {}).kernel(name).bind(out, block=block)
     for _ in range(3):
@@ -43,7 +43,7 @@ def test_misused_barriers_and_collectives(device: CpuDevice, name: str, block: i
         assert_usable(device)
 
 
-def test_trap(device: CpuDevice) -> None:
+def test_trap(device: Emulator) -> None:
     launch = device.module(KERNELS / "errors.cu", {}).kernel("trap").bind(block=64, scalars=1)
     launch(4, 1)
     with pytest.raises(
@@ -55,7 +55,7 @@ def test_trap(device: CpuDevice) -> None:
     assert_usable(device)
 
 
-def test_assert_and_printf(device: CpuDevice, capfd: pytest.CaptureFixture[str]) -> None:
+def test_assert_and_printf(device: Emulator, capfd: pytest.CaptureFixture[str]) -> None:
     module = device.module(KERNELS / "asserts.cu", {})
     checked = module.kernel("checked").bind(block=32, scalars=1)
     checked(1, 32)
@@ -70,7 +70,7 @@ def test_assert_and_printf(device: CpuDevice, capfd: pytest.CaptureFixture[str])
     assert sorted(capfd.readouterr().out.split("\n"))[1:] == ["block 0 of 2 says 42", "block 1 of 2 says 42"]
 
 
-def test_illegal_address(device: CpuDevice) -> None:
+def test_illegal_address(device: Emulator) -> None:
     out = device.empty(64, np.int32)
     device.module(KERNELS / "errors.cu", {}).kernel("wild").bind(out, 0, block=32)(1)
     with pytest.raises(
@@ -80,7 +80,32 @@ def test_illegal_address(device: CpuDevice) -> None:
     assert_usable(device)
 
 
-def test_stack_overflow(device: CpuDevice) -> None:
+@pytest.mark.parametrize("place", [-256, -1, 10, 11, 265])
+@pytest.mark.parametrize("value", [0, -1, 7])
+def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> None:
+    """They damage no other buffer, are the fault of the kernel that did them, and are reported once."""
+    out, other = device.upload(np.zeros(10, np.int32)), device.upload(np.zeros(10, np.int32))
+    module = device.module(KERNELS / "errors.cu", {})
+    module.kernel("write_at").bind(out, np.int64(place), value, block=32)(2)
+    where = rf"^kernel 'write_at' wrote element {place} of a buffer of 10 elements \(40 bytes\)$"
+    with pytest.raises(KernelError, match=where):
+        device.synchronize()
+    assert not out.download().any() and not other.download().any()
+    module.kernel("write_at").bind(out, np.int64(9), 3, block=32)(2)
+    assert out.download().tolist() == [0] * 9 + [3]
+    assert_usable(device)
+
+
+def test_writes_outside_the_words_of_a_signal(device: Emulator) -> None:
+    signal = device.signal(3)
+    signal.fill(0)
+    write = device.module(KERNELS / "errors.cu", {}).kernel("write_at").bind(signal, np.int64(3), 1, block=32)
+    write(1)
+    with pytest.raises(KernelError, match="wrote element 3 of a buffer of 3 elements"):
+        signal.read()
+
+
+def test_stack_overflow(device: Emulator) -> None:
     out = device.empty(64, np.int32)
     launch = device.module(KERNELS / "errors.cu", {}).kernel("recurse").bind(out, block=32, scalars=1)
     launch(2, 50)
@@ -91,7 +116,7 @@ def test_stack_overflow(device: CpuDevice) -> None:
     assert_usable(device)
 
 
-def test_division_by_zero(device: CpuDevice) -> None:
+def test_division_by_zero(device: Emulator) -> None:
     out = device.empty(64, np.int32)
     device.module(KERNELS / "errors.cu", {}).kernel("divide").bind(out, 0, block=32)(1)
     with pytest.raises(KernelError, match="integer division by zero"):
@@ -99,7 +124,7 @@ def test_division_by_zero(device: CpuDevice) -> None:
     assert_usable(device)
 
 
-def test_grid_barrier_that_cannot_complete(device: CpuDevice) -> None:
+def test_grid_barrier_that_cannot_complete(device: Emulator) -> None:
     out = device.empty(5000, np.int32)
     kernel = device.module(KERNELS / "asserts.cu", {}).kernel("grid_sync")
     launch = kernel.bind(out, block=256, scalars=1)
@@ -118,7 +143,7 @@ def test_grid_barrier_that_cannot_complete(device: CpuDevice) -> None:
 
 
 def test_shared_memory_of_a_block_that_has_left() -> None:
-    device = CpuDevice(workers=1)
+    device = Emulator(workers=1)
     out = device.empty(8, np.int32)
     device.module(KERNELS / "clusters.cu", {}).kernel("leaves_early").bind(out, block=32)(4)
     with pytest.raises(KernelError, match=r"map_shared_rank\(0\): that block has already exited"):
@@ -127,7 +152,7 @@ def test_shared_memory_of_a_block_that_has_left() -> None:
     device.close()
 
 
-def test_work_after_a_failure_is_dropped_until_it_is_reported(device: CpuDevice) -> None:
+def test_work_after_a_failure_is_dropped_until_it_is_reported(device: Emulator) -> None:
     module = device.module(KERNELS / "errors.cu", {})
     out = device.upload(np.zeros(64, np.int32))
     module.kernel("trap").bind(1, block=32)(3)
@@ -148,7 +173,7 @@ def test_work_after_a_failure_is_dropped_until_it_is_reported(device: CpuDevice)
     ],
 )
 def test_launches_beyond_the_limits(
-    device: CpuDevice, name: str, block: int, shared: int, message: str
+    device: Emulator, name: str, block: int, shared: int, message: str
 ) -> None:
     out = device.empty(8, np.int32)
     kernel = device.module(KERNELS / "errors.cu", {}).kernel(name)
@@ -157,7 +182,7 @@ def test_launches_beyond_the_limits(
         kernel.bind(*arguments, block=block, shared=shared)
 
 
-def test_arguments_are_checked(device: CpuDevice) -> None:
+def test_arguments_are_checked(device: Emulator) -> None:
     out = device.empty(8, np.int32)
     kernel = device.module(KERNELS / "errors.cu", {}).kernel("divide")
     with pytest.raises(LaunchError, match="'divide' has 2 parameters, 1 were bound"):
@@ -176,7 +201,7 @@ def test_arguments_are_checked(device: CpuDevice) -> None:
             launch(blocks, *scalars)
 
 
-def test_structs_are_checked(device: CpuDevice) -> None:
+def test_structs_are_checked(device: Emulator) -> None:
     out = device.empty(8, np.int32)
     kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("members")
     with pytest.raises(LaunchError, match="parameter 1 takes 40 bytes, not 32"):
@@ -189,7 +214,7 @@ def test_structs_are_checked(device: CpuDevice) -> None:
         kernel.bind(out, 8, np.int64(1), None, out, block=32, scalars=1)
 
 
-def test_none_is_a_null_pointer(device: CpuDevice) -> None:
+def test_none_is_a_null_pointer(device: Emulator) -> None:
     out = device.signal()
     kernel = device.module(KERNELS / "errors.cu", {}).kernel("optional")
     for maybe, value in [(None, -1), (device.upload(np.array([3], np.int32)), 3)]:
@@ -197,19 +222,19 @@ def test_none_is_a_null_pointer(device: CpuDevice) -> None:
         assert out.read() == value
 
 
-def test_compile_errors_name_the_source_line(device: CpuDevice) -> None:
+def test_compile_errors_name_the_source_line(device: Emulator) -> None:
     with pytest.raises(ToolchainError, match=r"misspelt\.cu:5:\d+: error: .*wrods"):
         device.module(KERNELS / "misspelt.cu", {})
 
 
-def test_unknown_kernel(device: CpuDevice) -> None:
+def test_unknown_kernel(device: Emulator) -> None:
     module = device.module(KERNELS / "block.cu", {})
     with pytest.raises(ToolchainError, match=r"block\.cu has no kernel .*void rotate"):
         module.kernel("rotate")
 
 
 def test_closed_device_refuses_work() -> None:
-    device = CpuDevice()
+    device = Emulator()
     out = device.empty(64, np.int32)
     launch = device.module(KERNELS / "errors.cu", {}).kernel("bounded").bind(out, block=64)
     device.close()

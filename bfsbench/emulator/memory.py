@@ -11,24 +11,28 @@ import numpy.typing as npt
 from bfsbench.errors import DeviceError
 
 if TYPE_CHECKING:
-    from bfsbench.backends.cpu.device import CpuDevice
+    from bfsbench.emulator.device import Emulator
 
 _ALIGNMENT = 256
 _POISON = 0xCD
 
 
-def allocate(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """An aligned array of ``size`` elements filled with poison bytes. Raises MemoryError."""
-    room = np.empty(size * dtype.itemsize + _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT
+def allocate(size: int, dtype: np.dtype[Any], margin: int) -> npt.NDArray[Any]:
+    """An aligned array of ``size`` elements filled with poison bytes. Raises MemoryError.
+
+    ``margin`` bytes before and behind it are free.
+    """
+    count = size * dtype.itemsize
+    room = np.empty(count + 2 * margin + _ALIGNMENT, np.uint8)
+    start = margin + -(room.ctypes.data + margin) % _ALIGNMENT
     room.fill(_POISON)
-    return room[start : start + size * dtype.itemsize].view(dtype)
+    return room[start : start + count].view(dtype)
 
 
-class CpuBuffer:
-    """A device array; see :class:`bfsbench.backends.base.Buffer`."""
+class Buffer:
+    """A device array."""
 
-    def __init__(self, device: CpuDevice, array: npt.NDArray[Any]) -> None:
+    def __init__(self, device: Emulator, array: npt.NDArray[Any]) -> None:
         self._device = device
         self._array = array
         self.dtype: np.dtype[Any] = array.dtype
@@ -56,10 +60,10 @@ class CpuBuffer:
         return self._array.copy()
 
 
-class CpuSignal:
-    """int32 words the host can read; see :class:`bfsbench.backends.base.Signal`."""
+class Signal:
+    """int32 words the host can read."""
 
-    def __init__(self, device: CpuDevice, array: npt.NDArray[np.int32]) -> None:
+    def __init__(self, device: Emulator, array: npt.NDArray[np.int32]) -> None:
         self._device = device
         self._array = array
         self.pointer = ctypes.c_void_p(array.ctypes.data)

@@ -21,6 +21,18 @@ extern "C" EMU_API emu::Machine* emu_create(const emu::Limits* limits, uint64_t 
 
 extern "C" EMU_API void emu_destroy(emu::Machine* machine) { delete machine; }
 
+// Bytes to leave free before and behind a buffer.
+extern "C" EMU_API size_t emu_guard_bytes() { return emu::Buffers::kGuardBytes; }
+
+// From here on, writing outside the buffer is an error of the kernel that did it.
+extern "C" EMU_API void emu_add_buffer(emu::Machine* machine, char* begin, size_t bytes, size_t element) {
+    machine->buffers.add(begin, bytes, element);
+}
+
+extern "C" EMU_API void emu_remove_buffer(emu::Machine* machine, char* begin) {
+    machine->buffers.remove(begin);
+}
+
 // A module, loaded privately; null on failure.
 extern "C" EMU_API void* emu_open(const char* path) {
     void* module = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfsbench.backends.cpu import CpuDevice
-from bfsbench.backends.cpu.source_text import SourceText, split_at_commas
-from bfsbench.backends.cpu.translate import translate
+from bfsbench.emulator import Emulator
+from bfsbench.emulator.source_text import SourceText, split_at_commas
+from bfsbench.emulator.translate import translate
 from bfsbench.errors import ToolchainError
-from tests.backends.conftest import KERNELS
+from tests.emulator.conftest import KERNELS
 
 
 def write(folder: Path, text: str) -> Path:
@@ -22,7 +22,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_headers_comments_and_strings(device: CpuDevice) -> None:
+def test_headers_comments_and_strings(device: Emulator) -> None:
     out = device.empty(32, np.int32)
     device.module(KERNELS / "includes.cu", {"OFFSET": 5}).kernel("with_header").bind(out, block=32)(1)
     assert out.download().tolist() == [6 + t for t in range(32)]
@@ -35,7 +35,7 @@ def test_a_changed_header_is_a_new_module(tmp_path: Path) -> None:
     )
     for value in (3, 4):
         header.write_text(f"#define VALUE {value}\n", encoding="utf-8")
-        device = CpuDevice()
+        device = Emulator()
         out = device.signal()
         device.module(source, {}).kernel("get").bind(out, block=1)(1)
         assert out.read() == value

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "buffers.h"
 #include "grid.h"
 #include "random.h"
 #include "worker.h"
@@ -44,6 +45,8 @@ class Machine {
 
     // Runs a grid and all its descendants. Returns the error message, empty if all went well.
     std::string launch(const Kernel& kernel, const LaunchShape& shape, void** arguments);
+
+    Buffers buffers;
 
     // Takes up one more child launch, unless too many are pending.
     bool reserve_child();

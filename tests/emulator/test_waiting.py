@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bfsbench.backends.cpu import CpuDevice
+from bfsbench.emulator import Emulator
 from bfsbench.errors import LaunchError, ToolchainError
-from tests.backends.conftest import KERNELS
+from tests.emulator.conftest import KERNELS
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7, 32])
-def test_hand_written_barrier_between_blocks(device: CpuDevice, blocks: int) -> None:
+def test_hand_written_barrier_between_blocks(device: Emulator, blocks: int) -> None:
     rounds = 5
     barrier, sums = device.upload(np.zeros(2, np.uint32)), device.upload(np.zeros(rounds + 1, np.int32))
     kernel = device.module(KERNELS / "spins.cu", {}).kernel("volatile_barrier")
@@ -20,7 +20,7 @@ def test_hand_written_barrier_between_blocks(device: CpuDevice, blocks: int) -> 
 
 
 @pytest.mark.parametrize("blocks", [1, 3, 40])
-def test_grid_sync(device: CpuDevice, blocks: int) -> None:
+def test_grid_sync(device: Emulator, blocks: int) -> None:
     rounds = 4
     sums = device.upload(np.zeros(rounds + 1, np.int32))
     kernel = device.module(KERNELS / "spins.cu", {}).kernel("grid_sync")
@@ -29,7 +29,7 @@ def test_grid_sync(device: CpuDevice, blocks: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["relay_atomic", "relay_load"])
-def test_blocks_wait_for_later_blocks(device: CpuDevice, name: str) -> None:
+def test_blocks_wait_for_later_blocks(device: Emulator, name: str) -> None:
     blocks = 24
     turn, order = device.signal(), device.upload(np.full(blocks, -1, np.int32))
     turn.fill(0)
@@ -37,7 +37,7 @@ def test_blocks_wait_for_later_blocks(device: CpuDevice, name: str) -> None:
     assert order.download().tolist() == list(range(blocks))[::-1]
 
 
-def test_spin_lock_between_all_threads(device: CpuDevice) -> None:
+def test_spin_lock_between_all_threads(device: Emulator) -> None:
     words = device.signal(2)
     words.fill(0)
     pointer = device.upload(np.zeros(2, np.int32))
@@ -47,7 +47,7 @@ def test_spin_lock_between_all_threads(device: CpuDevice) -> None:
     assert words.read() == 0
 
 
-def test_children_run_after_their_parent(device: CpuDevice) -> None:
+def test_children_run_after_their_parent(device: Emulator) -> None:
     n = 100
     out = device.upload(np.zeros(16 * n, np.int32))
     module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
@@ -58,7 +58,7 @@ def test_children_run_after_their_parent(device: CpuDevice) -> None:
     assert (out.download() == 2).all()
 
 
-def test_order_of_descendants(device: CpuDevice) -> None:
+def test_order_of_descendants(device: Emulator) -> None:
     log, position = device.upload(np.zeros(16, np.int32)), device.signal()
     position.fill(0)
     module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
@@ -66,7 +66,7 @@ def test_order_of_descendants(device: CpuDevice) -> None:
     assert log.download()[: position.read()].tolist() == [1, 2, 202, 102, 3, 203, 103, 900]
 
 
-def test_chain_of_tail_launches(device: CpuDevice) -> None:
+def test_chain_of_tail_launches(device: Emulator) -> None:
     steps = device.signal()
     steps.fill(0)
     module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
@@ -74,7 +74,7 @@ def test_chain_of_tail_launches(device: CpuDevice) -> None:
     assert steps.read() == 5000
 
 
-def test_pending_children_are_limited(device: CpuDevice) -> None:
+def test_pending_children_are_limited(device: Emulator) -> None:
     out = device.upload(np.zeros(4, np.int32))
     module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
     launch = module.kernel("many").bind(out, block=64)
@@ -84,20 +84,20 @@ def test_pending_children_are_limited(device: CpuDevice) -> None:
     assert out.download()[0] == 2048 + 64
 
 
-def test_child_beyond_the_limits_is_refused(device: CpuDevice) -> None:
+def test_child_beyond_the_limits_is_refused(device: Emulator) -> None:
     out = device.upload(np.zeros(2, np.int32))
     module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
     module.kernel("too_large").bind(out, block=1)(1)
     assert out.download().tolist() == [0, 1]
 
 
-def test_child_kernels_must_be_asked_for(device: CpuDevice) -> None:
+def test_child_kernels_must_be_asked_for(device: Emulator) -> None:
     with pytest.raises(ToolchainError, match=r"children\.cu launches kernels .*child_kernels=True"):
         device.module(KERNELS / "children.cu", {})
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
-def test_clusters_reach_each_others_shared_memory(device: CpuDevice, size: int) -> None:
+def test_clusters_reach_each_others_shared_memory(device: Emulator, size: int) -> None:
     clusters = 5
     out = device.empty(clusters * size, np.int32)
     kernel = device.module(KERNELS / "clusters.cu", {"SIZE": size}).kernel("exchange")
@@ -108,14 +108,14 @@ def test_clusters_reach_each_others_shared_memory(device: CpuDevice, size: int) 
     assert out.download().reshape(clusters, size).tolist() == expected
 
 
-def test_split_cluster_barrier(device: CpuDevice) -> None:
+def test_split_cluster_barrier(device: Emulator) -> None:
     out = device.empty(12, np.int32)
     device.module(KERNELS / "clusters.cu", {}).kernel("split_barrier").bind(out, block=32)(12)
     expected = [sum(b // 4 * 4 + (b + r) % 4 + r for r in range(5)) for b in range(12)]
     assert out.download().tolist() == expected
 
 
-def test_grid_must_be_a_multiple_of_the_cluster(device: CpuDevice) -> None:
+def test_grid_must_be_a_multiple_of_the_cluster(device: Emulator) -> None:
     out = device.empty(16, np.int32)
     launch = device.module(KERNELS / "clusters.cu", {}).kernel("exchange").bind(out, block=64, shared=16)
     with pytest.raises(LaunchError, match="grid of 6 blocks is not a multiple of the cluster of 4"):

@@ -6,59 +6,25 @@ import ctypes
 import os
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Define, Event, Limits
-from bfsbench.backends.cpu.kernel import CpuModule
-from bfsbench.backends.cpu.library import (
-    NativeLimits,
+from bfsbench.emulator.hardware import Hardware
+from bfsbench.emulator.kernel import Module
+from bfsbench.emulator.library import (
+    Define,
     build_kernels,
     build_runtime,
     load_runtime,
     open_kernels,
 )
-from bfsbench.backends.cpu.memory import CpuBuffer, CpuSignal, allocate
+from bfsbench.emulator.memory import Buffer, Signal, allocate
 from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
-from bfsbench.machine import cpu_model
-
-_BLOCKS_PER_MULTIPROCESSOR = 32
-_PENDING_CHILDREN = 2048
-_SHARE_OF_MEMORY = 0.8
-
-
-def _limits() -> Limits:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return Limits(
-        warp_size=32,
-        max_threads_per_block=1024,
-        max_grid=2**31 - 1,
-        num_multiprocessors=8,
-        max_threads_per_multiprocessor=2048,
-        shared_memory_per_block=48 << 10,
-        shared_memory_per_block_optin=227 << 10,
-        shared_memory_per_multiprocessor=228 << 10,
-        memory=int(memory * _SHARE_OF_MEMORY),
-        blocks_per_cluster=16,
-    )
-
-
-def _native(limits: Limits) -> NativeLimits:
-    return NativeLimits(
-        limits.max_threads_per_block,
-        limits.num_multiprocessors,
-        limits.max_threads_per_multiprocessor,
-        _BLOCKS_PER_MULTIPROCESSOR,
-        limits.blocks_per_cluster,
-        _PENDING_CHILDREN,
-        limits.max_grid,
-        limits.shared_memory_per_block_optin,
-        limits.shared_memory_per_multiprocessor,
-    )
 
 
 def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
@@ -67,10 +33,10 @@ def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
         runtime.emu_close(handle)
 
 
-class CpuEvent:
-    """The host's clock; see :class:`bfsbench.backends.base.Event`."""
+class Event:
+    """A point in time by the host's clock."""
 
-    def __init__(self, device: CpuDevice) -> None:
+    def __init__(self, device: Emulator) -> None:
         self._device = device
         self._seconds = 0.0
 
@@ -78,54 +44,59 @@ class CpuEvent:
         """Take the time now: everything issued before has run already."""
         self._seconds = time.perf_counter()
 
-    def milliseconds_since(self, earlier: Event) -> float:
+    def milliseconds_since(self, earlier: object) -> float:
         """Host time between two events, in ms. Raises KernelError if a kernel has failed."""
-        if not isinstance(earlier, CpuEvent):
+        if not isinstance(earlier, Event):
             raise TypeError("both events must be of the emulated device")
         self._device.synchronize()
         return (self._seconds - earlier._seconds) * 1000.0
 
 
-class CpuDevice:
-    """A GPU stood in for by this machine's CPU; see :class:`bfsbench.backends.base.Device`.
+class Emulator:
+    """A GPU stood in for by this machine's CPU. Launches run to their ends before they return.
 
     seed: 0 runs blocks on ``workers`` cores (default: all) in the fastest order. Any other value runs them on
     one core in an order drawn from it: of blocks, of threads, and of interruptions; equal seeds, equal runs.
+    include: folders where kernels find headers, besides their own.
     portable_fibers: use the context switch of other processors than x86-64.
+    Closed by ``close`` or at the end of a ``with`` statement. Raises ToolchainError without a C++ compiler.
     """
 
-    backend = "cpu"
-
-    def __init__(self, seed: int = 0, workers: int | None = None, *, portable_fibers: bool = False) -> None:
-        self.limits = _limits()
+    def __init__(
+        self,
+        seed: int = 0,
+        workers: int | None = None,
+        hardware: Hardware | None = None,
+        include: Sequence[Path] = (),
+        *,
+        portable_fibers: bool = False,
+    ) -> None:
+        self.hardware = hardware or Hardware()
         self.seed = seed
+        self._include = tuple(include)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         count = 1 if seed else workers or cores
         self.failure = ""
         """Message of a failed kernel that has not been reported yet."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)
         self.runtime: ctypes.CDLL = load_runtime(self._runtime_path)
-        native = _native(self.limits)
+        native = self.hardware.native()
         self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, count)
-        self._modules: dict[tuple[object, ...], CpuModule] = {}
+        self._modules: dict[tuple[object, ...], Module] = {}
         self._handles: list[int] = []
         self._finalizer = weakref.finalize(self, _destroy, self.runtime, self.machine, self._handles)
         self.allocated = 0
         """Bytes of all live buffers and signals."""
 
-    def describe(self) -> dict[str, str]:
-        """Provenance; ``gpu`` says that this is an emulation, and in which schedule if not the usual one."""
-        schedule = f", schedule {self.seed}" if self.seed else ""
-        gpu = f"emulated on {cpu_model()}{schedule}"
-        return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}
+    def __enter__(self) -> Self:
+        return self
 
-    def telemetry(self) -> dict[str, str]:
-        """Nothing: there are no clocks to read."""
-        return {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
-    def module(
-        self, source: Path, defines: Mapping[str, Define], *, child_kernels: bool = False
-    ) -> CpuModule:
+    def module(self, source: Path, defines: Mapping[str, Define], *, child_kernels: bool = False) -> Module:
         """Translate, compile and load a ``.cu`` file. Raises ToolchainError naming its file and line."""
         self.refuse_if_closed()
         key = (source.resolve(), tuple(sorted(defines.items())), child_kernels)
@@ -133,32 +104,38 @@ class CpuDevice:
             library = build_kernels(
                 source.resolve(),
                 defines,
+                self._include,
                 self._runtime_path,
                 child_kernels=child_kernels,
                 interruptible=self.seed != 0,
             )
             self._handles.append(open_kernels(self.runtime, library))
-            self._modules[key] = CpuModule(self, source.name, self._handles[-1])
+            self._modules[key] = Module(self, source.name, self._handles[-1])
         return self._modules[key]
 
-    def upload(self, array: npt.NDArray[Any]) -> CpuBuffer:
+    def upload(self, array: npt.NDArray[Any]) -> Buffer:
         """A buffer with the contents of an array, flattened. Raises DeviceOutOfMemoryError."""
         buffer = self.empty(array.size, array.dtype)
         if array.size:
             buffer.upload(array)
         return buffer
 
-    def empty(self, size: int, dtype: npt.DTypeLike) -> CpuBuffer:
+    def empty(self, size: int, dtype: npt.DTypeLike) -> Buffer:
         """A buffer of poison bytes (0xCD), at least one element. Raises DeviceOutOfMemoryError."""
-        return CpuBuffer(self, self._allocate(size, np.dtype(dtype)))
+        return Buffer(self, self._allocate(size, np.dtype(dtype)))
 
-    def signal(self, words: int = 1) -> CpuSignal:
+    def adopt(self, array: npt.NDArray[Any]) -> Buffer:
+        """A one-dimensional host array itself as a buffer, which kernels then write to in place."""
+        self.refuse_if_closed()
+        return Buffer(self, array)
+
+    def signal(self, words: int = 1) -> Signal:
         """int32 words that kernels write and the host reads."""
-        return CpuSignal(self, self._allocate(words, np.dtype(np.int32)))
+        return Signal(self, self._allocate(words, np.dtype(np.int32)))
 
-    def event(self) -> CpuEvent:
+    def event(self) -> Event:
         """A clock reading to be."""
-        return CpuEvent(self)
+        return Event(self)
 
     def synchronize(self) -> None:
         """Raise KernelError if a kernel has failed since the last call; the device can be used again then."""
@@ -185,17 +162,21 @@ class CpuDevice:
         self.refuse_if_closed()
         size = max(1, size)
         needed = size * dtype.itemsize
-        if self.allocated + needed > self.limits.memory:
+        if self.allocated + needed > self.hardware.memory:
             raise DeviceOutOfMemoryError(
-                f"{needed} bytes do not fit: {self.allocated} of {self.limits.memory} are in use"
+                f"{needed} bytes do not fit: {self.allocated} of {self.hardware.memory} are in use"
             )
         try:
-            array = allocate(size, dtype)
+            array = allocate(size, dtype, self.runtime.emu_guard_bytes())
         except MemoryError:
             raise DeviceOutOfMemoryError(f"the host has no {needed} bytes left") from None
         self.allocated += needed
-        weakref.finalize(array, self._release, needed)
+        address = array.ctypes.data
+        self.runtime.emu_add_buffer(self.machine, address, needed, dtype.itemsize)
+        weakref.finalize(array, self._release, address, needed)
         return array
 
-    def _release(self, count: int) -> None:
+    def _release(self, address: int, count: int) -> None:
         self.allocated -= count
+        if self._finalizer.alive:
+            self.runtime.emu_remove_buffer(self.machine, address)

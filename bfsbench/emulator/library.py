@@ -6,41 +6,27 @@ import ctypes
 import os
 import platform
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from bfsbench.backends.base import Define
-from bfsbench.backends.cpu.translate import translate
+from bfsbench.emulator.translate import translate
 from bfsbench.errors import ToolchainError
-from bfsbench.toolchain import build_library, compiler_version
+from bfsbench.toolchain import build_library, compiler, compiler_version
+
+Define = int | str
+"""The value of a macro."""
 
 _HERE = Path(__file__).resolve().parent
 _INCLUDE = _HERE / "include"
 _RUNTIME = _HERE / "runtime"
 
-_COMMON_FLAGS = ["-w", "-fvisibility=hidden", f"-I{_INCLUDE}"]
-if platform.machine() in {"x86_64", "AMD64"}:
-    _COMMON_FLAGS.append("-mpopcnt")
+_PROCESSOR_FLAGS = ["-mpopcnt"] if platform.machine() in {"x86_64", "AMD64"} else []
+_COMMON_FLAGS = ["-w", "-fvisibility=hidden", f"-I{_INCLUDE}", *_PROCESSOR_FLAGS]
 
 _HEADERS = sorted([*_INCLUDE.rglob("*.h"), _INCLUDE / "cuda" / "cassert"])
-
-
-class NativeLimits(ctypes.Structure):
-    """``emu::Limits`` of runtime/machine.h."""
-
-    _fields_ = (
-        ("max_threads_per_block", ctypes.c_uint),
-        ("multiprocessors", ctypes.c_uint),
-        ("threads_per_multiprocessor", ctypes.c_uint),
-        ("blocks_per_multiprocessor", ctypes.c_uint),
-        ("blocks_per_cluster", ctypes.c_uint),
-        ("pending_children", ctypes.c_uint),
-        ("max_grid", ctypes.c_uint64),
-        ("shared_per_block", ctypes.c_uint64),
-        ("shared_per_multiprocessor", ctypes.c_uint64),
-    )
 
 
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
@@ -49,6 +35,9 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "emu_message": (ctypes.c_char_p, []),
     "emu_create": (_POINTER, [_POINTER, ctypes.c_uint64, _UNSIGNED]),
     "emu_destroy": (None, [_POINTER]),
+    "emu_guard_bytes": (_SIZE, []),
+    "emu_add_buffer": (None, [_POINTER, _POINTER, _SIZE, _SIZE]),
+    "emu_remove_buffer": (None, [_POINTER, _POINTER]),
     "emu_open": (_POINTER, [ctypes.c_char_p]),
     "emu_close": (None, [_POINTER]),
     "emu_kernel": (_POINTER, [_POINTER, ctypes.c_char_p]),
@@ -79,37 +68,58 @@ def load_runtime(path: Path) -> ctypes.CDLL:
 
 
 def build_kernels(
-    source: Path, defines: Mapping[str, Define], runtime: Path, *, child_kernels: bool, interruptible: bool
+    source: Path,
+    defines: Mapping[str, Define],
+    include: Sequence[Path],
+    runtime: Path,
+    *,
+    child_kernels: bool,
+    interruptible: bool,
 ) -> Path:
     """Translate and compile a ``.cu`` file against a runtime library.
 
-    ``interruptible`` makes every basic block a place where a thread may be interrupted, which finds more
-    races and takes about twice the time; it is always done for files that say ``volatile``, whose threads may
-    poll memory. Raises ToolchainError with the first error, naming file and line of the source.
+    ``include`` are folders of its headers, besides its own. ``interruptible`` makes every basic block a place
+    where a thread may be interrupted, which finds more races and takes about twice the time; it is always
+    done for files that say ``volatile``, whose threads may poll memory.
+    Raises ToolchainError with the first error, naming file and line of the source.
     """
-    translation = translate(source)
+    translation = translate(source, include)
     if translation.launches_kernels and not child_kernels:
         raise ToolchainError(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"
         )
-    flags = [
-        *_COMMON_FLAGS,
-        f"-I{_INCLUDE / 'cuda'}",
-        f"-I{source.parent}",
-        "-fstack-clash-protection",
-        "-UNDEBUG",
-    ]
-    flags += [
-        "-include",
-        str(_INCLUDE / "cuda_on_cpu.h"),
-        *(f"-D{k}={v}" for k, v in sorted(defines.items())),
-    ]
+    flags = [*_COMMON_FLAGS, *_kernel_flags(source, defines)]
     if interruptible or translation.volatile:
         flags.append(f"-fsanitize-coverage={_every_basic_block()}")
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translation.text, encoding="utf-8")
         return build_library(f"cpu-{source.stem}", [text, runtime], flags, _HEADERS)
+
+
+def _kernel_flags(source: Path, defines: Mapping[str, Define]) -> list[str]:
+    """What every compilation of translated kernels needs besides the common flags."""
+    return [
+        *("-isystem", str(_INCLUDE), "-isystem", str(_INCLUDE / "cuda"), f"-I{source.parent}"),
+        *("-include", str(_INCLUDE / "cuda_on_cpu.h")),
+        *("-fstack-clash-protection", "-UNDEBUG"),
+        *(f"-D{name}={value}" for name, value in sorted(defines.items())),
+    ]
+
+
+def diagnose(
+    source: Path, defines: Mapping[str, Define], warnings: Sequence[str], include: Sequence[Path] = ()
+) -> str:
+    """What the compiler has to say of a ``.cu`` file under the given warning options; empty if nothing.
+
+    Raises ToolchainError if the file cannot be translated.
+    """
+    with tempfile.TemporaryDirectory() as work:
+        text = Path(work) / f"{source.stem}.cpp"
+        text.write_text(translate(source, include).text, encoding="utf-8")
+        flags = [*_PROCESSOR_FLAGS, *_kernel_flags(source, defines), *warnings]
+        command = [*compiler(), "-std=c++17", "-fsyntax-only", *flags, str(text)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
 def _every_basic_block() -> str:

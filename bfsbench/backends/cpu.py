@@ -1,0 +1,49 @@
+"""The device interface on this machine's CPU: :mod:`bfsbench.emulator` runs the same ``.cu`` files.
+
+It is there to develop and test kernels without a GPU; no time taken on it says anything about one.
+"""
+
+from __future__ import annotations
+
+from bfsbench.backends.base import Limits
+from bfsbench.emulator import WARP_SIZE, Emulator, Hardware
+from bfsbench.machine import cpu_model
+from bfsbench.paths import CUDA_SRC
+
+
+class CpuDevice(Emulator):
+    """An emulator as a :class:`bfsbench.backends.base.Device`.
+
+    ``seed``, ``workers`` and ``hardware`` are those of :class:`bfsbench.emulator.Emulator`.
+    """
+
+    backend = "cpu"
+
+    def __init__(self, seed: int = 0, workers: int | None = None, hardware: Hardware | None = None) -> None:
+        super().__init__(seed, workers, hardware, include=(CUDA_SRC,))
+        self.limits = _limits(self.hardware)
+
+    def describe(self) -> dict[str, str]:
+        """Provenance; ``gpu`` says that this is an emulation, and in which schedule if not the usual one."""
+        schedule = f", schedule {self.seed}" if self.seed else ""
+        gpu = f"emulated on {cpu_model()}{schedule}"
+        return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}
+
+    def telemetry(self) -> dict[str, str]:
+        """Nothing: there are no clocks to read."""
+        return {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
+
+
+def _limits(hardware: Hardware) -> Limits:
+    return Limits(
+        warp_size=WARP_SIZE,
+        max_threads_per_block=hardware.max_threads_per_block,
+        max_grid=hardware.max_grid,
+        num_multiprocessors=hardware.multiprocessors,
+        max_threads_per_multiprocessor=hardware.threads_per_multiprocessor,
+        shared_memory_per_block=min(48 << 10, hardware.shared_per_block),
+        shared_memory_per_block_optin=hardware.shared_per_block,
+        shared_memory_per_multiprocessor=hardware.shared_per_multiprocessor,
+        memory=hardware.memory,
+        blocks_per_cluster=hardware.blocks_per_cluster,
+    )

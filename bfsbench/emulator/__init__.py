@@ -1,0 +1,29 @@
+"""CUDA kernels on a CPU: ``.cu`` files compiled as C++, with a fiber for every CUDA thread.
+
+README.md in this folder says what is emulated and what is not. No time taken here says anything about a GPU.
+
+    with Emulator() as device:
+        x = device.upload(np.arange(100, dtype=np.int32))
+        double = device.module(Path("double.cu"), {}).kernel("twice").bind(x, 100, block=64)
+        double(2)
+        x.download()
+"""
+
+from bfsbench.emulator.device import Emulator, Event
+from bfsbench.emulator.hardware import WARP_SIZE, Hardware
+from bfsbench.emulator.kernel import Kernel, Launch, Module
+from bfsbench.emulator.library import diagnose
+from bfsbench.emulator.memory import Buffer, Signal
+
+__all__ = [
+    "WARP_SIZE",
+    "Buffer",
+    "Emulator",
+    "Event",
+    "Hardware",
+    "Kernel",
+    "Launch",
+    "Module",
+    "Signal",
+    "diagnose",
+]

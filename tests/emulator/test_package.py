@@ -1,0 +1,83 @@
+"""The emulator by itself: used by kernels that have nothing to do with graphs."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bfsbench.emulator
+from bfsbench.emulator import Emulator, Hardware, diagnose
+from bfsbench.errors import DeviceOutOfMemoryError, LaunchError
+from tests.emulator.conftest import KERNELS
+
+VECTORS = KERNELS / "vectors.cu"
+MAY_IMPORT = {"emulator", "errors", "machine", "paths", "storage", "toolchain"}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_vectors_are_added(seed: int) -> None:
+    x, y = np.arange(1000, dtype=np.float32), np.full(1000, 0.5, np.float32)
+    with Emulator(seed) as device:
+        sums = device.empty(1000, np.float32)
+        module = device.module(VECTORS, {})
+        module.kernel("add").bind(device.upload(x), device.upload(y), sums, 1000, block=128)(8)
+        assert (sums.download() == x + y).all()
+        parts = device.empty(8, np.float32)
+        module.kernel("block_sums").bind(sums, parts, 1000, block=128, shared=4 * 128)(8)
+        assert parts.download().sum() == (x + y).sum()
+
+
+def test_a_host_array_can_be_a_buffer() -> None:
+    x = np.ones(100, np.float32)
+    with Emulator() as device:
+        buffer = device.adopt(x)
+        device.module(VECTORS, {}).kernel("add").bind(buffer, buffer, buffer, 50, block=64)(1)
+    assert x.tolist() == [2] * 50 + [1] * 50
+
+
+def test_hardware_is_chosen() -> None:
+    small = Hardware(multiprocessors=2, max_threads_per_block=256, memory=1 << 20)
+    with Emulator(hardware=small) as device:
+        add = device.module(VECTORS, {}).kernel("add")
+        assert add.resident_blocks(128) == 2 * 2048 // 128
+        with pytest.raises(LaunchError, match="257 threads a block, the limit is 256"):
+            add.resident_blocks(257)
+        with pytest.raises(DeviceOutOfMemoryError, match="of 1048576"):
+            device.empty(1 << 18, np.float64)
+
+
+def test_headers_are_found_where_it_is_told(tmp_path: Path) -> None:
+    headers = tmp_path / "headers"
+    headers.mkdir()
+    (headers / "value.cuh").write_text("#define VALUE 5\n", encoding="utf-8")
+    source = tmp_path / "get.cu"
+    source.write_text('#include "value.cuh"\nextern "C" __global__ void get(int* out) { *out = VALUE; }\n')
+    with Emulator(include=[headers]) as device:
+        out = device.signal()
+        device.module(source, {}).kernel("get").bind(out, block=1)(1)
+        assert out.read() == 5
+
+
+def test_warnings_name_lines_of_the_source(tmp_path: Path) -> None:
+    source = tmp_path / "narrow.cu"
+    source.write_text('extern "C" __global__ void narrow(int* out, long long n) {\n    *out = n;\n}\n')
+    assert f"{source}:2" in diagnose(source, {}, ["-Wconversion"])
+    assert diagnose(VECTORS, {}, ["-Wconversion", "-Wno-sign-conversion"]) == ""
+
+
+def test_it_imports_nothing_of_what_is_built_upon_it() -> None:
+    """Of this project only what lies below it, and of others only NumPy."""
+    for path in Path(bfsbench.emulator.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                first, _, rest = name.partition(".")
+                if first == "bfsbench":
+                    assert rest.partition(".")[0] in MAY_IMPORT, f"{path.name} imports {name}"
+                else:
+                    assert first in {*sys.stdlib_module_names, "numpy"}, f"{path.name} imports {name}"
