@@ -1,16 +1,21 @@
-"""What there is to run, as tables: variants, their knobs and counters, datasets, generators."""
+"""What there is to run, as tables: variants, their papers, knobs and counters, datasets, generators."""
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bfsbench.paths import CUDA_SRC, PACKAGE
 from bfsbench.report.table import Cell, Table
-from bfsbench.variants import all_variants
+from bfsbench.variants import look
 
 if TYPE_CHECKING:
     from bfsbench.graphs.generators import Parameter
+    from bfsbench.variants.base import Variant
 
 
 def variants() -> Table:
@@ -32,7 +37,7 @@ def variants() -> Table:
             variant.work,
             ", ".join(knob.name for knob in variant.knobs),
         )
-        for variant in all_variants().values()
+        for variant in look().variants.values()
     ]
     table = Table("variants", "Variants", columns, rows)
     origins = table.columns_of("name", "family", "aliases", "origin")
@@ -46,12 +51,82 @@ def variants_in_brief() -> Table:
     return replace(table, drawings=(table.columns_of("name", "family", "aliases", "summary"),))
 
 
+def papers() -> Table:
+    """Every figure of a paper that a variant implements, with the file of its kernel or native program."""
+    columns = ("paper", "figure", "variant", "file")
+    found: list[tuple[str, str, str, str]] = []
+    for variant in look().variants.values():
+        for origin in variant.origin:
+            paper, _, figure = origin.partition(", ")
+            found.append((paper, figure, variant.name, shown_path(source_of(variant))))
+    rows: list[tuple[Cell, ...]] = [*sorted(found, key=_in_order)]
+    table = Table("papers", "Papers", columns, rows)
+    return replace(table, drawings=tuple(_by("paper", table, columns[1:])))
+
+
+def _in_order(row: tuple[str, ...]) -> tuple[object, ...]:
+    """Papers by name, in each the figures by number, then what has no number."""
+    paper, figure, *others = row
+    number = re.search(r"Fig\. (\d+)(?:\.(\d+))?", figure)
+    return paper, not number, [int(part or 0) for part in number.groups()] if number else [], figure, *others
+
+
+def source_of(variant: type[Variant]) -> Path:
+    """The file of a variant's kernels, or of its native program; else the module that declares it."""
+    from bfsbench.native import HERE
+    from bfsbench.variants.base import KernelProgram
+
+    if issubclass(variant, KernelProgram):
+        return variant.source_file()
+    native = HERE / f"{variant.name}.cpp"
+    return native if native.exists() else Path(inspect.getfile(variant))
+
+
+def shown_path(path: Path) -> str:
+    """A file of this project by its path inside, any other by its whole path."""
+    for root in (CUDA_SRC.parent, PACKAGE.parent):
+        if path.is_relative_to(root):
+            return str(path.relative_to(root))
+    return str(path)
+
+
+def variant_tables(variant: type[Variant]) -> list[Table]:
+    """One variant: what its docstring and its declaration say, then its knobs and its counters."""
+    facts = {
+        "aliases": ", ".join(variant.aliases),
+        "family": variant.family,
+        "summary": variant.summary,
+        "from": "; ".join(variant.origin),
+        "kernels" if not variant.host else "program": str(source_of(variant)),
+        "declared in": inspect.getfile(variant),
+        "layout": ", ".join(variant.layout),
+        "frontier": variant.frontier,
+        "parallel unit": variant.parallel_unit,
+        "synchronisation": variant.synchronisation,
+        "work": variant.work,
+        "space": variant.space and f"{variant.space} words of 4 bytes",
+        "usual block": "" if variant.host else f"{variant.usual_block} threads",
+    }
+    rows: list[tuple[Cell, ...]] = [(name, value) for name, value in facts.items() if value]
+    paragraphs = inspect.cleandoc(variant.__doc__ or "").split("\n\n")
+    notes = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph]
+    notes = [line for note in notes for line in ("", note)][1:]
+    about = Table("variant", variant.name, ("property", "value"), rows, tuple(notes))
+    others = (replace(table, rows=_of(variant, table)) for table in (knobs(), counters()))
+    parts = [replace(part.columns_of(*part.columns[1:]), name=part.name, title=part.title) for part in others]
+    return [about, *(part for part in parts if part.rows)]
+
+
+def _of(variant: type[Variant], table: Table) -> list[tuple[Cell, ...]]:
+    return [row for row in table.rows if row[0] == variant.name]
+
+
 def knobs() -> Table:
     """Every parameter of every search beside grid and block."""
     columns = ("variant", "name", "option", "default", "legal_values", "set_at", "meaning")
     rows: list[tuple[Cell, ...]] = []
     drawings = []
-    for variant in all_variants().values():
+    for variant in look().variants.values():
         facts: list[tuple[Cell, ...]] = [
             (
                 knob.name,
@@ -73,7 +148,7 @@ def counters() -> Table:
     """Everything that searches count in level profiles."""
     columns = ("variant", "name", "meaning")
     rows: list[tuple[Cell, ...]] = [
-        (variant.name, *fact) for variant in all_variants().values() for fact in variant.counters.items()
+        (variant.name, *fact) for variant in look().variants.values() for fact in variant.counters.items()
     ]
     notes = (
         "Counted while a level is expanded; 'bfsbench run --profile' writes them, other runs do not count.",
@@ -105,14 +180,15 @@ def datasets() -> Table:
     ]
     notes = ("Vertices V and edges E as published. State: 'bfsbench fetch' gets what is missing.",)
     table = Table("datasets", "Datasets", columns, rows, notes)
-    return replace(table, drawings=tuple(_families(table)))
+    return replace(table, drawings=tuple(_by("family", table, ("name", "aliases", *columns[3:]))))
 
 
-def _families(table: Table) -> Iterator[Table]:
-    for family in dict.fromkeys(row[2] for row in table.rows):
-        members = replace(table, rows=[row for row in table.rows if row[2] == family])
-        shown = members.columns_of("name", "aliases", *table.columns[3:])
-        yield replace(shown, title=str(family))
+def _by(column: str, table: Table, shown: tuple[str, ...]) -> Iterator[Table]:
+    """A drawing with these columns for each value of another."""
+    place = table.columns.index(column)
+    for value in dict.fromkeys(row[place] for row in table.rows):
+        members = replace(table, rows=[row for row in table.rows if row[place] == value])
+        yield replace(members.columns_of(*shown), title=str(value))
 
 
 def datasets_in_brief() -> Table:
@@ -146,6 +222,7 @@ def _default(parameter: Parameter) -> str:
 
 LISTS: dict[str, Callable[[], Table]] = {
     "variants": variants,
+    "papers": papers,
     "datasets": datasets,
     "knobs": knobs,
     "generators": generators,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from bfsbench.graphs.generators import GENERATORS
 from bfsbench.listing import LISTS
 from bfsbench.paths import PACKAGE
 from bfsbench.variants import all_variants
+from bfsbench.variants.base import Variant
 
 
 def listed(*arguments: str) -> Result:
@@ -55,6 +58,136 @@ def test_every_counter_is_listed() -> None:
         (variant.name, counter) for variant in all_variants().values() for counter in variant.counters
     ]
     assert {"detected", "conflicts", "missed"} <= {line["name"] for line in rows("counters")}
+
+
+def test_every_figure_is_listed_with_its_variant_and_the_file_of_its_kernel() -> None:
+    found = rows("papers")
+    told = [(line["variant"], ", ".join(filter(None, (line["paper"], line["figure"])))) for line in found]
+    declared = [(variant.name, origin) for variant in all_variants().values() for origin in variant.origin]
+    assert sorted(told) == sorted(declared)
+    for line in found:
+        path = PACKAGE.parent / line["file"]
+        assert path.is_file() and path.suffix in (".cu", ".cpp")
+    springer = [line["figure"] for line in found if line["paper"] == "Springer" and "Fig." in line["figure"]]
+    assert [text.rpartition("Fig. ")[2] for text in springer] == [
+        *("9", "10", "11", "12", "13", "14", "15", "16", "17")
+    ]
+
+
+def shown(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["show", *arguments])
+
+
+@pytest.mark.parametrize("variant", all_variants().values(), ids=lambda variant: variant.name)
+def test_show_has_all_of_a_declaration(variant: type[Variant]) -> None:
+    text = shown(variant.name).stdout
+    assert max(map(len, text.splitlines())) <= 100 or str(PACKAGE) in text
+    words = " ".join(text.split())
+    assert " ".join((variant.__doc__ or "").split()) in words
+    for fact in (*variant.aliases, "; ".join(variant.origin), variant.frontier, variant.parallel_unit):
+        assert " ".join(fact.split()) in words
+    tables = json.loads(shown(variant.name, "--format", "json").stdout)
+    facts = {line["property"]: line["value"] for line in tables["variant"]["rows"]}
+    (file,) = (Path(facts[key]) for key in ("kernels", "program") if key in facts)
+    assert file.is_file() and file.stem == variant.name
+    knobs = {line["name"]: line for line in tables.get("knobs", {"rows": []})["rows"]}
+    assert list(knobs) == [knob.name for knob in variant.knobs]
+    for knob in variant.knobs:
+        assert knobs[knob.name]["default"] == str(knob.default)
+        assert knobs[knob.name]["legal_values"] == knob.legal
+    counters = tables.get("counters", {"rows": []})["rows"]
+    assert {line["name"]: line["meaning"] for line in counters} == dict(variant.counters)
+
+
+def test_show_takes_aliases_and_suggests_names() -> None:
+    assert shown("hong").stdout == shown("virtual_warp").stdout
+    result = shown("virtual_wrap")
+    assert result.exit_code == 2
+    assert result.stderr == "bfsbench: unknown variant 'virtual_wrap': did you mean virtual_warp?\n"
+
+
+def test_aliases_stand_beside_names_for_people_only() -> None:
+    assert "frontier_numbers (push)" in listed("papers").stdout
+    assert "frontier_numbers (push)" in listed("papers", "--format", "markdown").stdout
+    for style in ("csv", "json"):
+        text = listed("papers", "--format", style).stdout
+        assert "frontier_numbers" in text and "(push)" not in text
+
+
+OWN = """
+from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
+
+
+class Own(LevelKernelVariant):
+    name = "{name}"
+    aliases = ({alias!r},)
+    summary = origin = layout = frontier = parallel_unit = work = "x"
+    traffic = LEVEL_SCAN
+
+    def arguments(self): return ()
+    def work_items(self): return 1
+"""
+
+
+def command(folders: Sequence[Path], *words: str) -> subprocess.CompletedProcess[str]:
+    """A command as a user with variants of their own starts it."""
+    environment = os.environ | {"BFSBENCH_VARIANTS": os.pathsep.join(map(str, folders))}
+    start = [sys.executable, "-m", "bfsbench", *words]
+    return subprocess.run(start, capture_output=True, text=True, env=environment, cwd=PACKAGE.parent)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x = 1\nnonsense\n", "line 2: NameError: name 'nonsense' is not defined"),
+        ("class X(:\n", "SyntaxError: invalid syntax (broken.py, line 1)"),
+        ("import nothing_like_this", "line 1: ModuleNotFoundError: No module named 'nothing_like_this'"),
+        ("raise SystemExit('a\\nb')", "line 1: SystemExit: a b"),
+    ],
+)
+def test_a_broken_module_is_one_line_and_the_others_are_listed(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    (tmp_path / "broken.py").write_text(text)
+    (tmp_path / "mine.py").write_text(OWN.format(name="mine", alias="my_own"))
+    found = command([tmp_path], "list", "variants", "--format", "json")
+    assert found.returncode == 1
+    names = [line["name"] for line in json.loads(found.stdout)["variants"]["rows"]]
+    assert names == sorted([*all_variants(), "mine"])
+    comma = ", " if reason.startswith("line") else ": "
+    line = f"bfsbench: cannot load variant module {tmp_path / 'broken.py'}{comma}{reason}\n"
+    assert found.stderr == line
+    refused = command([tmp_path], "run", "--dataset", "soc-Epinions1", "--dry-run")
+    assert (refused.returncode, refused.stderr) == (2, line)
+
+
+def test_a_module_called_like_another_is_refused(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+        (folder / "mine.py").write_text(OWN.format(name="mine", alias="my_own"))
+    (first / "pull.py").write_text(OWN.format(name="my_pull", alias="mp"))
+    found = command([first, second, first], "list")
+    assert found.returncode == 1
+    assert found.stderr.splitlines() == [
+        f"bfsbench: {first / 'pull.py'} is called like {PACKAGE / 'variants' / 'pull.py'}: rename it",
+        f"bfsbench: {second / 'mine.py'} is called like {first / 'mine.py'}: rename it",
+    ]
+
+
+@pytest.mark.parametrize(("name", "alias"), [("pull", "mine"), ("mine", "push"), ("hong", "mine")])
+def test_a_name_or_alias_that_is_taken_is_refused(tmp_path: Path, name: str, alias: str) -> None:
+    (tmp_path / "mine.py").write_text(OWN.format(name=name, alias=alias))
+    found = command([tmp_path], "list")
+    assert found.returncode == 1
+    taken = alias if name == "mine" else name
+    assert found.stderr == f"bfsbench: variant {name} (mine.py): there is another called '{taken}'\n"
+
+
+def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    found = command([tmp_path / "gone"], "list")
+    assert found.returncode == 1
+    assert found.stderr == f"bfsbench: BFSBENCH_VARIANTS names {tmp_path / 'gone'}, which is not a folder\n"
 
 
 def test_every_dataset_is_listed_with_counts_and_state() -> None:

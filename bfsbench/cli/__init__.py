@@ -16,7 +16,8 @@ from bfsbench import __version__
 from bfsbench.errors import BfsbenchError
 
 COMMANDS = {
-    "list": "Show variants, datasets, knobs, generators and counters.",
+    "list": "Show variants, papers, datasets, knobs, generators and counters.",
+    "show": "Show all about one variant.",
     "fetch": "Download graphs and convert them.",
     "run": "Sweep variants over graphs, grids, blocks and knobs.",
     "tune": "Find the fastest grid, block and knobs of a variant on a graph.",

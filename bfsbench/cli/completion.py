@@ -35,19 +35,19 @@ def families(context: click.Context, parameter: click.Parameter, incomplete: str
 
 
 def variants(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of the variants."""
-    from bfsbench.variants import all_variants
+    """Names of the variants that can be loaded."""
+    from bfsbench.variants import look
 
-    return _last_of_list(incomplete, all_variants())
+    return _last_of_list(incomplete, look().variants)
 
 
 def variants_or_all(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Names of the variants, and ``all``."""
-    from bfsbench.variants import all_variants
+    from bfsbench.variants import look
 
-    return _last_of_list(incomplete, ["all", *all_variants()])
+    return _last_of_list(incomplete, ["all", *look().variants])
 
 
 def experiments(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

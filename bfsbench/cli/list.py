@@ -6,12 +6,20 @@ import click
 
 from bfsbench.listing import BRIEF, LISTS
 from bfsbench.report.formats import FORMATS, render
+from bfsbench.variants import look
 
 
 @click.command()
 @click.argument("what", required=False, type=click.Choice(list(LISTS)))
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
-def command(what: str | None, style: str) -> None:
-    """Show one of these lists; without a name, variants and datasets in brief."""
+@click.pass_context
+def command(context: click.Context, what: str | None, style: str) -> None:
+    """Show one of these lists; without a name, variants and datasets in brief.
+
+    A variant of your own that cannot be loaded is named with the reason, and makes the exit code 1.
+    """
     makers = [LISTS[what]] if what else BRIEF
     click.echo(render([make() for make in makers], style, narrow="one of their names"), nl=False)
+    for problem in look().problems:
+        click.echo(f"bfsbench: {problem}", err=True)
+    context.exit(1 if look().problems else 0)

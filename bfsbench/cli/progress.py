@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from bfsbench.variants import with_aliases
+
 if TYPE_CHECKING:
     from bfsbench.bench.runner import Measured
 
@@ -55,7 +57,8 @@ class SweepProgress:
         self._count += 1
         ok = row["status"] == "ok"
         self._failed += not ok
-        what = " ".join(filter(None, (row["graph"], row["variant"], row["grid"], row["block"], row["knobs"])))
+        searched = (row["graph"], with_aliases(row["variant"]), row["grid"], row["block"], row["knobs"])
+        what = " ".join(filter(None, searched))
         came = f"{float(row['search_ms']):.3f} ms" if ok else f"{row['status']}: {row['reason']}"
         if self._live:
             failed = f"{self._failed} failed; " if self._failed else ""

@@ -159,7 +159,8 @@ def _alignment(table: Table) -> list[str]:
 def _cells(table: Table, colour: bool = False) -> list[list[str]]:
     """Every cell as text; the fractions of a column, or of a heat map, have the same number of digits."""
     if not table.heat:
-        columns = [_column(column, _digits(column)) for column in zip(*table.rows, strict=True)]
+        named = zip(table.columns, zip(*table.rows, strict=True), strict=bool(table.rows))
+        columns = [_column(_called(name, column), _digits(column)) for name, column in named]
         return [list(line) for line in zip(*columns, strict=True)]
     times = [cell for row in table.rows for cell in row[1:]]
     digits = _digits(times)
@@ -167,6 +168,13 @@ def _cells(table: Table, colour: bool = False) -> list[list[str]]:
     return [
         [_cell(row[0], 0), *(_shaded(cell, digits, best, colour) for cell in row[1:])] for row in table.rows
     ]
+
+
+def _called(name: str, column: Sequence[Cell]) -> Sequence[Cell]:
+    """A column of variants with the aliases that people know them by; any other column as it is."""
+    from bfsbench.variants import with_aliases
+
+    return [with_aliases(str(cell)) for cell in column] if name == "variant" else column
 
 
 def _column(column: Sequence[Cell], digits: int) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bfsbench.report.formats import HEAT_LEGEND
 from bfsbench.report.rows import SETTING, configurations, fastest, in_words, kinds, sources_of
 from bfsbench.report.table import Cell, Table
+from bfsbench.variants import with_aliases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +75,7 @@ def _drawings(cells: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
         if len(group) == 1:
             continue
         where = ", ".join(str(name) for name in machine if name)
-        title = f"{variant} on {graph}, {in_words(searched[graph, checksum])}; {where}"
+        title = f"{with_aliases(str(variant))} on {graph}, {in_words(searched[graph, checksum])}; {where}"
         yield _matrix(title, group, failed.get((graph, variant, backend), without_time[:0]))
 
 

@@ -10,8 +10,10 @@ import importlib
 import os
 import pkgutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from bfsbench.errors import UsageError, unknown_name
@@ -22,32 +24,70 @@ if TYPE_CHECKING:
 __path__ += [folder for folder in os.environ.get("BFSBENCH_VARIANTS", "").split(os.pathsep) if folder]
 
 
-@cache
+@dataclass(frozen=True)
+class Found:
+    """What the folders hold."""
+
+    variants: Mapping[str, type[Variant]]
+    """By name, in alphabetical order."""
+    problems: tuple[str, ...]
+    """A line for each module or folder that could not be used."""
+
+
 def all_variants() -> dict[str, type[Variant]]:
     """Every variant by its name, in alphabetical order. Raises UsageError for a broken module of a user's."""
-    for folder in __path__:
-        if not Path(folder).is_dir():
-            raise UsageError(f"BFSBENCH_VARIANTS names {folder}, which is not a folder")
+    found = look()
+    if found.problems:
+        raise UsageError(found.problems[0])
+    return dict(found.variants)
+
+
+@cache
+def look() -> Found:
+    """Import the modules of all folders; one that is broken is a problem and does not hide the others."""
+    variants: dict[str, type[Variant]] = {}
+    problems: list[str] = []
+    modules: dict[str, Path] = {}
+    for folder in dict.fromkeys(Path(entry).resolve() for entry in __path__):
+        if not folder.is_dir():
+            problems.append(f"BFSBENCH_VARIANTS names {folder}, which is not a folder")
+        for info in pkgutil.iter_modules([str(folder)]):
+            file = folder / (f"{info.name}/__init__.py" if info.ispkg else f"{info.name}.py")
+            try:
+                if info.name in modules:
+                    raise UsageError(f"{file} is called like {modules[info.name]}: rename it")
+                modules[info.name] = file
+                for variant in _declared_by(info.name, file):
+                    _check(variant, info.name, variants)
+                    variants[variant.name] = variant
+            except UsageError as error:
+                problems.append(str(error))
+    return Found(dict(sorted(variants.items())), tuple(problems))
+
+
+def _declared_by(name: str, file: Path) -> list[type[Variant]]:
+    """The variants that a module declares. Raises UsageError, in one line, for whatever its import raises."""
     from bfsbench.variants.base import Variant
 
-    found: dict[str, type[Variant]] = {}
-    for info in pkgutil.iter_modules(__path__):
-        try:
-            module = importlib.import_module(f"{__name__}.{info.name}")
-        except (SyntaxError, ImportError) as error:
-            raise UsageError(f"cannot load variant module {info.name}.py: {error}") from error
-        for item in vars(module).values():
-            if not (isinstance(item, type) and issubclass(item, Variant)):
-                continue
-            name = vars(item).get("name")
-            if name is None or item.__module__ != module.__name__:
-                continue
-            _check(item, info.name, found)
-            found[name] = item
-    return dict(sorted(found.items()))
+    try:
+        module = importlib.import_module(f"{__name__}.{name}")
+    except (Exception, SystemExit) as error:  # the module is a user's: it may raise anything
+        trace = extract_tb(error.__traceback__)
+        lines = [at.lineno for at in trace if Path(at.filename).resolve() == file]
+        line = f", line {lines[-1]}" if lines else ""
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(f"cannot load variant module {file}{line}: {reason}") from error
+    return [
+        item
+        for item in vars(module).values()
+        if isinstance(item, type)
+        and issubclass(item, Variant)
+        and "name" in vars(item)
+        and item.__module__ == module.__name__
+    ]
 
 
-def _check(variant: type[Variant], module: str, others: Mapping[str, object]) -> None:
+def _check(variant: type[Variant], module: str, others: Mapping[str, type[Variant]]) -> None:
     """Raises UsageError, naming module and attribute, for a declaration that says too little."""
     where = f"variant {variant.name} ({module}.py)"
     for attribute in ("summary", "origin", "layout", "frontier", "parallel_unit", "work"):
@@ -55,8 +95,16 @@ def _check(variant: type[Variant], module: str, others: Mapping[str, object]) ->
             raise UsageError(f"{where} does not declare '{attribute}'")
     if variant.__abstractmethods__:
         raise UsageError(f"{where} does not define {', '.join(sorted(variant.__abstractmethods__))}")
-    if variant.name in others:
-        raise UsageError(f"{where}: there is another of that name")
+    taken = {name for other in others.values() for name in (other.name, *other.aliases)}
+    for name in (variant.name, *variant.aliases):
+        if name in taken:
+            raise UsageError(f"{where}: there is another called '{name}'")
+
+
+def with_aliases(name: str) -> str:
+    """A variant's name as people read it, ``frontier_numbers (push)``; any other text as it is."""
+    variant = look().variants.get(name)
+    return f"{name} ({', '.join(variant.aliases)})" if variant and variant.aliases else name
 
 
 def find(name: str) -> type[Variant]:

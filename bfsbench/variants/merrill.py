@@ -44,7 +44,7 @@ class Merrill(KernelVariant):
     name = "merrill"
     aliases = ("garland",)
     summary = "adjacency lists gathered by block, warp and prefix sum; culling of duplicates"
-    origin = ("Merrill, Garland and Grimshaw, PPoPP 2012", "BFS-4K, Table 2")
+    origin = ("Merrill et al. 2012", "BFS-4K, Table 2")
     layout = ("CSR",)
     frontier = "queues of vertices and of candidates in global memory, duplicates possible"
     parallel_unit = "a thread per neighbour: blocks, warps or threads share adjacency lists by their lengths"

@@ -55,10 +55,10 @@ def test_text_can_be_made_of_any_cells(rows: list[tuple[Cell, ...]]) -> None:
 def test_text_has_units_and_aligned_numbers() -> None:
     text = render([table(("pull", 0.0512, 12345.0), ("virtual_warp", 12.3, None))], "text")
     assert text.splitlines()[3:] == [
-        "variant       search ms     MTEPS",
-        "------------  ---------  --------",
-        "pull              0.051  12,345.0",
-        "virtual_warp     12.300",
+        "variant              search ms     MTEPS",
+        "-------------------  ---------  --------",
+        "pull (bottom_up)         0.051  12,345.0",
+        "virtual_warp (hong)     12.300",
     ]
 
 

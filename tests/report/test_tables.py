@@ -220,8 +220,8 @@ def test_in_brief_the_fastest_search_of_each_graph_is_drawn(tmp_path: Path) -> N
     whole = frame(tmp_path, rows)
     (brief,) = (table for table in tables(whole) if table.name == "heatmap")
     assert [drawing.title.split(",")[0] for drawing in drawings(brief)] == [
-        "pull on grid:directed",  # luo is faster, but has only one cell
-        "pull on other",
+        "pull (bottom_up) on grid:directed",  # luo is faster, but has only one cell
+        "pull (bottom_up) on other",
     ]
     asked = only(tables(whole, ["heatmap"]))
     assert len(drawings(asked)) == 3
