@@ -15,6 +15,8 @@ def _shipped(name: str) -> Path:
 
 
 CUDA_SRC = _shipped("cuda_src")
+KERNEL_HEADERS = (CUDA_SRC / "common", CUDA_SRC)
+"""Where a kernel's headers are looked for after its own folder."""
 CATALOGUE = _shipped("datasets.toml")
 BUNDLED = PACKAGE / "data"
 

@@ -20,7 +20,7 @@
 // prefetch a vertex's row offsets when it is claimed, nor to look at a neighbour's level before claiming it.
 #include "claim.cuh"
 #include "profile.cuh"
-#include "push_private.cu"
+#include "queue.cuh"
 
 // Put a vertex at the next place of the shared queue, or at the same place of the global one if that is beyond the
 // shared queue's capacity.

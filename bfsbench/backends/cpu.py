@@ -20,7 +20,7 @@ class CpuDevice(Emulator):
     backend = "cpu"
 
     def __init__(self, seed: int = 0, workers: int | None = None, hardware: Hardware | None = None) -> None:
-        super().__init__(seed, workers, hardware, include=(CUDA_SRC,))
+        super().__init__(seed, workers, hardware, include=KERNEL_HEADERS)
         self.limits = _limits(self.hardware)
 
     def describe(self) -> dict[str, str]:

@@ -19,7 +19,7 @@ import pycuda.driver as cuda
 from pycuda.compiler import DynamicSourceModule, SourceModule
 
 from bfsbench.errors import ToolchainError
-from bfsbench.paths import CUDA_SRC, cache_dir
+from bfsbench.paths import KERNEL_HEADERS, cache_dir
 from bfsbench.toolchain import find_nvcc, first_error
 
 
@@ -43,7 +43,7 @@ def _compile(source: Path, options: list[str], child_kernels: bool, cache_folder
         "nvcc": str(nvcc),
         "options": options,
         "no_extern_c": True,
-        "include_dirs": [str(CUDA_SRC)],
+        "include_dirs": [str(folder) for folder in (source.parent, *KERNEL_HEADERS)],
         "cache_dir": str(cache_folder),
     }
     if child_kernels:

@@ -33,13 +33,14 @@ class Adaptive(KernelVariant):
     """One persistent launch: one block for tiny frontiers, a cluster of blocks for small ones, all blocks
     pushing or pulling for larger ones.
 
-    cuda_src/adaptive.md says why it is made so. All per-search initialisation is part of the launch, the
+    cuda_src/adaptive/adaptive.md says why it is made so. All per-search initialisation is part of the launch, the
     bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are whole warps; ``--grid``
     caps the blocks, which come in whole clusters, at least one, and never in larger number than the device
     holds at once.
     """
 
     name = "adaptive"
+    kernel_files = ("adaptive", "likely_parents")
     summary = (
         "one launch: small frontiers in a thread-block cluster, larger ones pushed or pulled by all blocks"
     )

@@ -215,9 +215,11 @@ class HostProgram(Variant):
 
 
 class KernelProgram(Variant):
-    """CUDA kernels and their host loop; ``cuda_src/<name>.cu`` holds the kernels."""
+    """CUDA kernels and their host loop."""
 
     child_kernels: ClassVar[bool] = False
+    kernel_files: ClassVar[tuple[str, ...]] = ()
+    """Names of the ``.cu`` files that hold the kernels, without their ending; the variant's name if none is given."""
 
     def __init__(
         self,
@@ -248,8 +250,10 @@ class KernelProgram(Variant):
         return min(needed, self.grid or most, most)
 
     def kernel(self, name: str) -> Kernel:
-        """A kernel of this variant's ``.cu`` file, compiled with its macros."""
-        module = self.device.module(self.source_file(), self.defines(), child_kernels=self.child_kernels)
+        """A kernel, compiled with the variant's macros: of the ``.cu`` file called as the kernel, or of the first."""
+        files = self.source_files()
+        source = next((file for file in files if file.stem == name), files[0])
+        module = self.device.module(source, self.defines(), child_kernels=self.child_kernels)
         return module.kernel(name)
 
     def defines(self) -> dict[str, int | str]:
@@ -258,10 +262,16 @@ class KernelProgram(Variant):
         return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 
     @classmethod
-    def source_file(cls) -> Path:
-        """The ``.cu`` file: beside the module that declares the variant, or in ``cuda_src``."""
-        beside = Path(sys.modules[cls.__module__].__file__ or "").with_name(f"{cls.name}.cu")
-        return beside if beside.exists() else CUDA_SRC / f"{cls.name}.cu"
+    def source_files(cls) -> list[Path]:
+        """The ``.cu`` files: each beside the module that declares the variant or in a folder of the file's name
+        there, or anywhere in ``cuda_src``."""
+        beside = Path(sys.modules[cls.__module__].__file__ or "").parent
+        found = []
+        for stem in cls.kernel_files or (cls.name,):
+            name = f"{stem}.cu"
+            places = (beside / name, beside / stem / name, *CUDA_SRC.rglob(name))
+            found.append(next((place for place in places if place.is_file()), beside / name))
+        return found
 
 
 class SearchVariant(Variant):

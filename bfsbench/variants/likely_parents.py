@@ -37,7 +37,7 @@ def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
     device, host_graph = graph.device, graph.host_graph
     offsets, num_vertices = host_graph.column_offsets, host_graph.num_vertices
     macros = {"WIDE_OFFSETS": int(offsets.itemsize == 8), "LONG_ROW": _LONG_ROW}
-    module = device.module(CUDA_SRC / "likely_parents.cu", macros)
+    module = device.module(CUDA_SRC / "adaptive" / "likely_parents.cu", macros)
     order_rows, order_long_rows = module.kernel("order_rows"), module.kernel("order_long_rows")
     given = graph.row_offsets, graph.column_offsets, graph.row_indices
     device.synchronize()

@@ -48,6 +48,7 @@ class Reorder(LevelKernelVariant):
 
     name = "reorder"
     level_kernel = "frontier_numbers"
+    kernel_files = (level_kernel,)
     summary = "the graph is renumbered by out-degree, so that warps are given vertices of like degree"
     origin = ("Springer, section 3.4",)
     layout = ("CSR",)

@@ -1,6 +1,6 @@
 // The parts of merrill by themselves: gathering into a sink that keeps count, and culling of a given list.
 #define WIDE_OFFSETS 0
-#include "culling.cuh"
+#include "merrill/culling.cuh"
 
 // Notes where every neighbour was put, and for each reservation how much it was for.
 struct recording_sink {

@@ -64,7 +64,8 @@ def check_conversions(source: Path, defines: Mapping[str, KnobValue]) -> None:
 def test_kernels_keep_no_offset_in_fewer_bits(variant: type[KernelVariant]) -> None:
     knobs = {knob.name: knob.default for knob in variant.knobs if knob.compile_time}
     knobs |= {"CHILD_KERNELS": 1, "COUNTERS": 1, **CHOSEN.get(variant.name, {})}
-    check_conversions(variant.source_file(), knobs)
+    for file in variant.source_files():
+        check_conversions(file, {"LONG_ROW": 1024, **knobs})
 
 
 def test_ordering_in_neighbours_keeps_no_offset_in_fewer_bits() -> None:

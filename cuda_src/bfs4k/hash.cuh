@@ -6,7 +6,7 @@
 // lanes that write to the same entry in the same step. What a race leaves undecided is only who comes last.
 #pragma once
 
-#include "bfs4k_search.cuh"
+#include "search.cuh"
 
 enum class hashing { none, hash64, hash_warp };
 constexpr hashing HASHING = hashing::HASH;

@@ -1,7 +1,7 @@
 // Launching child kernels: rows of high degree, each by a grid of its own (section 5.3 of the paper).
 #pragma once
 
-#include "bfs4k_search.cuh"
+#include "search.cuh"
 
 #if CHILD_KERNELS
 

@@ -2,7 +2,7 @@
 // paper). All functions are for all threads of a warp; finish() is for all threads of a block.
 #pragma once
 
-#include "bfs4k_search.cuh"
+#include "search.cuh"
 
 // Neighbours that a thread inspects at a time: their latencies then overlap.
 #if WIDE_OFFSETS

@@ -1,9 +1,9 @@
 // adaptive: the whole search in one launch, each level in the way that suits it.
 //
-//   cluster  small frontiers: one thread-block cluster, queues in its shared memory (adaptive_cluster.cuh)
-//   block    tiny ones, if several follow each other: one block of that cluster (adaptive_small.cuh)
-//   push     middling ones: all blocks, a queue in global memory (adaptive_push.cuh)
-//   pull     large ones: all blocks, bitmaps instead of a queue (adaptive_pull.cuh)
+//   cluster  small frontiers: one thread-block cluster, queues in its shared memory (cluster.cuh)
+//   block    tiny ones, if several follow each other: one block of that cluster (small.cuh)
+//   push     middling ones: all blocks, a queue in global memory (push.cuh)
+//   pull     large ones: all blocks, bitmaps instead of a queue (pull.cuh)
 //
 // All blocks are resident and meet at a barrier in global memory after each level of push and pull, and after each
 // run of levels in the cluster, during which the others wait. What comes next is decided by each block for itself,
@@ -14,9 +14,9 @@
 // Words of a bitmap whose vertices a warp looks at together before the first level is pulled.
 #define CLOSE_WORDS 4
 
-#include "adaptive_pull.cuh"
-#include "adaptive_push.cuh"
-#include "adaptive_small.cuh"
+#include "pull.cuh"
+#include "push.cuh"
+#include "small.cuh"
 
 // What a step is: a level pushed or pulled by all blocks, a pulled frontier put in a queue, a run of levels in the
 // cluster; or the search has ended, or failed.

@@ -4,7 +4,7 @@
 // for a parent; where it comes first, they find it soon. Each row gets a counting sort by the number of leading zeros
 // of out-degrees: from a warp, or from a block if the row is long. Within such a class there is no order. After the
 // rows the array of the result holds the first in-neighbour of each vertex, from `first_of` on (likely() in
-// adaptive_search.cuh).
+// search.cuh).
 //
 // The host defines LONG_ROW, the arcs from which on a row is a block's.
 #include "graph.cuh"

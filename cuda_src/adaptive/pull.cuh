@@ -17,7 +17,7 @@
 // another two their offsets, and one look at the bitmap each is all that most need. Only the others read their rows.
 #pragma once
 
-#include "adaptive_search.cuh"
+#include "search.cuh"
 
 #define WAITING 64     // vertices in the list of a warp: a power of two, at least two words
 #define FRESH (2048 >> WIDE_OFFSETS)  // words of the bitmap that a block works on between two barriers

@@ -5,7 +5,7 @@
 // long rows are dealt out to queues that they have left.
 #pragma once
 
-#include "adaptive_cluster.cuh"
+#include "cluster.cuh"
 
 #ifndef TINY_LEVELS
 #define TINY_LEVELS 4  // after which those to come are expected to be tiny, too

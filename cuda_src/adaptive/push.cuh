@@ -10,7 +10,7 @@
 // then the bit looks unset, and the claim decides.
 #pragma once
 
-#include "adaptive_search.cuh"
+#include "search.cuh"
 
 #define CLAIMED 64                        // vertices that a warp collects at most
 #define PUSH_PARTS (2048 >> WIDE_OFFSETS)  // parts that a block collects

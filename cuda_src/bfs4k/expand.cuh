@@ -4,9 +4,9 @@
 // warp, and their loops run as often for each of its lanes, so that they meet in shuffles.
 #pragma once
 
-#include "bfs4k_child.cuh"
-#include "bfs4k_hash.cuh"
-#include "bfs4k_output.cuh"
+#include "child.cuh"
+#include "hash.cuh"
+#include "output.cuh"
 
 // What the lanes of a warp do with neighbours.
 template <class Found>

@@ -4,9 +4,9 @@
 // or has had a row for a child kernel. bfs4k_multi_block runs one level. The host picks the kernel by the size of the
 // frontier, whenever a launch has ended.
 //
-// Techniques. A level gives its rows to virtual warps, or their edges to threads (bfs4k_expand.cuh); rows of high
-// degree go to child kernels (bfs4k_child.cuh). Duplicates are dropped by hashing (bfs4k_hash.cuh), and prefix sums
-// place what has been found (bfs4k_output.cuh).
+// Techniques. A level gives its rows to virtual warps, or their edges to threads (expand.cuh); rows of high
+// degree go to child kernels (child.cuh). Duplicates are dropped by hashing (hash.cuh), and prefix sums
+// place what has been found (output.cuh).
 //
 // Child kernels. Nobody waits for them: those of a level end before the next launch begins, because the launch that
 // began them has not ended until they have. If one is refused, by the limit for a level or by the device, the row
@@ -14,7 +14,7 @@
 //
 // Capacities. Duplicates can make a queue outgrow the V entries it has: what does not fit is dropped there but
 // counted, and the host, seeing a size above the capacity, has the queue rebuilt from the level array.
-#include "bfs4k_expand.cuh"
+#include "expand.cuh"
 #include "profile.cuh"
 #include "rebuild.cuh"
 

@@ -14,7 +14,7 @@
 // and is written in one level and read after the barrier that ends it, or the other way round.
 #pragma once
 
-#include "adaptive_search.cuh"
+#include "search.cuh"
 
 #if CLUSTER_SIZE > 1
 #include <cooperative_groups.h>

@@ -1,0 +1,75 @@
+"""Every way in which the project compiles its kernels: what tools that look at all of them go through."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bfsbench.toolchain import find_nvcc
+from bfsbench.variants import all_variants
+from bfsbench.variants.base import KernelProgram
+
+_MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
+    "adaptive": {"CLUSTER_SIZE": (16, 1, 2, 4, 8)},  # 0 is a request, not a size
+    "bfs4k": {"CHILD_KERNELS": (1, 0), "COUNTERS": (0, 1)},
+    "apsp_fw": {"TRACKS": (0, 1)},
+    "apsp_fw_blocked": {"TRACKS": (0, 1)},
+    "apsp_min_plus": {"TRACKS": (0, 1)},
+}
+"""Values of macros that host loops define, the usual one first."""
+_OTHER_FILES: Mapping[str, Mapping[str, int]] = {"likely_parents": {"LONG_ROW": 1024}, "parents": {}, "probe": {}}
+"""Kernel files that belong to no variant, and the macros they need."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A kernel file and the macros that it is compiled with."""
+
+    file: str
+    """Its name without ``.cu``."""
+    macros: tuple[tuple[str, int | str], ...]
+    child_kernels: bool = False
+
+    def __str__(self) -> str:
+        return " ".join([self.file, *(f"{name}={value}" for name, value in self.macros)])
+
+
+def all_builds() -> Iterator[Build]:
+    """Each file with its usual macros, and with every other value of each of them; narrow and wide offsets."""
+    for name, variant in all_variants().items():
+        if not issubclass(variant, KernelProgram):
+            continue
+        axes: dict[str, tuple[int | str, ...]] = {
+            knob.name: (knob.default, *(value for value in knob.choices if value != knob.default))
+            for knob in variant.knobs
+            if knob.compile_time
+        }
+        for file in variant.source_files():
+            if file.stem == name:
+                yield from _builds(name, {**axes, **_MACROS.get(name, {})}, variant.child_kernels)
+    for name, macros in _OTHER_FILES.items():
+        yield from _builds(name, {macro: (value,) for macro, value in macros.items()})
+
+
+def _builds(file: str, axes: Mapping[str, tuple[int | str, ...]], child_kernels: bool = False) -> Iterator[Build]:
+    usual = {name: values[0] for name, values in axes.items()}
+    changes = [{name: value} for name, values in axes.items() for value in values[1:]]
+    for wide in (0, 1):
+        for change in ({}, *changes):
+            yield Build(file, tuple({**usual, **change, "WIDE_OFFSETS": wide}.items()), child_kernels)
+
+
+def compile_cubin(build: Build, cuda_src: Path, arch: str, target: Path) -> str:
+    """Compile for an architecture (``sm_90``). Returns what nvcc and ptxas printed; raises RuntimeError if they fail."""
+    source = next(cuda_src.rglob(f"{build.file}.cu"))
+    command = [str(find_nvcc()), "-cubin", f"-arch={arch}", "-std=c++17", "-O3", "-Xptxas=-v", "-o", str(target)]
+    command += [f"-I{folder}" for folder in (source.parent, cuda_src / "common", cuda_src)]
+    command += [f"-D{name}={value}" for name, value in build.macros]
+    if build.child_kernels:
+        command.append("-rdc=true")
+    done = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{build} for {arch}: {done.stderr.strip()}")
+    return done.stderr
