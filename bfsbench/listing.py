@@ -77,7 +77,7 @@ def source_of(variant: type[Variant]) -> Path:
     from bfsbench.variants.base import KernelProgram
 
     if issubclass(variant, KernelProgram):
-        return variant.source_file()
+        return variant.source_files()[0]
     native = HERE / f"{variant.name}.cpp"
     return native if native.exists() else Path(inspect.getfile(variant))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bfsbench.backends.base import Limits
 from bfsbench.emulator import WARP_SIZE, Emulator, Hardware
 from bfsbench.machine import cpu_model
-from bfsbench.paths import CUDA_SRC
+from bfsbench.paths import KERNEL_HEADERS
 
 
 class CpuDevice(Emulator):

@@ -33,10 +33,10 @@ class Adaptive(KernelVariant):
     """One persistent launch: one block for tiny frontiers, a cluster of blocks for small ones, all blocks
     pushing or pulling for larger ones.
 
-    cuda_src/adaptive/adaptive.md says why it is made so. All per-search initialisation is part of the launch, the
-    bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are whole warps; ``--grid``
-    caps the blocks, which come in whole clusters, at least one, and never in larger number than the device
-    holds at once.
+    cuda_src/adaptive/adaptive.md says why it is made so. All per-search initialisation is part of the
+    launch, the bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are whole warps;
+    ``--grid`` caps the blocks, which come in whole clusters, at least one, and never in larger number than
+    the device holds at once.
     """
 
     name = "adaptive"

@@ -219,7 +219,7 @@ class KernelProgram(Variant):
 
     child_kernels: ClassVar[bool] = False
     kernel_files: ClassVar[tuple[str, ...]] = ()
-    """Names of the ``.cu`` files that hold the kernels, without their ending; the variant's name if none is given."""
+    """Names of the ``.cu`` files that hold the kernels, without their ending; by default the variant's."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class KernelProgram(Variant):
         return min(needed, self.grid or most, most)
 
     def kernel(self, name: str) -> Kernel:
-        """A kernel, compiled with the variant's macros: of the ``.cu`` file called as the kernel, or of the first."""
+        """A kernel, compiled with the variant's macros: of the file called as the kernel, or of the first."""
         files = self.source_files()
         source = next((file for file in files if file.stem == name), files[0])
         module = self.device.module(source, self.defines(), child_kernels=self.child_kernels)
@@ -263,8 +263,8 @@ class KernelProgram(Variant):
 
     @classmethod
     def source_files(cls) -> list[Path]:
-        """The ``.cu`` files: each beside the module that declares the variant or in a folder of the file's name
-        there, or anywhere in ``cuda_src``."""
+        """The ``.cu`` files: each beside the module that declares the variant or in a folder of the file's
+        name there, or anywhere in ``cuda_src``."""
         beside = Path(sys.modules[cls.__module__].__file__ or "").parent
         found = []
         for stem in cls.kernel_files or (cls.name,):

@@ -8,8 +8,9 @@
 //
 // The host defines LONG_ROW, the arcs from which on a row is a block's.
 #include "graph.cuh"
+#include "prefix_sum.cuh"
 
-#define CLASSES 32  // of out-degrees, the highest first: one for each lane; degrees of 2^31 or more are one class
+#define CLASSES WARP  // of out-degrees, the highest first: one for each lane; degrees of 2^31 or more are one class
 
 struct in_neighbours {
     const offset_t *row_offsets, *column_offsets;
@@ -43,13 +44,9 @@ __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, e
     meet<by_block>();
     for (edge_t e = begin + thread; e < end; e += threads) atomicAdd(&places[of.class_of(of.row_indices[e])], 1);
     meet<by_block>();
-    if (thread < CLASSES) {
-        edge_t sum = places[thread];
-        for (unsigned distance = 1; distance < CLASSES; distance *= 2) {
-            const edge_t before = __shfl_up_sync(ALL_LANES, sum, distance);
-            if (thread >= distance) sum += before;
-        }
-        places[thread] = begin + sum - places[thread];
+    if (thread < CLASSES) {  // the first warp of a block
+        const warp_lanes warp(thread);
+        places[thread] = begin + inclusive_sum(warp, places[thread]) - places[thread];
     }
     meet<by_block>();
     for (edge_t e = begin + thread; e < end; e += threads) {

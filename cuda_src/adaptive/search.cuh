@@ -4,6 +4,7 @@
 
 #include "barrier.cuh"
 #include "graph.cuh"
+#include "prefix_sum.cuh"
 #include "profile.cuh"
 
 #define LAYER_CLUSTER 0  // of a level profile: as the variant names them
@@ -188,13 +189,7 @@ __device__ __forceinline__ unsigned load_window(const int *column_indices, offse
 
 // Sum of `mine` over the lanes below this one, and over all lanes.
 __device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
-    unsigned sum = mine;
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const unsigned before = __shfl_up_sync(ALL_LANES, sum, distance);
-        if (threadIdx.x % 32 >= distance) sum += before;
-    }
-    total = __shfl_sync(ALL_LANES, sum, 31);
-    return sum - mine;
+    return exclusive_sum(warp_lanes(threadIdx.x % 32), mine, total);
 }
 
 // Write the parts of a row to consecutive places, for each lane. The lanes of a warp share the work on long rows.

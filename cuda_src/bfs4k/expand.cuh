@@ -58,7 +58,7 @@ struct edge_discover {
     edge_t shift;          // from the number of an edge of the lane's row to its place in column_indices
 
     __device__ __forceinline__ edge_discover(visitor<Found> &visit, const adjacency &row) : visit(visit) {
-        before = warp_prefix_sum(visit.warp, static_cast<edge_t>(row.degree), total);
+        before = exclusive_sum(visit.warp, static_cast<edge_t>(row.degree), total);
         shift = row.begin - before;
     }
 

@@ -2,6 +2,7 @@
 // paper). All functions are for all threads of a warp; finish() is for all threads of a block.
 #pragma once
 
+#include "prefix_sum.cuh"
 #include "search.cuh"
 
 // Neighbours that a thread inspects at a time: their latencies then overlap.
@@ -25,7 +26,7 @@ __device__ __forceinline__ int offset_in_warp(const search_context &search, cons
         return __popc(ones & ((1u << warp.lane) - 1));
     }
     if (warp.lane == 0) search.count(SHUFFLE_SUMS);
-    return warp_prefix_sum(warp, count, total);
+    return exclusive_sum(warp, count, total);
 }
 
 // The same in what `size` counts: a block's vertices in shared memory, or all blocks' in global memory.

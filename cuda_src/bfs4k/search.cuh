@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph.cuh"
+#include "warp.cuh"
 
 // What launches tell each other, and the host. The frontier of a level is sizes[level % 3] vertices, duplicates
 // included, in queue(level). A level adds to the size of the next one, which is 0 before, and clears that of the
@@ -57,17 +58,6 @@ struct search_context {
     }
 };
 
-// The calling thread's warp. A block need not consist of whole warps: its last one may have fewer lanes.
-struct warp_lanes {
-    int lane, lanes;
-    unsigned mask;
-};
-
-__device__ __forceinline__ warp_lanes this_warp() {
-    const int lane = threadIdx.x % 32, lanes = min(32u, blockDim.x - (threadIdx.x - lane));
-    return {lane, lanes, ~0u >> (32 - lanes)};
-}
-
 // The adjacency list of a vertex.
 struct adjacency {
     edge_t begin;
@@ -80,17 +70,3 @@ __device__ __forceinline__ adjacency row_of(const search_context &search, int v)
 }
 
 __device__ __forceinline__ int floor_power_of_2(int x) { return 1 << (31 - __clz(x)); }
-
-// Exclusive prefix sum over the lanes of a warp by shuffles (Fig. 3 of the paper), for all of them. `total` gets
-// the sum.
-template <class T>
-__device__ __forceinline__ T warp_prefix_sum(const warp_lanes &warp, T value, T &total) {
-    T sum = value;
-#pragma unroll
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const T other = __shfl_up_sync(warp.mask, sum, distance);
-        if (warp.lane >= distance) sum += other;
-    }
-    total = __shfl_sync(warp.mask, sum, warp.lanes - 1);
-    return sum - value;
-}

@@ -10,6 +10,7 @@ typedef int offset_t;
 typedef unsigned edge_t;
 #endif
 
+#define WARP 32
 #define ALL_LANES 0xffffffffu  // of a warp
 #define MAX_WARPS 32           // of a block
 

@@ -71,16 +71,16 @@ struct duplicate_filter {
     __device__ __forceinline__ int filter(int vertex) const {
 #if WARP_CULLING
         {
-            const warp_lane lane;
+            const warp_lanes warp = this_warp();
             int *entry = &warp_table[(unsigned)vertex % WARP_TABLE_SIZE];
             if (vertex != NONE) *entry = vertex;
-            __syncwarp(lane.mask);
+            __syncwarp(warp.mask);
             const bool contends = vertex != NONE && *entry == vertex;
-            __syncwarp(lane.mask);
-            if (contends) *entry = lane.index;
-            __syncwarp(lane.mask);
-            if (contends && *entry != lane.index) vertex = NONE;
-            __syncwarp(lane.mask);
+            __syncwarp(warp.mask);
+            if (contends) *entry = warp.lane;
+            __syncwarp(warp.mask);
+            if (contends && *entry != warp.lane) vertex = NONE;
+            __syncwarp(warp.mask);
         }
 #endif
 #if HISTORY_SIZE > 0

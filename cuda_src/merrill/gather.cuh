@@ -16,51 +16,11 @@
 #pragma once
 
 #include "graph.cuh"
+#include "prefix_sum.cuh"
 
-#define WARP 32
 // Neighbours that a thread asks for at a time: their latencies then overlap.
 #define BATCH 4
 #define NONE (-1)
-
-// A thread's place in its warp.
-struct warp_lane {
-    unsigned index;
-    unsigned width;  // threads of the warp, fewer in a block's last one
-    unsigned mask;   // all of them
-
-    __device__ __forceinline__ warp_lane() {
-        index = threadIdx.x % WARP;
-        width = min((unsigned)WARP, blockDim.x - (threadIdx.x - index));
-        mask = 0xffffffffu >> (WARP - width);
-    }
-
-    // The sum over this and the preceding threads of the warp. For all of them.
-    __device__ __forceinline__ int inclusive_sum(int value) const {
-        for (unsigned distance = 1; distance < WARP; distance *= 2) {
-            const int before = __shfl_up_sync(mask, value, distance);
-            if (index >= distance) value += before;
-        }
-        return value;
-    }
-};
-
-// The sum over the preceding threads of the block, and over all. For all threads; has a barrier within and at its
-// end.
-__device__ __forceinline__ int exclusive_sum(int value, int *total) {
-    __shared__ int warp_sums[WARP];
-    const warp_lane lane;
-    const int inclusive = lane.inclusive_sum(value);
-    if (lane.index == lane.width - 1) warp_sums[threadIdx.x / WARP] = inclusive;
-    __syncthreads();
-    int before = 0, sum = 0;
-    for (unsigned w = 0; w * WARP < blockDim.x; ++w) {
-        if (w == threadIdx.x / WARP) before = sum;
-        sum += warp_sums[w];
-    }
-    __syncthreads();
-    *total = sum;
-    return before + inclusive - value;
-}
 
 // Read a list with `width` threads, of which the caller is number `rank`.
 template <typename Sink>
@@ -97,20 +57,20 @@ __device__ __forceinline__ void gather_by_block(const int *column_indices, edge_
 
 template <typename Sink>
 __device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t &begin, edge_t end, Sink &sink) {
-    const warp_lane lane;
+    const warp_lanes warp = this_warp();
     const bool mine = end - begin >= WARP;
-    unsigned waiting = __ballot_sync(lane.mask, mine);
+    unsigned waiting = __ballot_sync(warp.mask, mine);
     if (waiting == 0) return;
     const int length = mine ? static_cast<int>(end - begin) : 0;  // less than a block's number of threads
-    const int sum = lane.inclusive_sum(length);
-    unsigned long long place = lane.index == lane.width - 1 ? sink.reserve(sum) : 0;
-    place = __shfl_sync(lane.mask, place, lane.width - 1) + (sum - length);
+    const int sum = inclusive_sum(warp, length);
+    unsigned long long place = warp.lane == warp.lanes - 1 ? sink.reserve(sum) : 0;
+    place = __shfl_sync(warp.mask, place, warp.lanes - 1) + (sum - length);
     for (; waiting != 0; waiting &= waiting - 1) {
         const int owner = __ffs(waiting) - 1;
-        const edge_t list_begin = __shfl_sync(lane.mask, begin, owner);
-        const edge_t list_end = __shfl_sync(lane.mask, end, owner);
-        const unsigned long long list_place = __shfl_sync(lane.mask, place, owner);
-        read_list(column_indices, list_begin, list_end, lane.index, lane.width, list_place, sink);
+        const edge_t list_begin = __shfl_sync(warp.mask, begin, owner);
+        const edge_t list_end = __shfl_sync(warp.mask, end, owner);
+        const unsigned long long list_place = __shfl_sync(warp.mask, place, owner);
+        read_list(column_indices, list_begin, list_end, warp.lane, warp.lanes, list_place, sink);
     }
     if (mine) begin = end;
 }
@@ -122,7 +82,7 @@ __device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t
     __shared__ unsigned long long place;
     const unsigned capacity = BATCH * blockDim.x;
     int count;
-    unsigned position = exclusive_sum(static_cast<int>(end - begin), &count);  // less than a warp's number each
+    unsigned position = exclusive_sum_of_block(static_cast<int>(end - begin), count);  // less than a warp's number each
     const unsigned total = count;
     if (total == 0) return;
     if (threadIdx.x == 0) place = sink.reserve(total);

@@ -242,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             vertices[k] = duplicates.filter(vertices[k]);
             count += vertices[k] != NONE;
         }
-        const int before = exclusive_sum(count, &total);
+        const int before = exclusive_sum_of_block(count, total);
         if (total == 0) continue;
         if (threadIdx.x == 0) place = atomicAdd(&state->vertex_sizes[level % 2], (count_t)total);
         __syncthreads();

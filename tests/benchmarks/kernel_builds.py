@@ -19,7 +19,11 @@ _MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "apsp_min_plus": {"TRACKS": (0, 1)},
 }
 """Values of macros that host loops define, the usual one first."""
-_OTHER_FILES: Mapping[str, Mapping[str, int]] = {"likely_parents": {"LONG_ROW": 1024}, "parents": {}, "probe": {}}
+_OTHER_FILES: Mapping[str, Mapping[str, int]] = {
+    "likely_parents": {"LONG_ROW": 1024},
+    "parents": {},
+    "probe": {},
+}
 """Kernel files that belong to no variant, and the macros they need."""
 
 
@@ -37,7 +41,7 @@ class Build:
 
 
 def all_builds() -> Iterator[Build]:
-    """Each file with its usual macros, and with every other value of each of them; narrow and wide offsets."""
+    """Each file with its usual macros, and with every other value of each; narrow and wide offsets."""
     for name, variant in all_variants().items():
         if not issubclass(variant, KernelProgram):
             continue
@@ -53,7 +57,9 @@ def all_builds() -> Iterator[Build]:
         yield from _builds(name, {macro: (value,) for macro, value in macros.items()})
 
 
-def _builds(file: str, axes: Mapping[str, tuple[int | str, ...]], child_kernels: bool = False) -> Iterator[Build]:
+def _builds(
+    file: str, axes: Mapping[str, tuple[int | str, ...]], child_kernels: bool = False
+) -> Iterator[Build]:
     usual = {name: values[0] for name, values in axes.items()}
     changes = [{name: value} for name, values in axes.items() for value in values[1:]]
     for wide in (0, 1):
@@ -62,9 +68,21 @@ def _builds(file: str, axes: Mapping[str, tuple[int | str, ...]], child_kernels:
 
 
 def compile_cubin(build: Build, cuda_src: Path, arch: str, target: Path) -> str:
-    """Compile for an architecture (``sm_90``). Returns what nvcc and ptxas printed; raises RuntimeError if they fail."""
+    """Compile for an architecture (``sm_90``). Returns what nvcc and ptxas printed.
+
+    Raises RuntimeError with that if they fail.
+    """
     source = next(cuda_src.rglob(f"{build.file}.cu"))
-    command = [str(find_nvcc()), "-cubin", f"-arch={arch}", "-std=c++17", "-O3", "-Xptxas=-v", "-o", str(target)]
+    command = [
+        str(find_nvcc()),
+        "-cubin",
+        f"-arch={arch}",
+        "-std=c++17",
+        "-O3",
+        "-Xptxas=-v",
+        "-o",
+        str(target),
+    ]
     command += [f"-I{folder}" for folder in (source.parent, cuda_src / "common", cuda_src)]
     command += [f"-D{name}={value}" for name, value in build.macros]
     if build.child_kernels:

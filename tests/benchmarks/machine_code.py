@@ -2,10 +2,10 @@
 
     python tests/benchmarks/machine_code.py OLD [NEW] [--arch sm_90] [--file NAME]... [--jobs N]
 
-OLD and NEW are commits; NEW is the working tree if left out. All kernel files are compiled from both, with every
-value of every compile-time knob and with narrow and wide offsets, by the nvcc that is found; no GPU is needed. Per
-build one line if a kernel's instructions, constants or resources differ, and the exit code is then 1. Macros are those
-that the working tree's variants define.
+OLD and NEW are commits; NEW is the working tree if left out. All kernel files are compiled from both, with
+every value of every compile-time knob, with narrow and with wide offsets, by the nvcc that is found.
+Macros are those that the working tree's variants define. Prints a line for each build in which a kernel's
+instructions, constants or shared memory differ; the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bfsbench.paths import CUDA_SRC
 from tests.benchmarks.kernel_builds import Build, all_builds, compile_cubin
 
 _CODE = (".text.", ".rodata", ".nv.constant2", ".nv.constant3", ".nv.global.init", ".nv.shared.")
-"""Names with which the sections begin that hold a kernel's instructions and constants, or say what it needs."""
+"""How names of sections begin that hold a kernel's instructions and constants, or its shared memory."""
 
 
 def sources_at(commit: str | None, folder: Path) -> Path:

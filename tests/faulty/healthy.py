@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from bfsbench.backends.base import Kernel
 from bfsbench.variants.frontier_numbers import FrontierNumbers
 
@@ -11,9 +9,7 @@ from bfsbench.variants.frontier_numbers import FrontierNumbers
 class Healthy(FrontierNumbers):
     """Runs frontier_numbers' kernel under whatever name."""
 
+    kernel_files = (FrontierNumbers.name,)
+
     def kernel(self, name: str) -> Kernel:
         return super().kernel(FrontierNumbers.name)
-
-    @classmethod
-    def source_file(cls) -> Path:
-        return FrontierNumbers.source_file()

@@ -16,7 +16,7 @@ from bfsbench.emulator import Buffer, diagnose
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
-from bfsbench.paths import CUDA_SRC
+from bfsbench.paths import KERNEL_HEADERS
 from bfsbench.variants import all_variants
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelVariant
@@ -57,7 +57,7 @@ CHOSEN: dict[str, dict[str, KnobValue]] = {"adaptive": {"CLUSTER_SIZE": 16}}
 
 
 def check_conversions(source: Path, defines: Mapping[str, KnobValue]) -> None:
-    assert diagnose(source, {**defines, "WIDE_OFFSETS": 1}, WARNINGS, [CUDA_SRC]) == ""
+    assert diagnose(source, {**defines, "WIDE_OFFSETS": 1}, WARNINGS, KERNEL_HEADERS) == ""
 
 
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
@@ -66,10 +66,6 @@ def test_kernels_keep_no_offset_in_fewer_bits(variant: type[KernelVariant]) -> N
     knobs |= {"CHILD_KERNELS": 1, "COUNTERS": 1, **CHOSEN.get(variant.name, {})}
     for file in variant.source_files():
         check_conversions(file, {"LONG_ROW": 1024, **knobs})
-
-
-def test_ordering_in_neighbours_keeps_no_offset_in_fewer_bits() -> None:
-    check_conversions(CUDA_SRC / "likely_parents.cu", {"LONG_ROW": 1024})
 
 
 def far_room(tmp_path_factory: pytest.TempPathFactory) -> FarRoom:
