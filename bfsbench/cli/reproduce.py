@@ -241,7 +241,7 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
     from bfsbench.experiments.outcome import read_outcome
     from bfsbench.experiments.tables import drawings_in_text, tables
     from bfsbench.report.formats import render
-    from bfsbench.report.output import replacing
+    from bfsbench.storage import output
 
     outcome = read_outcome(experiment, files, loaded)
     made, drawn = tables(outcome), drawings_in_text(outcome)
@@ -249,7 +249,7 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
-    with replacing(folder / f"{experiment.name}.md") as file:
+    with output(folder / f"{experiment.name}.md") as file:
         file.write("\n".join([render(made, "markdown"), *(f"```\n{text}\n```\n" for text in drawn.values())]))
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     click.echo("\n".join([render(made, "text", colour=colour), *drawn.values()]))
