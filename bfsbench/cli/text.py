@@ -33,7 +33,7 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
     {{ all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error. See
     bfsbench/report/text.py for what a template can ask.
     """
-    from bfsbench.report.output import replacing
+    from bfsbench.storage import output
     from bfsbench.report.text import fill_in
 
     if check and out is None:
@@ -42,7 +42,7 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
     if out is None:
         click.echo(text, nl=False)
     elif not check:
-        with replacing(out) as file:
+        with output(out) as file:
             file.write(text)
     else:
         try:
