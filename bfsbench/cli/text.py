@@ -33,8 +33,8 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
     {{ all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error. See
     bfsbench/report/text.py for what a template can ask.
     """
-    from bfsbench.storage import output
     from bfsbench.report.text import fill_in
+    from bfsbench.storage import output
 
     if check and out is None:
         raise click.UsageError("--check needs the --out it is to look at")
