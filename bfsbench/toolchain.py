@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from bfsbench import storage
 from bfsbench.errors import ToolchainError
 from bfsbench.paths import cache_dir
 
@@ -93,7 +94,7 @@ def _build(name: str, command: Sequence[str], target: Path) -> None:
         done = subprocess.run([*command, "-o", str(output)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise ToolchainError(f"cannot compile {name}: {first_error(done.stderr)}")
-        output.replace(target)
+        storage.publish(output, target)
 
 
 def first_error(text: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import pycuda.driver as cuda
 from pycuda.compiler import DynamicSourceModule, SourceModule
 
+from bfsbench import storage
 from bfsbench.errors import ToolchainError
 from bfsbench.paths import KERNEL_HEADERS, cache_dir
 from bfsbench.toolchain import find_nvcc, first_error
@@ -30,7 +31,7 @@ def compile_source(source: Path, options: list[str], child_kernels: bool) -> Any
         module = _compile(source, options, child_kernels, own)
         for binary in own.iterdir():
             if not (finished / binary.name).exists():
-                _link(binary, finished / binary.name)
+                storage.link(binary, finished / binary.name)
         return module
     except OSError as error:
         where = f"cannot write {cache_dir()}: {error.strerror or error}"
@@ -66,15 +67,5 @@ def _folders() -> tuple[Path, Path]:
     own = Path(tempfile.mkdtemp(dir=cache_dir(), prefix=f"pycuda-{os.getpid()}-"))
     atexit.register(shutil.rmtree, own, ignore_errors=True)
     for binary in finished.iterdir():
-        _link(binary, own / binary.name)
+        storage.link(binary, own / binary.name)
     return finished, own
-
-
-def _link(binary: Path, name: Path) -> None:
-    """Another name for a complete file, or a copy where the file system has no links. Atomic."""
-    partial = name.with_name(f".{name.name}.{os.getpid()}")
-    try:
-        partial.hardlink_to(binary)
-    except OSError:
-        shutil.copyfile(binary, partial)
-    partial.replace(name)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import csv
 import errno
-import fcntl
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bfsbench import storage
 from bfsbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -131,16 +132,16 @@ class ResultWriter:
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
         self.path = path
         self.columns = columns
-        self._new = False
         self._file = self._open()
+        self._new = os.fstat(self._file).st_size == 0
         try:
+            storage.remove_parts(storage.real(path))
             if resume:
                 cut_unfinished_line(path, columns)
             self.rows = read_rows(path, columns)
             if self.rows and not resume:
                 raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
-            self._new = not self.rows
-            if os.fstat(self._file).st_size == 0:
+            if self._new:
                 self._write(_line(columns))
             elif _header_of(path.read_bytes()) != [*columns]:
                 self._replace(self.rows)
@@ -154,15 +155,14 @@ class ResultWriter:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
                 raise UsageError(f"cannot write {self.path}: it is not a file")
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as error:
-            raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return storage.open_alone(self.path)
         except BlockingIOError:
-            os.close(file)
             raise UsageError(f"{self.path} is being written by another run") from None
-        return file
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> UsageError:
+        return UsageError(f"cannot write {self.path}: {error.strerror or error}")
 
     def append(self, *rows: Mapping[str, Any]) -> None:
         """Write rows, all or none of them. Raises UsageError when that fails, as on a full disk."""
@@ -175,16 +175,25 @@ class ResultWriter:
             self._replace(kept)
 
     def _replace(self, rows: list[dict[str, str]]) -> None:
-        """Write the whole file anew, with these rows."""
-        replacement = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        try:
-            replacement.write_bytes(b"".join([_line(self.columns), *self._lines(rows)]))
-            replacement.replace(self.path)
-        except OSError as error:
-            replacement.unlink(missing_ok=True)
-            raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
-        os.close(self._file)
-        self._file = self._open()
+        """Write the whole file anew, with these rows.
+
+        The new file is locked before it has the name, so that no other run comes between. Raises UsageError
+        also where the file has a second name (a hard link), under which the old rows would go on.
+        """
+        names = os.fstat(self._file).st_nlink
+        if names > 1:
+            raise UsageError(f"cannot rewrite {self.path}: it has {names} names; put a copy in its place")
+        with ExitStack() as obsolete:
+            try:
+                with storage.replacing(self.path) as file:
+                    file.writelines([_line(self.columns), *self._lines(rows)])
+                    replacement = storage.open_alone(Path(file.name))
+                    obsolete.callback(os.close, replacement)
+            except OSError as error:
+                raise self._unwritable(error) from error
+            obsolete.pop_all()
+            obsolete.callback(os.close, self._file)
+        self._file = replacement
         self.rows = rows
 
     def _lines(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
@@ -201,9 +210,10 @@ class ResultWriter:
             raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """Close the file, and remove it if it never got a row."""
-        if self._new and os.fstat(self._file).st_size <= len(_line(self.columns)):
-            self.path.unlink(missing_ok=True)
+        """Close the file, and remove it if it was empty and never got a row."""
+        empty = os.fstat(self._file).st_size <= len(_line(self.columns))
+        if self._new and empty and storage.is_called(self._file, self.path):
+            storage.real(self.path).unlink()
         os.close(self._file)
 
 

@@ -15,7 +15,7 @@ from bfsbench.cli import completion
 from bfsbench.cli.options import names_option, output_options, row_filters
 from bfsbench.errors import UsageError
 from bfsbench.report.formats import render
-from bfsbench.report.output import replacing
+from bfsbench.storage import output
 
 if TYPE_CHECKING:
     from bfsbench.compare.points import Comparison
@@ -83,7 +83,7 @@ def command(
     for name in names:
         if name not in TABLES:
             raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
-    with replacing(out) if out else nullcontext(sys.stdout) as file:
+    with output(out) if out else nullcontext(sys.stdout) as file:
         sides = _selected(*_sides(a, b, commits), graphs, variants, backends)
         found = compare(*sides, threshold / 100)
         _check(found, allow_different)

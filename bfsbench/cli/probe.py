@@ -11,7 +11,7 @@ from bfsbench.backends import open_device
 from bfsbench.cli.options import backend_option
 from bfsbench.errors import UsageError
 from bfsbench.report.formats import FORMATS, render
-from bfsbench.report.output import replacing
+from bfsbench.storage import output
 
 if TYPE_CHECKING:
     from bfsbench.backends.base import Device
@@ -43,7 +43,7 @@ def command(out: Path, backend: str, style: str) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
-    with replacing(out) as file:
+    with output(out) as file:
         device = open_device(backend)
         try:
             click.echo(f"backend {device.backend}: {device.describe()['gpu']}", err=True)

@@ -20,9 +20,9 @@ from bfsbench.report import TABLES, select, tables, warnings
 from bfsbench.report.formats import FORMATS, render
 from bfsbench.report.html import page
 from bfsbench.report.levels import read_levels
-from bfsbench.report.output import replacing
 from bfsbench.report.plots import FORMATS as PICTURES
 from bfsbench.report.plots import PLOTS, NothingToDrawError, draw, save
+from bfsbench.storage import output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ def command(
         rows = select(_read(files), graphs, variants, backends)
         _draw(rows, read_levels(files), kinds, out, style)
     else:
-        with replacing(out) if out else nullcontext(sys.stdout) as file:
+        with output(out) if out else nullcontext(sys.stdout) as file:
             rows = select(_read(files), graphs, variants, backends)
             if style == "html":
                 file.write(page(rows, read_levels(files)))

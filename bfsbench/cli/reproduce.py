@@ -90,7 +90,6 @@ def command(
     Points that fail become rows that say why, and make the exit code 1.
     """
     from bfsbench.experiments import find
-    from bfsbench.experiments.tables import needs_graphs
 
     if show:
         return _print_list()
@@ -103,7 +102,7 @@ def command(
     chosen = [_chosen(experiment, labels, scale, stand_ins, can_do_without) for experiment in experiments]
     if rows:
         for experiment, choices in zip(experiments, chosen, strict=True):
-            _show(experiment, list(rows), out, _loaded(choices) if needs_graphs(experiment) else {})
+            _show(experiment, list(rows), out, _loaded(choices) if experiment.needs_graphs else {})
         return
     new_runner = partial(
         runner_for, schedule_seed=schedule_seed, cluster=cluster, mixed_devices=mixed_devices
@@ -239,17 +238,17 @@ def _loaded(choices: list[Choice]) -> dict[str, Graph]:
 def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[str, Graph]) -> None:
     """Print the tables, and write them as NAME.md, and the pictures where matplotlib is installed."""
     from bfsbench.experiments.outcome import read_outcome
-    from bfsbench.experiments.tables import drawings_in_text, tables
+    from bfsbench.experiments.tables import tables, texts
     from bfsbench.report.formats import render
-    from bfsbench.report.output import replacing
+    from bfsbench.storage import output
 
     outcome = read_outcome(experiment, files, loaded)
-    made, drawn = tables(outcome), drawings_in_text(outcome)
+    made, drawn = tables(outcome), texts(outcome)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
-    with replacing(folder / f"{experiment.name}.md") as file:
+    with output(folder / f"{experiment.name}.md") as file:
         file.write("\n".join([render(made, "markdown"), *(f"```\n{text}\n```\n" for text in drawn.values())]))
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     click.echo("\n".join([render(made, "text", colour=colour), *drawn.values()]))

@@ -12,7 +12,7 @@ from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli.options import output_options, row_filters
 from bfsbench.report import select
 from bfsbench.report.formats import render
-from bfsbench.report.output import replacing
+from bfsbench.storage import output
 
 
 @click.command()
@@ -46,7 +46,7 @@ def command(
     from bfsbench.report.levels import read_levels
     from bfsbench.report.roofline import roofline
 
-    with replacing(out) if out else nullcontext(sys.stdout) as file:
+    with output(out) if out else nullcontext(sys.stdout) as file:
         beside = (file for path in files for file in result_files(path))
         measured = read_ceilings(ceilings or ceilings_beside(beside))
         rows = select(read_results(files), graphs, variants, backends)

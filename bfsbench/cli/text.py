@@ -33,8 +33,8 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
     {{ all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error. See
     bfsbench/report/text.py for what a template can ask.
     """
-    from bfsbench.report.output import replacing
     from bfsbench.report.text import fill_in
+    from bfsbench.storage import output
 
     if check and out is None:
         raise click.UsageError("--check needs the --out it is to look at")
@@ -42,7 +42,7 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
     if out is None:
         click.echo(text, nl=False)
     elif not check:
-        with replacing(out) as file:
+        with output(out) as file:
             file.write(text)
     else:
         try:

@@ -2,15 +2,18 @@
 
 :mod:`declaration` is the files' format, :mod:`choice` picks the graphs, :mod:`sweeps` makes points of them;
 :mod:`outcome` is what came of it: rows seen as the experiment's graphs and series, from which :mod:`tables`,
-:mod:`claims` and the plots are made. Printed numbers are in ``papers``.
+:mod:`claims` and the :mod:`drawings` are made, a module a kind. Printed numbers are in ``papers``.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bfsbench.errors import InputError, UsageError, unknown_name
-from bfsbench.experiments.declaration import Experiment, read_experiment
+
+if TYPE_CHECKING:
+    from bfsbench.experiments.declaration import Experiment
 
 _HERE = Path(__file__).parent
 
@@ -26,6 +29,8 @@ def find(text: str) -> Experiment:
     All that it names is looked up, so that nothing is measured before a mistake is found. Raises UsageError,
     with near misses, for a name that is none, InputError naming the file.
     """
+    from bfsbench.experiments.declaration import read_experiment
+
     if text.endswith(".toml"):
         return _checked(read_experiment(Path(text).expanduser()))
     if text not in bundled():

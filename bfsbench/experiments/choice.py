@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bfsbench.errors import UsageError
-from bfsbench.experiments.declaration import Experiment, GraphUse
 from bfsbench.graphs import files
 from bfsbench.graphs.load import Request, resolve
 from bfsbench.graphs.marks import Marks, split_marks
+
+if TYPE_CHECKING:
+    from bfsbench.experiments.declaration import Experiment, GraphUse
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from bfsbench.bench.profile import parse_counts
 from bfsbench.bench.results import read_results
 from bfsbench.experiments.choice import title_of, use_of
-from bfsbench.experiments.declaration import Chart, Experiment, GraphUse
 from bfsbench.experiments.series import Series, every_series, series_called
 from bfsbench.report.levels import read_levels
 from bfsbench.report.rows import configurations, fastest, kinds
@@ -25,6 +24,8 @@ from bfsbench.report.rows import configurations, fastest, kinds
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bfsbench.experiments.declaration import Experiment, GraphUse
+    from bfsbench.experiments.drawings.base import Chart
     from bfsbench.graphs.graph import Graph
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from bfsbench.errors import InputError
-from bfsbench.experiments.declaration import Experiment, Part, converted, read_toml
+from bfsbench.experiments.toml_files import Part, converted, read_toml
 
+if TYPE_CHECKING:
+    from bfsbench.experiments.declaration import Experiment
+
+Quantity = Literal["time", "statistics", "text", "counts"]
 Value = int | str
 """A number with the digits it is printed with (``5.20``), or what stands in its place: ``out-of-time``."""
 
@@ -22,7 +26,7 @@ class Printed(Part, frozen=True, kw_only=True):
     """Table or figure."""
     machine: str
     """Device and host that the numbers were taken on, as far as the paper says."""
-    quantity: Literal["time", "statistics", "text", "counts"]
+    quantity: Quantity
     """What the columns are: series and ratios of series (``cpu_queue / luo``); names of statistics
     (:func:`bfsbench.graphs.statistics.describe`); words; or names of counters."""
     unit: Literal["ms", "us", ""] = ""
@@ -54,8 +58,11 @@ def number(value: Value | None) -> float | None:
         return None
 
 
-def printed_tables(experiment: Experiment) -> list[Printed]:
-    """The tables that an experiment names. Raises InputError, also for one that is not there."""
+def printed_tables(experiment: Experiment, quantity: Quantity | None = None) -> list[Printed]:
+    """The tables that an experiment names, or those of one quantity.
+
+    Raises InputError, also for one that is not there.
+    """
     folder = Path(experiment.file).parent
     tables = []
     for name in experiment.printed:
@@ -64,7 +71,7 @@ def printed_tables(experiment: Experiment) -> list[Printed]:
         if found is None:
             raise InputError(f"{experiment.file}: `printed` names '{name}': there is no {places[1]}")
         tables.append(read_printed(found))
-    return tables
+    return [table for table in tables if quantity in (None, table.quantity)]
 
 
 def read_printed(path: Path) -> Printed:

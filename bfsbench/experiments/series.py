@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench.point import knob_values
 from bfsbench.errors import UsageError
-from bfsbench.experiments.declaration import Experiment, Sweep
 from bfsbench.variants import all_variants, find
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bfsbench.experiments.declaration import Experiment, Sweep
     from bfsbench.variants.base import Variant
 
 

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from decimal import Decimal
 
 from bfsbench.bench.point import knob_values
 from bfsbench.experiments.claims import Finding, findings, verdict_of
-from bfsbench.experiments.declaration import (
-    Ablation,
-    Bars,
-    Complexity,
-    Curve,
-    Datasets,
-    Drawing,
-    Duplicates,
-    Experiment,
-    Growth,
-    HeatMap,
-    KnobSweep,
-    Maze,
-    Profile,
-    SpeedUp,
-    Trace,
-)
-from bfsbench.experiments.level_tables import counts_beside, duplicate_table, level_table
-from bfsbench.experiments.maze import routed
+from bfsbench.experiments.level_tables import counts_beside
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.printed import Printed, Value, printed_tables
 from bfsbench.experiments.series import every_series, series_called
-from bfsbench.experiments.static_tables import complexity_table, dataset_tables
-from bfsbench.experiments.trace_tables import trace_tables
 from bfsbench.report import TABLES
-from bfsbench.report.rows import configurations
 from bfsbench.report.table import Cell, Table
 
 MS = {"ms": 1.0, "us": 1e3, "": 1.0}
@@ -46,13 +23,13 @@ def tables(outcome: Outcome) -> list[Table]:
     experiment = outcome.experiment
     made = [heading(outcome)]
     for drawing in experiment.drawings:
-        made += _of_graphs(outcome, drawing)
+        made += drawing.tables_of_graphs(outcome)
     for kind in outcome.by_kind():
         printed = [] if kind.emulated else times_beside(kind)
         made += printed or best_times(kind)
         for drawing in experiment.drawings:
-            made += [table for table in _of_rows(kind, drawing) if table.rows]
-        made += counts_beside(kind, _printed(experiment, "counts"))
+            made += [table for table in drawing.tables_of_rows(kind) if table.rows]
+        made += counts_beside(kind, printed_tables(experiment, "counts"))
     if experiment.claims:
         made.append(claims(outcome))
     if experiment.sweeps:
@@ -60,30 +37,13 @@ def tables(outcome: Outcome) -> list[Table]:
     return made
 
 
-def _of_graphs(outcome: Outcome, drawing: Drawing) -> Iterator[Table]:
-    """Tables of drawings that show graphs or declarations rather than times."""
-    if isinstance(drawing, Datasets):
-        yield from dataset_tables(outcome, _printed(outcome.experiment, "statistics"))
-    elif isinstance(drawing, Complexity):
-        yield complexity_table(outcome.experiment.family, _printed(outcome.experiment, "text"))
-    elif isinstance(drawing, Trace):
-        yield from trace_tables(outcome, drawing)
-    elif isinstance(drawing, Maze):
-        yield maze_table(outcome, drawing)
-
-
-def _of_rows(outcome: Outcome, drawing: Drawing) -> Iterator[Table]:
-    """Tables of drawings that show rows of one kind, beside those of best times."""
-    if isinstance(drawing, HeatMap) and not outcome.emulated:
-        yield from TABLES["heatmap"](outcome.rows)
-    elif isinstance(drawing, KnobSweep):
-        yield knob_table(outcome, drawing)
-    elif isinstance(drawing, Profile):
-        yield level_table(outcome, drawing)
-    elif isinstance(drawing, Duplicates):
-        yield duplicate_table(outcome, drawing)
-    elif isinstance(drawing, Growth):
-        yield growth_table(outcome, drawing)
+def texts(outcome: Outcome) -> dict[str, str]:
+    """Drawings made of characters, by titles."""
+    return {
+        title: text
+        for drawing in outcome.experiment.drawings
+        for title, text in drawing.texts(outcome).items()
+    }
 
 
 def heading(outcome: Outcome) -> Table:
@@ -103,14 +63,9 @@ def heading(outcome: Outcome) -> Table:
     return Table("experiment", f"{experiment.name}: {experiment.title}", columns, lines, tuple(notes))
 
 
-def _printed(experiment: Experiment, quantity: str) -> list[Printed]:
-    """The paper's tables of one quantity."""
-    return [table for table in printed_tables(experiment) if table.quantity == quantity]
-
-
 def times_beside(outcome: Outcome) -> list[Table]:
     """For each table of times that the paper prints: graph by series, printed | ours."""
-    return [_beside(outcome, printed) for printed in _printed(outcome.experiment, "time")]
+    return [_beside(outcome, printed) for printed in printed_tables(outcome.experiment, "time")]
 
 
 def _beside(outcome: Outcome, printed: Printed) -> Table:
@@ -171,9 +126,8 @@ def significant(value: float) -> str:
 
 def best_times(outcome: Outcome) -> list[Table]:
     """Best time of every series on every graph, where a drawing asks for times."""
-    shows_times = Bars | Curve | SpeedUp | Ablation
     drawings = outcome.experiment.drawings
-    if drawings and not any(isinstance(drawing, shows_times) for drawing in drawings):
+    if drawings and not any(drawing.shows_times for drawing in drawings):
         return []
     columns = ("graph", "series", "search_ms", "median_ms", "spread", "grid", "block", "knobs", "sources")
     facts: list[tuple[Cell, ...]] = []
@@ -198,84 +152,6 @@ def _matrix(graphs: list[str], times: dict[tuple[str, str], float]) -> Table:
         return Table("", "", ("graph", *series), lines)
     lines = [(one, *(times.get((graph, one)) for graph in graphs)) for one in series]
     return Table("", "", ("series", *graphs), lines)
-
-
-def knob_table(outcome: Outcome, drawing: KnobSweep) -> Table:
-    """Best time of each series at each value of the knobs that have several, the least marked."""
-    lines: list[tuple[Cell, ...]] = []
-    for series in outcome.series_of(drawing):
-        found = configurations(series.select(outcome.rows))
-        settings = found["knobs"].map(knob_values)
-        for name in outcome.graphs_of(drawing):
-            of_graph = found["graph"] == name
-            for knob in dict.fromkeys(knob for values in settings for knob in values):
-                values = settings[of_graph].map(lambda setting, knob=knob: setting.get(knob))
-                least = found[of_graph].groupby(values)["search_ms"].min()
-                for value in sorted(least.index, key=_order) if len(least) > 1 else ():
-                    mark = "best" if least[value] == least.min() else ""
-                    lines.append((outcome.title(name), series.title, knob, value, float(least[value]), mark))
-    title = f"Best search time in ms at each value of a knob{outcome.heading}"
-    return Table("knobs", title, ("graph", "series", "knob", "value", "search_ms", "mark"), lines)
-
-
-def _order(value: str) -> tuple[int, float, str]:
-    """Numbers by their size, before words."""
-    try:
-        return 0, float(value), ""
-    except ValueError:
-        return 1, 0.0, value
-
-
-def growth_table(outcome: Outcome, drawing: Growth) -> Table:
-    """The two model curves at the sizes of the graphs, and our times."""
-    series = outcome.series_of(drawing)
-    best = [outcome.best(one)["search_ms"] for one in series]
-    lines: list[tuple[Cell, ...]] = []
-    for name in outcome.graphs_of(drawing):
-        n = int(outcome.rows.loc[outcome.rows["graph"] == name, "num_vertices"].iloc[0])
-        times = (float(found[name]) if name in found.index else None for found in best)
-        lines.append((outcome.title(name), n, n * n / drawing.acceleration, n * math.log2(n), *times))
-    notes = [
-        f"Steps of a quadratic algorithm made {drawing.acceleration:g} times faster, and of n log n, which "
-        f"overtakes it at n = {crossing(drawing.acceleration):,}; measured times in ms."
-    ]
-    columns = ("graph", "n", "accelerated_n2_steps", "n_log_n_steps", *(f"{one.title}_ms" for one in series))
-    return Table("growth", f"Growth{outcome.heading}", columns, lines, tuple(notes))
-
-
-def crossing(acceleration: float) -> int:
-    """The smallest n > 1 at which n^2 / acceleration exceeds n log2 n."""
-    n = 2
-    while n <= acceleration * math.log2(n):
-        n += max(1, n // 1000)
-    return n
-
-
-def maze_table(outcome: Outcome, drawing: Maze) -> Table:
-    """The routes found; :func:`drawings_in_text` draws them."""
-    lines: list[tuple[Cell, ...]] = []
-    for name in outcome.graphs_of(drawing):
-        route = routed(outcome.loaded[name])
-        steps = len(route.path) - 1 if route.path else None
-        blocked = int((~route.open).sum())
-        lines.append((outcome.title(name), *map(int, route.open.shape), blocked, steps))
-    columns = ("maze", "rows", "columns", "blocked_cells", "steps_of_the_route")
-    return Table("mazes", "Routes from the first cell to the last", columns, lines)
-
-
-def drawings_in_text(outcome: Outcome) -> dict[str, str]:
-    """Drawings made of characters, by titles."""
-    return {
-        outcome.title(name): routed(outcome.loaded[name]).text
-        for drawing in outcome.experiment.drawings
-        if isinstance(drawing, Maze)
-        for name in outcome.graphs_of(drawing)
-    }
-
-
-def needs_graphs(experiment: Experiment) -> bool:
-    """Whether a drawing shows the graphs themselves."""
-    return any(isinstance(drawing, Datasets | Trace | Maze) for drawing in experiment.drawings)
 
 
 def claims(outcome: Outcome) -> Table:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bfsbench.experiments.declaration import Trace
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.series import every_series
 from bfsbench.experiments.trace import KERNELS, Step, commits, push_frontier, trace
@@ -14,6 +14,9 @@ from bfsbench.graphs.graph import Graph, Ids, Offsets
 from bfsbench.report.table import Cell, Table
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import KernelVariant
+
+if TYPE_CHECKING:
+    from bfsbench.experiments.drawings.trace import Trace
 
 BLOCK_SIZE = 2
 """Threads a block of the drawn privatised kernel; small, so that several blocks commit."""

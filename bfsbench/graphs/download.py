@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import random
 import re
 import socket
@@ -24,6 +23,7 @@ import msgspec
 import requests
 import urllib3.exceptions
 
+from bfsbench import storage
 from bfsbench.errors import FetchError, UsageError
 
 Progress = Callable[[int, int | None], None]
@@ -216,9 +216,7 @@ class Part:
         if sha256 is not None and found != sha256:
             self.discard()
             raise UnavailableError(f"{self._url}: SHA-256 is {found}, the catalogue says {sha256}; deleted")
-        with self._path.open("rb") as stream:
-            os.fsync(stream.fileno())
-        self._path.replace(self._target)
+        storage.publish(self._path, self._target)
         self._about.unlink(missing_ok=True)
         return found
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from bfsbench import storage
 from bfsbench.errors import BfsbenchError, FetchError, InputError
 from bfsbench.graphs import files, load
 from bfsbench.graphs.catalogue import Dataset, Source
@@ -158,16 +158,15 @@ class Fetcher:
     @contextmanager
     def _alone(self, dataset: Dataset) -> Iterator[None]:
         """Keep other processes from fetching the dataset; the lock ends with its holder, even if killed."""
+
+        def waiting() -> None:
+            self.display.stage(dataset.name, "waiting", "for another bfsbench fetch")
+
         folder = files.folder_of(dataset)
-        with storage_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = (folder / ".lock").open("w")
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self.display.stage(dataset.name, "waiting", "for another bfsbench fetch")
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with ExitStack() as held:
+            with storage_errors(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+                held.enter_context(storage.locked(folder / ".lock", waiting=waiting))
             yield
 
     def _nothing_offered(self, dataset: Dataset) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from bfsbench import paths
+from bfsbench import paths, storage
 from bfsbench.errors import InputError
 from bfsbench.graphs.catalogue import Dataset, Source
 from bfsbench.graphs.download import Part, Progress, UnavailableError, sha256_of, storage_errors
@@ -76,7 +75,8 @@ def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: 
         for other in folder.iterdir():
             if other != path and other.name != ".lock":
                 other.unlink(missing_ok=True)
-        _write_record(folder / _RECORD, _stamp(path, sha256, source.origin, taken_from))
+        record = _stamp(path, sha256, source.origin, taken_from)
+        storage.write(folder / _RECORD, msgspec.json.encode(record))
     return Held(path, source, sha256)
 
 
@@ -115,28 +115,23 @@ def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> H
     """Copy a file of the user's, verified like a download. Raises UnavailableError if it is another graph."""
     verify(found, source)
     target = folder_of(dataset) / found.name
-    temporary = target.with_name(f"{target.name}.copy")
     try:
         original = found.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {found}: {error.strerror}") from error
     digest = hashlib.sha256()
-    with original, storage_errors(target.parent), ExitStack() as undo:
+    with original, storage_errors(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
-        undo.callback(temporary.unlink, missing_ok=True)
         size = found.stat().st_size
-        with temporary.open("wb") as copy:
+        with storage.replacing(target) as copy:
             while block := original.read(_BLOCK):
                 digest.update(block)
                 copy.write(block)
                 progress(copy.tell(), size)
-            copy.flush()
-            os.fsync(copy.fileno())
-        sha256 = digest.hexdigest()
-        # Another packing of the same graph has a checksum of its own; its content was verified above.
-        if found.name == source.filename and source.sha256 not in (None, sha256):
-            raise UnavailableError(f"{found}: SHA-256 is {sha256}, the catalogue says {source.sha256}")
-        temporary.replace(target)
+            sha256 = digest.hexdigest()
+            # Another packing of the same graph has a checksum of its own; its content was verified above.
+            if found.name == source.filename and source.sha256 not in (None, sha256):
+                raise UnavailableError(f"{found}: SHA-256 is {sha256}, the catalogue says {source.sha256}")
     return keep(dataset, source, target, sha256, str(found.resolve()))
 
 
@@ -153,7 +148,7 @@ def checksum_of(path: Path) -> str:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     with storage_errors(memory.parent):
         memory.parent.mkdir(parents=True, exist_ok=True)
-        _write_record(memory, stamp)
+        storage.write(memory, msgspec.json.encode(stamp))
     return stamp.sha256
 
 
@@ -202,9 +197,3 @@ def _read_record(path: Path) -> _Record | None:
         return msgspec.json.decode(path.read_bytes(), type=_Record)
     except (OSError, msgspec.MsgspecError):
         return None
-
-
-def _write_record(path: Path, record: _Record) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-    temporary.write_bytes(msgspec.json.encode(record))
-    temporary.replace(path)

@@ -8,7 +8,6 @@ device: what a power failure cuts short has not the size that meta.json says, an
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import re
 import secrets
@@ -23,6 +22,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench import storage
 from bfsbench.errors import BfsbenchError, InputError
 from bfsbench.graphs.convert import build_graph, edges_listed
 from bfsbench.graphs.graph import Direction, EdgeList, Graph
@@ -125,7 +125,7 @@ class GraphStore:
 
     def _exclusive(self) -> AbstractContextManager[None]:
         """Folders appear, take their final names and go only under this lock."""
-        return _locked(self.root / _LOCK)
+        return storage.locked(self.root / _LOCK)
 
     @contextmanager
     def _building(self) -> Iterator[Path]:
@@ -134,28 +134,21 @@ class GraphStore:
         with ExitStack() as stack:
             with self._exclusive():
                 for left in self.root.glob(f"{_BUILDING}*"):
-                    with suppress(BlockingIOError, FileNotFoundError), _locked(left / _LOCK, fcntl.LOCK_NB):
+                    with (
+                        suppress(BlockingIOError, FileNotFoundError),
+                        storage.locked(left / _LOCK, wait=False),
+                    ):
                         shutil.rmtree(left, ignore_errors=True)
                 folder = self.root / f"{_BUILDING}{secrets.token_hex(8)}"
                 folder.mkdir()
-                stack.enter_context(_locked(folder / _LOCK))
+                stack.enter_context(storage.locked(folder / _LOCK))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             yield folder
 
     def _publish(self, folder: Path, final: Path) -> None:
         with self._exclusive():
             (folder / _LOCK).unlink()
-            if final.exists():
-                shutil.rmtree(final)
-            folder.rename(final)
-
-
-@contextmanager
-def _locked(file: Path, flags: int = 0) -> Iterator[None]:
-    """Hold a lock that ends with the process, however that ends. Raises BlockingIOError with ``LOCK_NB``."""
-    with file.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX | flags)
-        yield
+            storage.publish(folder, final)
 
 
 def _as_published(edges: EdgeList, name: str, expect: tuple[int | None, int | None]) -> EdgeList:

@@ -87,6 +87,90 @@ def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
     writer.close()
 
 
+def drop_failed(path: Path) -> None:
+    """What ``--retry-failed`` does to a file before the sweep."""
+    writer = ResultWriter(path, resume=True)
+    writer.keep_only(lambda row: row["status"] == "ok")
+    writer.append(make_row(graph="again"))
+    writer.close()
+
+
+def test_dropping_rows_keeps_links_and_modes(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    path, link = tmp_path / "real" / "rows.csv", tmp_path / "r.csv"
+    write(path, make_row(), make_row(graph="failed", status="crash"))
+    path.chmod(0o640)
+    link.symlink_to("real/rows.csv")
+    drop_failed(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o7777 == 0o640
+    assert [row["graph"] for row in read_rows(path)] == ["g:directed", "again"]
+    assert sorted(file.name for file in tmp_path.rglob("*.*")) == ["r.csv", "rows.csv"]
+
+
+def test_a_file_of_two_names_is_not_rewritten_under_one(tmp_path: Path) -> None:
+    path, second = tmp_path / "r.csv", tmp_path / "second.csv"
+    write(path, make_row(), make_row(graph="failed", status="crash"))
+    second.hardlink_to(path)
+    with pytest.raises(UsageError, match=r"cannot rewrite .*r\.csv: it has 2 names"):
+        drop_failed(path)
+    assert path.samefile(second) and len(read_rows(path)) == 2
+
+
+def test_no_other_run_comes_between_while_rows_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    write(path, make_row(), make_row(graph="failed", status="crash"))
+    writer = ResultWriter(path, resume=True)
+    replace = Path.replace
+    attempts = []
+
+    def replace_and_try(part: Path, target: Path) -> Path:
+        done = replace(part, target)
+        with pytest.raises(UsageError, match="being written by another run"):
+            ResultWriter(path, resume=True)
+        attempts.append(target)
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "replace", replace_and_try)
+        writer.keep_only(lambda row: row["status"] == "ok")
+    assert attempts == [path]
+    with pytest.raises(UsageError, match="being written by another run"):
+        ResultWriter(path, resume=True)
+    writer.append(make_row(graph="again"))
+    writer.close()
+    assert [row["graph"] for row in read_rows(path)] == ["g:directed", "again"]
+
+
+def test_rows_go_where_the_name_is_when_another_run_replaces_the_file(tmp_path: Path) -> None:
+    """The file is replaced between opening and locking: rows written to the old one would be lost."""
+    import filelock
+
+    path = tmp_path / "r.csv"
+    write(path, make_row(), make_row(graph="failed", status="crash"))
+    take = filelock.lock_descriptor
+    others = [drop_failed]
+
+    def drop_and_take(file: int, *, blocking: bool = True) -> bool:
+        patch.undo()
+        if others:
+            others.pop()(path)
+        return take(file, blocking=blocking)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filelock, "lock_descriptor", drop_and_take)
+        write(path, make_row(graph="mine"), resume=True)
+    assert [row["graph"] for row in read_rows(path)] == ["g:directed", "again", "mine"]
+
+
+def test_what_a_killed_rewriting_left_is_removed(tmp_path: Path) -> None:
+    write(tmp_path / "r.csv", make_row())
+    (tmp_path / ".r.csv.0123abcd.part").write_text("half")
+    (tmp_path / ".r.csv.mine").write_text("mine")
+    write(tmp_path / "r.csv", make_row(), resume=True)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".r.csv.mine", "r.csv"]
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, resume: bool) -> None:
     path = tmp_path / "mine.csv"

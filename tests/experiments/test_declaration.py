@@ -10,7 +10,8 @@ import pytest
 from bfsbench.bench.sweep import check_axes
 from bfsbench.errors import UsageError
 from bfsbench.experiments import bundled, find
-from bfsbench.experiments.declaration import Curve, read_experiment
+from bfsbench.experiments.declaration import read_experiment
+from bfsbench.experiments.drawings.curve import Curve
 from bfsbench.experiments.printed import Printed, number, printed_tables, read_printed
 from bfsbench.experiments.series import rivals, series_called
 from bfsbench.experiments.sweeps import axes_of
@@ -54,6 +55,9 @@ def test_a_file_of_the_user_s_is_read(tmp_path: Path) -> None:
     [
         ('title = "t"', 'titel = "t"', "unknown field `titel`"),
         ('paper = "p"', "", "missing required field `paper`"),
+        ('paper = "p"', 'paper = "p"\nfamily = "sort"', "`family` 'sort' is not one of bfs, apsp"),
+        ('kind = "curve"', 'kind = "cake"', "Invalid value 'cake' - at `drawings[0].kind`"),
+        ('kind = "curve"', 'kind = ""', "Invalid value '' - at `drawings[0].kind`"),
         ('title = "t"', "title = 3", "Expected `str`, got `int` - at `title`"),
         ('title = "t"', 'title = "t"\nname = "x"', "unknown key `name`"),
         ('label = "line"', 'lable = "line"', "unknown field `lable`"),

@@ -11,9 +11,10 @@ import pytest
 from bfsbench.bench.results import COLUMNS, ResultWriter
 from bfsbench.experiments.claims import findings, verdict_of
 from bfsbench.experiments.declaration import Experiment, read_experiment
+from bfsbench.experiments.drawings.growth import crossing
 from bfsbench.experiments.outcome import Outcome, read_outcome
 from bfsbench.experiments.series import every_series, rivals, series_called
-from bfsbench.experiments.tables import crossing, ours_for, significant, tables
+from bfsbench.experiments.tables import ours_for, significant, tables
 from bfsbench.report.formats import render
 
 TEXT = """

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.errors import UsageError
-from bfsbench.report.output import replacing
 from bfsbench.report.plots.ablation import ablation
 from bfsbench.report.plots.bars import bars
 from bfsbench.report.plots.curve import curves
@@ -36,6 +35,7 @@ from bfsbench.report.plots.roofline import rooflines
 from bfsbench.report.plots.speedup import speed_ups
 from bfsbench.report.plots.spread import spreads
 from bfsbench.report.rows import kinds
+from bfsbench.storage import output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,7 @@ def save(pictures: Iterable[Picture], folder: Path, style: str) -> list[Path]:
     paths = []
     for picture in pictures:
         path = folder / f"{picture.name}.{style}"
-        with replacing(path) as file:
+        with output(path) as file:
             file.buffer.write(picture.encoded(style))
         paths.append(path)
     return paths

@@ -1,36 +1,42 @@
-"""Tables that need no search: the graphs' statistics and the variants' declarations."""
+"""The graphs' statistics."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import ClassVar
+
+from bfsbench.experiments.drawings.base import Chart
 from bfsbench.experiments.outcome import Outcome
-from bfsbench.experiments.printed import Printed, Value, number
+from bfsbench.experiments.printed import Printed, Value, number, printed_tables
 from bfsbench.graphs.marks import UNMARKED, split_marks
 from bfsbench.report.table import Cell, Table
-from bfsbench.variants import all_variants
-from bfsbench.variants.base import Variant
 
 _STATISTICS = (
     *("vertices", "arcs", "degree_mean", "degree_std", "degree_median", "degree_max"),
     *("diameter_at_least", "components", "largest_component", "isolated"),
 )
-_DECLARED = ("work", "space", "parallel_unit", "synchronisation", "frontier", "layout")
 
 
-def dataset_tables(outcome: Outcome, printed: list[Printed]) -> list[Table]:
-    """Statistics of the graphs, and one table a printed one with both side by side."""
+class Datasets(Chart, frozen=True, kw_only=True, tag="datasets"):
+    """The graphs' statistics beside the printed ones."""
+
+    needs_graphs: ClassVar[bool] = True
+
+    def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
+        yield from (_beside(outcome, one) for one in printed_tables(outcome.experiment, "statistics"))
+        yield _statistics(outcome)
+
+
+def _statistics(outcome: Outcome) -> Table:
     lines: list[tuple[Cell, ...]] = []
     for name in outcome.graphs:
         figures = (outcome.loaded[name].statistics[column] for column in _STATISTICS)
         lines.append((outcome.title(name), name, *figures))
     notes = ["The diameter is a lower bound: the largest distance that double sweeps met."]
-    columns = ("graph", "searched", *_STATISTICS)
-    return [
-        *(_statistics_beside(outcome, table) for table in printed),
-        Table("statistics", "Statistics", columns, lines, tuple(notes)),
-    ]
+    return Table("statistics", "Statistics", ("graph", "searched", *_STATISTICS), lines, tuple(notes))
 
 
-def _statistics_beside(outcome: Outcome, printed: Printed) -> Table:
+def _beside(outcome: Outcome, printed: Printed) -> Table:
     """Paper | here, ours with as many digits as are printed, and where these differ."""
     headings = printed.headings or tuple(printed.columns)
     facts: list[tuple[Cell, ...]] = []
@@ -60,24 +66,3 @@ def _as_printed(ours: float, theirs: Value | None) -> str:
     """Our number with the digits of the printed one."""
     digits = len(str(theirs).partition(".")[2]) if number(theirs) is not None else 3
     return f"{ours:.{digits}f}"
-
-
-def complexity_table(family: str, printed: list[Printed]) -> Table:
-    """What every variant of a family declares, the paper's words behind where it has some."""
-    lines: list[tuple[Cell, ...]] = []
-    for variant in (variant for variant in all_variants().values() if variant.family == family):
-        lines.append((variant.name, *(_with_printed(variant, column, printed) for column in _DECLARED)))
-    notes = [f"Here; [in brackets] as in {table.source}." for table in printed]
-    notes.append("Space in words of 4 bytes, the graph included; D is the depth of the search.")
-    return Table("complexity", "What the searches declare", ("variant", *_DECLARED), lines, tuple(notes))
-
-
-def _with_printed(variant: type[Variant], column: str, printed: list[Printed]) -> str:
-    declared = getattr(variant, column)
-    ours = ", ".join(declared) if isinstance(declared, tuple) else str(declared)
-    return " ".join(filter(None, (ours, _printed_text(variant.name, column, printed))))
-
-
-def _printed_text(variant: str, column: str, printed: list[Printed]) -> str:
-    found = (table.value(variant, column) for table in printed if column in table.columns)
-    return "".join(f"[{text}]" for text in found if text is not None)

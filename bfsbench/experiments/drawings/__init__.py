@@ -1,0 +1,23 @@
+"""The kinds of drawings, a module each: what a file may say of one, and the tables and pictures made of it.
+
+A module here that defines a subclass of :class:`Chart` with a ``tag`` is all that a new kind takes.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+from bfsbench.experiments.drawings.base import Chart
+
+
+def _kinds() -> tuple[type[Chart], ...]:
+    found = []
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        members = vars(import_module(module.name)).values()
+        found += [member for member in members if isinstance(member, type) and issubclass(member, Chart)]
+    return tuple(kind for kind in dict.fromkeys(found) if kind.kind())
+
+
+KINDS = _kinds()
+"""What ``[[drawings]]`` of an experiment can be, told apart by ``kind``."""

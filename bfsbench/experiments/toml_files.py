@@ -1,0 +1,37 @@
+"""TOML files as objects: what is wrong with one is said with its name and the key at fault."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from bfsbench.errors import InputError
+
+Factor = Annotated[float, msgspec.Meta(gt=0)]
+Kind = TypeVar("Kind")
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the file: keys that are not declared are mistakes."""
+
+
+def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> dict[str, Any]:
+    """A TOML file, its decimal fractions as ``parse_float`` makes them. Raises InputError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def converted(path: Path, table: dict[str, Any], kind: type[Kind]) -> Kind:
+    """The table as a ``kind``. Raises InputError naming the file and the key at fault."""
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path}: {str(error).replace('`$.', '`')}") from error
