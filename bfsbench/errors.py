@@ -11,9 +11,15 @@ from collections.abc import Iterable
 
 
 class BfsbenchError(Exception):
-    """Base of all expected failures; the message is one line addressed to the user."""
+    """Base of all expected failures; the message is one line addressed to the user.
+
+    What it quotes of a file or of a name may hold anything: characters that cannot be printed are escaped.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
 
 
 class UsageError(BfsbenchError):
@@ -24,6 +30,10 @@ class UsageError(BfsbenchError):
 
 class InputError(UsageError):
     """A file is missing, unreadable, malformed, or does not contain what its publisher says."""
+
+
+class NotEnoughMemoryError(UsageError):
+    """A graph or matrix would take more memory than is available."""
 
 
 class FetchError(BfsbenchError):

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import platform
+import resource
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+_PROC = Path("/proc")
+_CGROUPS = Path("/sys/fs/cgroup")
 
 
 @cache
@@ -17,3 +22,71 @@ def cpu_model() -> str:
     except OSError:
         pass  # Not Linux.
     return platform.processor() or platform.machine()
+
+
+def available_memory() -> int | None:
+    """Bytes that this process can still take before the machine swaps or the process is killed.
+
+    The least of what the system has available (swap not counted), what the limits of its control groups leave
+    (versions 1 and 2, the groups above included), and what ``ulimit -v`` leaves. None where none of them is
+    known.
+    """
+    found = [*_system(), *_cgroup_room(), *_address_space()]
+    return max(0, min(found)) if found else None
+
+
+def _system() -> Iterator[int]:
+    kilobytes = _fields(_PROC / "meminfo").get("MemAvailable:")
+    if kilobytes is not None:
+        yield kilobytes * 1024
+
+
+def _cgroup_room() -> Iterator[int]:
+    """What each control group of the process, and each one above it, leaves: its limit less its use.
+
+    Pages of files that the kernel can drop count as use there, but not here.
+    """
+    try:
+        lines = (_PROC / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        if number == "0":
+            root, names = _CGROUPS, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            root = _CGROUPS / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        group = root / path.strip("/")
+        for folder in (group, *group.parents):
+            limit, used = _number(folder / names[0]), _number(folder / names[1])
+            if limit is not None and used is not None:
+                yield limit - used + _fields(folder / "memory.stat").get(names[2], 0)
+            if folder == root:
+                break
+
+
+def _address_space() -> Iterator[int]:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    pages = _number(_PROC / "self" / "statm")
+    if limit != resource.RLIM_INFINITY and pages is not None:
+        yield limit - pages * resource.getpagesize()
+
+
+def _number(path: Path) -> int | None:
+    """The number a file begins with; None without a file or a number (``max``)."""
+    try:
+        return int(path.read_text(encoding="utf-8").split(None, 1)[0])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """The lines ``name number`` of a file; none when it cannot be read."""
+    try:
+        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    except OSError:
+        return {}
+    return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdigit()}

@@ -78,6 +78,8 @@ class LazyGroup(click.Group):
             _end(error.format_message(), error.exit_code)
         except BfsbenchError as error:
             _end(str(error), error.exit_code)
+        except MemoryError:
+            _end("out of memory: choose a smaller graph or fewer points at once, or a larger machine", 1)
         except (click.Abort, KeyboardInterrupt):
             _end("interrupted", INTERRUPTED)
         except OSError as error:

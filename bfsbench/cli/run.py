@@ -25,7 +25,7 @@ from bfsbench.cli.sweep_options import (
     source_options,
     start,
 )
-from bfsbench.cli.sweeping import cluster_options, execute, print_plan, runner_for
+from bfsbench.cli.sweeping import cluster_options, execute, print_memory, print_plan, runner_for
 from bfsbench.errors import UsageError
 from bfsbench.families import DEFAULT, FAMILIES, family_of
 from bfsbench.variants import all_variants, find
@@ -145,6 +145,7 @@ def run(
             # A preset has one value a knob, so it changes no count; some need graphs that are not there yet.
             plain = replace(axes, preset=PRESETS[0])
             print_plan(plan(plain, {name: wanted.stand_ins() for name in names}, {}, where), repeats)
+            print_memory(names)
             return
         output = Output(path, resume=resume, retry=retry_failed, with_profiles=profile, with_parents=parents)
         try:

@@ -95,3 +95,13 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     click.echo(tabulate(rows, headers=["graph", "variant", "backend", "points"]))
     total, timed = counted(len(points), "point"), counted(repeats, "time")
     click.echo(f"\n{total}, each run once to check it and {timed} to time it")
+
+
+def print_memory(names: Sequence[str]) -> None:
+    """Say how much memory opening each graph takes."""
+    from bfsbench.graphs.estimate import memory_lines
+    from bfsbench.graphs.load import resolve
+
+    click.echo("\npeak of memory, to open each graph:")
+    for line in memory_lines([resolve(name) for name in names]):
+        click.echo(f"  {line}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -18,6 +19,10 @@ from typing import IO, cast
 from bfsbench.errors import InputError
 
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile)
+_MALFORMED = (ValueError, OverflowError, IndexError, KeyError, RecursionError, struct.error)
+"""What tarfile and zipfile raise for some members that are not as their formats say."""
+_LARGEST_READ = 64 << 20
+"""Bytes that a tar's header may have, its long names and attributes included."""
 _PACKING_SUFFIXES = (".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".tbz2", ".txz")
 
 
@@ -74,7 +79,7 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except NotImplementedError as error:
         raise InputError(f"{path}: {error}; unpack it first") from error
-    except _DAMAGE as error:
+    except (*_DAMAGE, *_MALFORMED) as error:
         raise InputError(f"{path}: damaged or truncated archive ({error}); fetch it again") from error
     except OSError as error:
         # bz2 reports damage as an OSError without an error number.
@@ -92,7 +97,7 @@ def _unpack(path: Path, raw: IO[bytes], suffixes: Sequence[str], stack: ExitStac
         stream = _decompressed(raw, magic, stack)
         if not _holds_tar(stream):
             return Source(path, stream, str(path), _without_packing(path.name), size, raw)
-        archive = stack.enter_context(tarfile.TarFile(fileobj=stream))
+        archive = stack.enter_context(tarfile.TarFile(fileobj=cast(IO[bytes], _TarStream(stream))))
         member, stream = _tar_member(path, archive, suffixes)
     stack.enter_context(stream)
     return Source(path, stream, f"{path}:{member}", PurePosixPath(member).name, size, raw)
@@ -124,17 +129,52 @@ def _zip_member(path: Path, archive: zipfile.ZipFile, suffixes: Sequence[str]) -
 
 def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -> tuple[str, IO[bytes]]:
     """The graph in a tar. One that fits by name is taken as it is met, which spares unpacking the rest."""
-    members = []
+    members: dict[str, tarfile.TarInfo] = {}  # no links: what they name would be looked for by that name
     for info in archive:
+        if info.size < 0:
+            raise InputError(f"{path}: member {info.name} has a negative size; fetch the archive again")
         if info.isfile():
-            members.append(info.name)
+            members[info.name] = info
             if _fits(path, info.name) and info.name.endswith(tuple(suffixes)):
                 break
-    member = _choose(path, members, suffixes)
-    stream = archive.extractfile(member)
-    if stream is None:
-        raise InputError(f"{path}: member {member} is not a file")
+    member = _choose(path, list(members), suffixes)
+    if members[member].issparse():
+        raise InputError(f"{path}: member {member} has holes, which a graph file has not; unpack it first")
+    stream = archive.extractfile(members[member])
+    assert stream is not None  # as of every member that is no link
     return member, stream
+
+
+class _TarStream:
+    """A stream for tarfile, which trusts the sizes in a header: reads of any size, backwards, or without end.
+
+    Raises EOFError, tarfile.ReadError.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._ended = False
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= _LARGEST_READ:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        found = self._stream.read(size)
+        if size and not found and self._ended:
+            raise EOFError("the archive ends in the middle of a header")
+        self._ended = bool(size) and not found
+        return found
+
+    def seek(self, place: int) -> int:
+        if place < 0:
+            raise tarfile.ReadError(f"a member at place {place:,}")
+        self._ended = False
+        return self._stream.seek(place)
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._stream.tell()
 
 
 def _choose(path: Path, members: list[str], suffixes: Sequence[str]) -> str:

@@ -16,10 +16,15 @@ import numpy.typing as npt
 
 from bfsbench.errors import InputError
 from bfsbench.graphs.graph import MAX_VERTICES
+from bfsbench.graphs.memory import Size, require
 from bfsbench.native import library
+from bfsbench.wording import size_text
 
 BLOCK_BYTES = 4 << 20
 """Small enough for the text and the ids of a block to stay in a core's cache."""
+
+LONGEST_LINE = 256 << 20
+"""Bytes; the neighbours of a vertex that has more than twenty million are a longer line."""
 
 IdArray = npt.NDArray[np.int32 | np.int64]
 NO_LIMIT = 2**31 - 1
@@ -40,6 +45,8 @@ class Layout:
     min_values: int = 0
     max_values: int = 0
     """Numbers after the two ids of an edge's line."""
+    surplus: str = ""
+    """What to say behind the message that there are more."""
     adjacency: bool = False
     """Line i lists the neighbours of vertex i, instead of one edge a line."""
     row_values: int = 0
@@ -89,7 +96,7 @@ _MESSAGES = (
     "vertex id {word} is above {last}, the largest allowed",
     "the line is incomplete",
     "'{word}' is not a number",
-    "'{word}' is one value too many",
+    "'{word}' is one value too many{surplus}",
     "the line starts with '{word}' instead of '{tag}'",
     "the header announces {rows} vertices, this line is one more",
 )
@@ -139,18 +146,35 @@ class Readable(Protocol):
         """At most ``size`` further bytes."""
 
 
-def whole_lines(stream: Readable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Runs of whole lines of about ``size`` bytes, or one longer line; each ends in a line break."""
+def whole_lines(stream: Readable, label: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Runs of whole lines of about ``size`` bytes, or one longer line.
+
+    Each line ends in a line feed, whether the file has LF, CR LF or CR. Raises InputError for a line of more
+    than LONGEST_LINE bytes.
+    """
     parts: list[bytes] = []
-    while chunk := stream.read(size):
+    while chunk := _with_line_feeds(stream, stream.read(size)):
         cut = chunk.rfind(b"\n") + 1
         if cut:
             yield b"".join((*parts, memoryview(chunk)[:cut]))
             parts = []
         if cut < len(chunk):
             parts.append(chunk[cut:])
+            if sum(map(len, parts)) > LONGEST_LINE:
+                raise InputError(
+                    f"{label}: a line is longer than {size_text(LONGEST_LINE)}; is this a graph?"
+                )
     if parts:
         yield b"".join((*parts, b"\n"))
+
+
+def _with_line_feeds(stream: Readable, chunk: bytes) -> bytes:
+    """The chunk with every CR LF and every CR as a line feed."""
+    if b"\r" not in chunk:
+        return chunk
+    while chunk.endswith(b"\r") and (following := stream.read(1)):  # perhaps the line feed that belongs to it
+        chunk += following
+    return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def parse_blocks(blocks: Iterator[Block], layout: Layout, label: str, first_line: int) -> Parsed:
@@ -220,9 +244,12 @@ class _Merger:
         if end > len(self.sources):
             estimate = 1.01 * end / max(block.share, 1 / 8)
             room = max(int(estimate), end + len(self.sources) // 4)
+            held = (self.sources.itemsize + self.targets.itemsize) * self.count
+            require(Size(0, end if block.share < 1 / 8 else int(estimate)), self.label, held)
             self.sources = _grown(self.sources, self.count, room)
             self.targets = _grown(self.targets, self.count, room)
-        np.add(parsed.sources, self.rows, out=self.sources[self.count : end])
+        if end > self.count:  # blank lines behind the last vertex are not limited to what an id can number
+            np.add(parsed.sources, self.rows, out=self.sources[self.count : end])
         self.targets[self.count : end] = parsed.targets
         self.count = end
         self.rows += parsed.rows
@@ -239,6 +266,7 @@ class _Merger:
             last=self.layout.last_id,
             tag=self.layout.tag,
             rows=self.layout.max_rows,
+            surplus=self.layout.surplus,
         )
         kind = IdTooLargeError if outcome.error == _ABOVE_LAST else InputError
         return kind(f"{self.label}:{self.line + outcome.lines - 1}: {message}")

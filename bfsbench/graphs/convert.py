@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bfsbench.errors import InputError
 from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets
+from bfsbench.graphs.memory import Size, require
 from bfsbench.graphs.recipe import DEFAULT, Recipe
 from bfsbench.native import library
 
@@ -71,9 +72,12 @@ def build_graph(
 
     Offsets are int64 for more than ``wide_above`` arcs. Beside edges and result it takes 8 bytes an arc; the
     edges are given up half-way, and freed if the caller has kept no reference. Raises InputError for ids out
-    of range, and for an edge list said to hold both arcs of every edge that does not.
+    of range, and for an edge list said to hold both arcs of every edge that does not; NotEnoughMemoryError
+    for a graph that this machine cannot hold.
     """
     plan = _Plan.of(edges, recipe)
+    held = edges.sources.nbytes + edges.targets.nbytes
+    require(Size(edges.num_vertices, len(edges.sources), plan.mirror, edges.weights is not None), name, held)
     num_vertices, original_ids, listed = edges.num_vertices, edges.original_ids, edges_listed(edges)
     both_ways = edges.orientation == "both_ways"
     sources, targets = edges.sources, edges.targets

@@ -7,19 +7,18 @@ A header is read here, a few lines of Python; the rest goes to :mod:`bfsbench.gr
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from bfsbench.errors import InputError, unknown_name
 from bfsbench.graphs.archives import Source, open_text
-from bfsbench.graphs.blocks import NO_LIMIT, Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
+from bfsbench.graphs.blocks import Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Ids, Orientation
+from bfsbench.graphs.memory import Size, require
 from bfsbench.graphs.recipe import IdPolicy, Recipe
 from bfsbench.graphs.renumber import OriginalIds, compact
 
@@ -27,6 +26,9 @@ Progress = Callable[[int, int], None]
 """Called with the bytes of the file read so far, and in all."""
 
 INT64_MAX = 2**63 - 1
+
+_COMMENTS_KEPT = 1 << 16
+"""Bytes of comments in which the counts that SNAP's files announce are looked for."""
 
 
 @dataclass(frozen=True)
@@ -38,29 +40,57 @@ class Header:
     num_entries: int | None = None
     """Edge lines, or neighbours listed, that the file must hold."""
     orientation: Orientation = "directed"
-    size: int = 0
-    """Bytes and lines of the header; parsing starts after them."""
-    lines: int = 0
 
 
 class HeaderLines:
-    """The first lines of a file, for a format to take what it needs of them."""
+    """The first lines of a file, for a format to take what it needs; the rest is parsed after them."""
 
-    def __init__(self, label: str, text: bytes) -> None:
+    def __init__(self, label: str, texts: Iterator[bytes]) -> None:
+        """``texts`` are blocks of whole lines."""
         self.label = label
-        self.size = 0
         self.number = 0
-        self._lines = io.BytesIO(text)
+        """Of lines taken."""
+        self._texts = texts
+        self._block = b""
+        self._at = 0
 
     def next(self, expected: str, comment: str = "") -> str:
-        """The next line that is not blank and does not start with ``comment``, without surrounding blanks."""
-        for line in self._lines:
-            self.size += len(line)
-            self.number += 1
-            stripped = line.strip().decode("ascii", "backslashreplace")
-            if stripped and not (comment and stripped.startswith(comment)):
-                return stripped
-        raise InputError(f"{self.label}: {expected} is missing")
+        """Takes the next line that is not blank and does not start with ``comment``, and strips it."""
+        self.skip(comment)
+        end = self._block.find(b"\n", self._at)
+        if end < 0:
+            raise InputError(f"{self.label}: {expected} is missing")
+        line = self.peek()
+        self._at = end + 1
+        self.number += 1
+        return line
+
+    def skip(self, comment: str = "") -> str:
+        """Takes blank lines and those that start with ``comment``; returns the first of them."""
+        first = b""
+        other = re.compile(
+            rb"^[^\S\n]*+%s\S" % (b"(?!%s)" % re.escape(comment).encode() if comment else b""), re.M
+        )
+        while True:
+            found = other.search(self._block, self._at)
+            end = found.start() if found else len(self._block)
+            first += self._block[self._at : min(end, self._at + _COMMENTS_KEPT - len(first))]
+            self.number += self._block.count(b"\n", self._at, end)
+            self._at = end
+            block = None if found else next(self._texts, None)
+            if block is None:
+                return first.decode("ascii", "backslashreplace")
+            self._block, self._at = block, 0
+
+    def peek(self) -> str:
+        """The next line, which stays, stripped; empty at the end of the file."""
+        end = self._block.find(b"\n", self._at)
+        return self._block[self._at : max(end, self._at)].strip().decode("ascii", "backslashreplace")
+
+    def rest(self) -> Iterator[bytes]:
+        """The blocks of whole lines that have not been taken."""
+        yield self._block[self._at :]
+        yield from self._texts
 
     def error(self, message: str) -> InputError:
         return InputError(f"{self.label}:{self.number}: {message}")
@@ -75,24 +105,27 @@ class HeaderLines:
         return numbers
 
 
-def _snap(lines: HeaderLines, text: bytes) -> Header:
-    comments = re.match(rb"(\s*#[^\n]*\n)*", text)
-    announced = re.search(rb"# *Nodes: *\d+ +Edges: *(\d{1,18})\b", comments.group() if comments else b"")
-    layout = Layout(0, MAX_VERTICES - 1, comment="#", max_values=NO_LIMIT)
+def _snap(lines: HeaderLines) -> Header:
+    comments = lines.skip("#")
+    announced = re.search(r"# *Nodes: *\d+ +Edges: *(\d{1,18})\b", comments)
+    # Every line has as many numbers as the first: others are lists of neighbours, and no edges.
+    values = max(0, len(lines.peek().split()) - 2)
+    surplus = "; every line must have as many as the first, and a list of neighbours is no list of edges"
+    layout = Layout(0, MAX_VERTICES - 1, comment="#", min_values=values, max_values=values, surplus=surplus)
     return Header(layout, num_entries=int(announced.group(1)) if announced else None)
 
 
-def _dimacs9(lines: HeaderLines, text: bytes) -> Header:
+def _dimacs9(lines: HeaderLines) -> Header:
     expected = "the line 'p sp VERTICES ARCS'"
     words = lines.next(expected, comment="c").split()
     if len(words) != 4 or words[:2] != ["p", "sp"]:
         raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
     vertices, arcs = lines.counts(words[2:], "VERTICES ARCS")
     layout = Layout(1, vertices, shift=True, comment="c", tag="a", min_values=1, max_values=1)
-    return Header(layout, vertices, arcs, "directed", lines.size, lines.number)
+    return Header(layout, vertices, arcs)
 
 
-def _metis(lines: HeaderLines, text: bytes) -> Header:
+def _metis(lines: HeaderLines) -> Header:
     expected = "the header VERTICES EDGES [FORMAT [WEIGHTS]]"
     words = lines.next(expected, comment="%").split()
     if not 2 <= len(words) <= 4:
@@ -114,7 +147,7 @@ def _metis(lines: HeaderLines, text: bytes) -> Header:
         entry_values=edge_weights,
         max_rows=vertices,
     )
-    return Header(layout, vertices, 2 * edges, "both_ways", lines.size, lines.number)
+    return Header(layout, vertices, 2 * edges, "both_ways")
 
 
 _MATRIX_VALUES = {"pattern": 0, "integer": 1, "real": 1, "complex": 2}
@@ -126,7 +159,7 @@ _MATRIX_SYMMETRIES: dict[str, Orientation] = {
 }
 
 
-def _matrix_market(lines: HeaderLines, text: bytes) -> Header:
+def _matrix_market(lines: HeaderLines) -> Header:
     expected = "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
     banner = lines.next(expected).lower().split()
     if len(banner) != 5 or banner[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
@@ -144,7 +177,7 @@ def _matrix_market(lines: HeaderLines, text: bytes) -> Header:
         raise lines.error(f"a matrix of {rows:,} x {columns:,} is no graph: only square ones are")
     values = _MATRIX_VALUES[field]
     layout = Layout(1, rows, shift=True, comment="%", min_values=values, max_values=values)
-    return Header(layout, rows, entries, _MATRIX_SYMMETRIES[symmetry], lines.size, lines.number)
+    return Header(layout, rows, entries, _MATRIX_SYMMETRIES[symmetry])
 
 
 @dataclass(frozen=True)
@@ -153,7 +186,7 @@ class Format:
 
     suffixes: tuple[str, ...]
     ids: IdPolicy
-    read_header: Callable[[HeaderLines, bytes], Header]
+    read_header: Callable[[HeaderLines], Header]
 
 
 FORMATS: dict[str, Format] = {
@@ -171,26 +204,56 @@ def sniff_format(path: Path) -> str:
     Raises InputError when the file cannot be read or neither tells.
     """
     with open_text(path, _SUFFIXES) as source:
-        return _sniff(source, source.read(1 << 16))
+        return _sniff(source, HeaderLines(source.label, whole_lines(source, source.label)))
 
 
-def _sniff(source: Source, head: bytes) -> str:
-    if head[:14].lower() == b"%%matrixmarket":
+def _sniff(source: Source, lines: HeaderLines) -> str:
+    lines.skip()
+    first = lines.peek()
+    if first.lower().startswith("%%matrixmarket"):
         return "mtx"
     suffix = PurePosixPath(source.name).suffix.lower()
     for name, form in FORMATS.items():
         if suffix in form.suffixes:
             return name
-    if re.match(rb"(c[^\n]*\n|\s)*p sp ", head):
-        return "dimacs9"
-    if re.match(rb"\s*[#\d]", head):
+    if re.match(r"[#\d]", first):
         return "snap"
-    if not head.strip():
+    lines.skip("c")
+    if re.match(r"p\s+sp\s", lines.peek()):
+        return "dimacs9"
+    if not first:
         raise InputError(f"{source.label}: the file is empty")
     known = ", ".join(FORMATS)
     raise InputError(
         f"{source.label}: unknown format; say which of {known} it is, as in {source.path}:format=snap"
     )
+
+
+def read_header(path: Path, format_name: str | None = None) -> Header:
+    """What a file says before its first edge. Raises InputError, UsageError for an unknown format."""
+    name = format_name or sniff_format(path)
+    if name not in FORMATS:
+        raise unknown_name("format", name, FORMATS)
+    with open_text(path, _SUFFIXES) as source:
+        return FORMATS[name].read_header(HeaderLines(source.label, whole_lines(source, source.label)))
+
+
+def count_entries(path: Path, format_name: str | None = None) -> tuple[int | None, int]:
+    """Vertices, None where the header does not say, and about how many entries the file holds.
+
+    Entries are edges, or neighbours listed; without a header that counts them, their number follows from the
+    file's first block. Raises InputError, UsageError for an unknown format.
+    """
+    name = format_name or sniff_format(path)
+    with open_text(path, _SUFFIXES) as source:
+        lines = HeaderLines(source.label, whole_lines(source, source.label))
+        header = FORMATS[name].read_header(lines)
+        if header.num_entries is not None:
+            return header.num_vertices, header.num_entries
+        texts = lines.rest()
+        block = next(texts) or next(texts, b"")
+        share = source.position() / max(source.size, 1)
+        return header.num_vertices, round(block.count(b"\n") / max(share, 1e-9))
 
 
 def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> EdgeList:
@@ -212,24 +275,31 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
 
 def _read(path: Path, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
     """One pass over the file. ``wide``: ids of compacted formats may take 63 bits."""
+    name = recipe.format or sniff_format(path)
     with open_text(path, _SUFFIXES) as source:
-        texts = whole_lines(source)
-        first = next(texts, b"")
-        name = recipe.format or _sniff(source, first)
-        header = FORMATS[name].read_header(HeaderLines(source.label, first), first)
+        lines = HeaderLines(source.label, whole_lines(source, source.label))
+        header = FORMATS[name].read_header(lines)
         if wide and header.num_vertices is None:
             header = replace(header, layout=replace(header.layout, last_id=INT64_MAX))
 
         def blocks() -> Iterator[Block]:
-            for text in chain([first[header.size :]], texts):
+            for text in lines.rest():
                 position = source.position()
                 if progress is not None:
                     progress(position, source.size)
                 yield Block(text, position / max(source.size, 1))
 
-        parsed = parse_blocks(blocks(), header.layout, source.label, header.lines + 1)
+        _require_room(source, header)
+        parsed = parse_blocks(blocks(), header.layout, source.label, lines.number + 1)
         _check_counts(source.label, header, parsed)
-    return _edge_list(name, header, parsed, recipe)
+    return _edge_list(source.label, name, header, parsed, recipe)
+
+
+def _require_room(source: Source, header: Header) -> None:
+    """Raises NotEnoughMemoryError where a header asks too much, as far as its file can hold what it says."""
+    if header.num_vertices is not None:
+        edges = min(header.num_entries or 0, source.size)  # packed files, too, have a byte for an edge
+        require(Size(header.num_vertices, edges), source.label)
 
 
 def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
@@ -249,7 +319,7 @@ def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
         )
 
 
-def _edge_list(name: str, header: Header, parsed: Parsed, recipe: Recipe) -> EdgeList:
+def _edge_list(label: str, name: str, header: Header, parsed: Parsed, recipe: Recipe) -> EdgeList:
     sources, targets = parsed.sources, parsed.targets
     shift = header.layout.first_id if header.layout.shift else 0
     original: OriginalIds | None
@@ -261,6 +331,9 @@ def _edge_list(name: str, header: Header, parsed: Parsed, recipe: Recipe) -> Edg
             original = None
     else:
         num_vertices = header.num_vertices or int(max(sources.max(), targets.max())) + 1
+        held = sources.nbytes + targets.nbytes
+        mirrored = (recipe.orientation or header.orientation) == "each_once"
+        require(Size(num_vertices, len(sources), mirrored), label, held)
         original = np.arange(shift, shift + num_vertices, dtype=np.int64) if shift else None
     orientation = recipe.orientation or header.orientation
     ends: list[Ids] = [array.astype(np.int32, copy=False) for array in (sources, targets)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from bfsbench.errors import UsageError, unknown_name
+from bfsbench.errors import UsageError
 from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
@@ -20,9 +20,6 @@ from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
 
 if TYPE_CHECKING:
     from bfsbench.graphs.store import GraphStore
-
-_LONGEST_HEADER = 1 << 20
-"""Bytes; the comments of some collections run over many kilobytes."""
 
 _DIRECTIONS: tuple[Direction, ...] = ("directed", "symmetrised")
 
@@ -231,15 +228,9 @@ def _with_direction(request: Request, direction: Direction | None, directed: boo
 
 def _file_orientation(path: Path, format_name: str | None) -> Orientation:
     """How the edges of a file are to be read, from its header."""
-    from bfsbench.graphs.archives import open_text
-    from bfsbench.graphs.formats import FORMATS, HeaderLines, sniff_format
+    from bfsbench.graphs.formats import read_header
 
-    name = format_name or sniff_format(path)
-    if name not in FORMATS:
-        raise unknown_name("format", name, FORMATS)
-    with open_text(path, files.graph_suffixes()) as source:
-        head = source.read(_LONGEST_HEADER)
-        return FORMATS[name].read_header(HeaderLines(source.label, head), head).orientation
+    return read_header(path, format_name).orientation
 
 
 def _is_generator(name: str) -> bool:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.memory import require_bytes
 
 Matrix = npt.NDArray[np.int32]
 
@@ -40,10 +41,12 @@ def require_matrix(graph: Graph) -> None:
 def weight_matrix(graph: Graph) -> Matrix:
     """int32[V, V]: the lightest arc from row to column, INFINITY where there is none, 0 on the diagonal.
 
-    Arcs weigh 1 where the graph has no weights. Raises UsageError as ``require_matrix`` does.
+    Arcs weigh 1 where the graph has no weights. Raises UsageError as ``require_matrix`` does, and
+    NotEnoughMemoryError.
     """
     require_matrix(graph)
     n = graph.num_vertices
+    require_bytes(4 * n * n, f"{graph.full_name}: the matrix of {n:,} x {n:,} weights")
     matrix = np.full((n, n), INFINITY, np.int32)
     rows, columns = graph.edge_sources, graph.column_indices
     if graph.weights is None:

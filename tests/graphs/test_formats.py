@@ -105,13 +105,14 @@ def test_only_the_file_is_blamed_for_what_is_wrong_with_it(tmp_path: Path) -> No
         st.tuples(*[st.integers(0, 2**63 - 1) | st.integers(0, 10**9)] * 2), min_size=1, max_size=40
     ),
     separator=st.sampled_from(["\t", " ", "  \t "]),
-    line_end=st.sampled_from(["\n", "\r\n", "\n\n", " \n", "\n# note\n", "\t3.5e-2 17\n"]),
+    line_end=st.sampled_from(["\n", "\r\n", "\r", "\n\n", " \n", "\n# note\n"]),
+    values=st.sampled_from(["", " 7", "\t3.5e-2 17"]),
     last=st.booleans(),
 )
 def test_snap_keeps_every_edge_and_id(
-    tmp_path: Path, edges: list[tuple[int, int]], separator: str, line_end: str, last: bool
+    tmp_path: Path, edges: list[tuple[int, int]], separator: str, line_end: str, values: str, last: bool
 ) -> None:
-    text = line_end.join(f"{u}{separator}{v}" for u, v in edges) + (line_end if last else "")
+    text = line_end.join(f"{u}{separator}{v}{values}" for u, v in edges) + (line_end if last else "")
     read = read_edges(put(tmp_path / "graph.txt", text), Recipe())
     assert pairs(read) == edges
     assert read.num_vertices == len({vertex for edge in edges for vertex in edge})
@@ -186,7 +187,9 @@ def test_a_truncated_archive_is_named(tmp_path: Path, packing: str) -> None:
         ("g.txt", "0 1\n2\n", "g.txt:2: the line is incomplete"),
         ("g.txt", "0 1\r\n-2 3\r\n", "g.txt:2: vertex id -2 is negative"),
         ("g.txt", "0 1\n2.5 3\n", "g.txt:2: '2.5' is not a vertex id"),
-        ("g.txt", "0 1\n2 3 4 five\n", "g.txt:2: 'five' is not a number"),
+        ("g.txt", "0 1 1\n2 3 five\n", "g.txt:2: 'five' is not a number"),
+        ("g.txt", "0 1 2\n1 0\n", "g.txt:2: the line is incomplete"),
+        ("g.txt", "0 1\n1 0 2 3\n", "g.txt:2: '2' is one value too many; every line must have as many as"),
         ("g.txt", "0 1\n2 99999999999999999999\n", "g.txt:2: vertex id 99999999999999999999 is above"),
         ("g.txt", "0,1\n", "g.txt:1: '0,1' is not a vertex id"),
         ("g.txt", "# nothing\n", "g.txt: the file holds no edges"),

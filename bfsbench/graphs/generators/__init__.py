@@ -21,7 +21,8 @@ from bfsbench.graphs.generators.small_world import SMALL_WORLD
 from bfsbench.graphs.generators.spec import format_spec, parse_spec
 from bfsbench.graphs.generators.uniform import UNIFORM
 from bfsbench.graphs.generators.weighted import WEIGHTED_RANDOM
-from bfsbench.graphs.graph import EdgeList
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList
+from bfsbench.graphs.memory import Size, require
 
 __all__ = [
     "GENERATORS",
@@ -65,9 +66,19 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
 
 
 def generate(generator: str, **parameters: Value) -> EdgeList:
-    """Draw a graph. Raises UsageError for an unknown generator or parameter or a value that does not fit."""
+    """Draw a graph.
+
+    Raises UsageError for an unknown generator or parameter or a value that does not fit, NotEnoughMemoryError
+    for a graph that this machine cannot hold and convert.
+    """
     declared = _declared(generator)
-    return declared.build(**declared.complete(parameters))
+    values = declared.complete(parameters)
+    vertices, edges = declared.counts(values)
+    mirrored = not declared.draws_arcs(values)
+    if vertices <= MAX_VERTICES:  # more are refused for that
+        weighted = "max_weight" in values
+        require(Size(vertices, edges, mirrored, weighted), canonical_spec(generator, parameters))
+    return declared.build(**values)
 
 
 def canonical_spec(generator: str, parameters: Parameters) -> str:

@@ -84,6 +84,8 @@ class Generator:
     parameters: tuple[Parameter, ...]
     build: Callable[..., EdgeList]
     """Takes every declared parameter by name, already checked."""
+    size: Callable[..., tuple[int, float]]
+    """Vertices, and edges drawn, exact or expected, for the same parameters: memory is estimated by them."""
     start: Callable[..., int] | None = None
     """The vertex that the source paper searches from, for the same parameters; None: it names none."""
 
@@ -106,6 +108,11 @@ class Generator:
         values = self.complete(given)
         sides = sum(p.growth == "side" and values[p.name] != 1 for p in self.parameters)
         return {p.name: p.shrunk(values[p.name], share, max(1, sides)) for p in self.parameters}
+
+    def counts(self, given: Parameters) -> tuple[int, int]:
+        """Vertices, and edges drawn, exact or expected. Raises UsageError for bad parameters."""
+        vertices, edges = self.size(**self.complete(given))
+        return vertices, max(0, round(edges))
 
     def draws_arcs(self, given: Parameters) -> bool:
         """Whether the edge list is directed for these parameters. Raises UsageError for bad ones."""

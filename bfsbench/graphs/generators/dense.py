@@ -37,5 +37,6 @@ DENSE = Generator(
         SEED,
     ),
     build=dense,
+    size=lambda nodes, density, degree, **_: (nodes, nodes * (2 + min(density, degree) / 100 * nodes)),
     start=lambda **_: 0,
 )

@@ -7,6 +7,9 @@ from bfsbench.graphs.generators.declaration import SEED, Generator, Parameter, s
 from bfsbench.graphs.generators.native import chance, draw_edges
 from bfsbench.graphs.graph import EdgeList
 
+EXPECTED_DEGREE = 8
+"""For up to a million vertices at the default probabilities; higher ones burn far more."""
+
 
 def forest_fire(n: int, f: float, b: float, s: int, seed: int) -> EdgeList:
     """Vertices arrive one by one and link to all that burns in a fire each of them starts.
@@ -35,4 +38,5 @@ FOREST_FIRE = Generator(
         SEED,
     ),
     build=forest_fire,
+    size=lambda n, **_: (n, EXPECTED_DEGREE * n),
 )

@@ -77,6 +77,7 @@ KRONECKER = Generator(
         SEED,
     ),
     build=kronecker,
+    size=lambda scale, edge_factor, **_: (2**scale, edge_factor * 2**scale),
 )
 
 RMAT = Generator(
@@ -94,4 +95,5 @@ RMAT = Generator(
         SEED,
     ),
     build=rmat,
+    size=lambda n, m, **_: (n, m),
 )

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.errors import UsageError
-from bfsbench.graphs.generators.declaration import SEED, Generator, Parameter, share
+from bfsbench.graphs.generators.declaration import SEED, Generator, Parameter, Value, share
 from bfsbench.graphs.generators.native import chance, draw_cells, draw_edges
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList
 
@@ -19,6 +19,11 @@ def lattice(rows: int, columns: int, depth: int, keep: float, seed: int) -> Edge
     cells = _count("lattice", rows * columns * depth)
     sources, targets = draw_edges("box", columns, rows, cells, 0, chance(keep), seed=seed)
     return EdgeList(sources, targets, cells, "each_once")
+
+
+def _lattice_size(rows: int, columns: int, depth: int, keep: float, **_: Value) -> tuple[int, float]:
+    cells = rows * columns * depth
+    return cells, keep * sum(cells - cells // side for side in (rows, columns, depth))
 
 
 def maze(rows: int, columns: int, blocked: float, seed: int) -> EdgeList:
@@ -69,6 +74,7 @@ LATTICE = Generator(
         SEED,
     ),
     build=lattice,
+    size=_lattice_size,
 )
 
 MAZE = Generator(
@@ -78,5 +84,6 @@ MAZE = Generator(
     orientation="each_once",
     parameters=(_side("rows"), _side("columns"), share("blocked", "share of blocked cells", 0.25), SEED),
     build=maze,
+    size=lambda rows, columns, blocked, **_: (rows * columns, 2 * rows * columns * (1 - blocked) ** 2),
     start=lambda **_: 0,
 )

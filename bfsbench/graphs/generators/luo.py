@@ -62,6 +62,7 @@ LUO_GRID = Generator(
         Parameter("form", str, "which grid", default="grid3d", choices=("grid3d", "triangular2d")),
     ),
     build=luo_grid,
+    size=lambda n, **_: (n, 3 * n),
     start=centre,
 )
 
@@ -72,4 +73,5 @@ LUO_SCALE_FREE = Generator(
     orientation="each_once",
     parameters=(vertices(minimum=2 * HUB_SPACING), SEED),
     build=luo_scale_free,
+    size=lambda n, **_: (n, n * (6 + HUB_DEGREE / HUB_SPACING) / 2),
 )

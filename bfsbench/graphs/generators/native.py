@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.errors import UsageError
+from bfsbench.errors import NotEnoughMemoryError
 from bfsbench.graphs.graph import Ids
+from bfsbench.graphs.memory import require_bytes
 from bfsbench.native import library
 
 OUT_OF_MEMORY = 1
@@ -36,7 +37,7 @@ def chance(probability: float) -> ctypes.c_uint64:
 def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generate") -> tuple[Ids, Ids]:
     """Call ``generate_<function>(*arguments, seed, ...)`` of a native library: sources and targets, int32[E].
 
-    Python integers among the arguments are passed as int64. Raises UsageError when memory does not suffice.
+    Python integers among the arguments are passed as int64. Raises NotEnoughMemoryError.
     """
     arrays: list[Ids] = []
     wanted = 0
@@ -45,8 +46,9 @@ def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generat
         nonlocal wanted
         wanted = count
         try:
+            require_bytes(8 * count, "")
             arrays.extend(np.empty(count, dtype=np.int32) for _ in range(2))
-        except MemoryError:
+        except (MemoryError, NotEnoughMemoryError):
             return OUT_OF_MEMORY
         edges.contents.sources, edges.contents.targets = (array.ctypes.data for array in arrays)
         return 0
@@ -56,7 +58,7 @@ def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generat
     status = call(*converted, ctypes.c_uint64(seed), ctypes.c_int(threads()), _ALLOCATE(allocate))
     if status == OUT_OF_MEMORY:
         size = f" for {wanted:,} edges" if wanted else ""
-        raise UsageError(f"not enough memory{size}: ask for a smaller graph")
+        raise NotEnoughMemoryError(f"not enough memory{size}: ask for a smaller graph")
     return arrays[0], arrays[1]
 
 

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from bfsbench.graphs.generators.declaration import Generator, Parameter, orientation_of, switch, vertices
+from bfsbench.graphs.generators.declaration import (
+    Generator,
+    Parameter,
+    Value,
+    orientation_of,
+    switch,
+    vertices,
+)
 from bfsbench.graphs.graph import EdgeList, Ids
 
 _SOURCE = "teaching and tests"
 _DIRECTED = switch("directed", "1: the edges are arcs, 0: undirected")
+
+
+def _tree_size(n: int, **_: Value) -> tuple[int, int]:
+    return n, n - 1
 
 
 def star(n: int, arcs: str) -> EdgeList:
@@ -67,16 +78,37 @@ STAR = Generator(
         ),
     ),
     build=star,
+    size=_tree_size,
 )
-PATH = Generator("path", "vertices in a line", _SOURCE, "each_once", (vertices(), _DIRECTED), path)
+PATH = Generator(
+    "path", "vertices in a line", _SOURCE, "each_once", (vertices(), _DIRECTED), path, _tree_size
+)
 CYCLE = Generator(
-    "cycle", "vertices in a ring", _SOURCE, "each_once", (vertices(minimum=3), _DIRECTED), cycle
+    "cycle",
+    "vertices in a ring",
+    _SOURCE,
+    "each_once",
+    (vertices(minimum=3), _DIRECTED),
+    cycle,
+    lambda n, **_: (n, n),
 )
 COMPLETE = Generator(
-    "complete", "every pair of vertices joined", _SOURCE, "each_once", (vertices(maximum=10_000),), complete
+    name="complete",
+    description="every pair of vertices joined",
+    source=_SOURCE,
+    orientation="each_once",
+    parameters=(vertices(maximum=10_000),),
+    build=complete,
+    size=lambda n: (n, n * (n - 1) / 2),
 )
 BINARY_TREE = Generator(
-    "binary_tree", "complete binary tree, root 0", _SOURCE, "each_once", (vertices(), _DIRECTED), binary_tree
+    "binary_tree",
+    "complete binary tree, root 0",
+    _SOURCE,
+    "each_once",
+    (vertices(), _DIRECTED),
+    binary_tree,
+    _tree_size,
 )
 PMPP = Generator(
     name="pmpp",
@@ -85,5 +117,6 @@ PMPP = Generator(
     orientation="directed",
     parameters=(),
     build=pmpp,
+    size=lambda: (9, 15),
     start=lambda: 0,
 )

@@ -32,4 +32,5 @@ SMALL_WORLD = Generator(
         SEED,
     ),
     build=small_world,
+    size=lambda n, k, **_: (n, n * k),
 )

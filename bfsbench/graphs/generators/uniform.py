@@ -20,4 +20,5 @@ UNIFORM = Generator(
     orientation="each_once",
     parameters=(vertices(), edges(), switch("directed", "1: the edges are arcs, 0: undirected"), SEED),
     build=uniform,
+    size=lambda n, m, **_: (n, m),
 )

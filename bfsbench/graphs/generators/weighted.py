@@ -32,4 +32,5 @@ WEIGHTED_RANDOM = Generator(
         SEED,
     ),
     build=weighted_random,
+    size=lambda n, density, **_: (n, density / 100 * n * (n - 1)),
 )

@@ -1,0 +1,73 @@
+"""How much memory opening a graph will take, found without reading more than the beginning of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bfsbench.graphs import files, load
+from bfsbench.graphs.formats import count_entries
+from bfsbench.graphs.load import Request
+from bfsbench.graphs.memory import Size
+from bfsbench.machine import available_memory
+from bfsbench.wording import size_text
+
+_EDGES_A_VERTEX = 4
+"""Assumed of a file that does not say how many vertices it has; most have more."""
+
+
+def peak_memory(request: Request) -> int | None:
+    """The most bytes of memory that opening a graph takes at a time, about.
+
+    Of a graph in the cache they are its arrays, which are mapped. Any other is drawn, or read, and converted.
+    None for a graph that is not here and whose size the catalogue does not know. What a search or a device
+    takes comes on top. Raises InputError for a file that cannot be read.
+    """
+    found = files.held(request.dataset) if request.dataset else None
+    folder = load.stored(request, found)
+    if folder is not None:
+        return sum(file.stat().st_size for file in folder.iterdir())
+    if request.spec is not None:
+        return _drawn(request.spec, request)
+    path = found.path if found else request.path
+    if path is not None:
+        return _read(path, request)
+    assert request.dataset is not None
+    vertices, edges = request.dataset.counts(None)
+    if vertices is None or edges is None:
+        return None
+    return Size(vertices, edges, _mirrored(request)).peak_bytes
+
+
+def memory_lines(requests: Sequence[Request]) -> list[str]:
+    """A line for each graph: its peak in memory, and that it is more than there is where it is."""
+    available = available_memory()
+    lines = []
+    for request in requests:
+        peak = peak_memory(request)
+        if peak is None:
+            lines.append(f"{request.full_name}: its size is known once it has been fetched")
+            continue
+        room = "" if available is None or peak <= available else f", but {size_text(available)} are available"
+        lines.append(f"{request.full_name}: about {size_text(peak)}{room}")
+    return lines
+
+
+def _drawn(spec: str, request: Request) -> int:
+    from bfsbench.graphs.generators import GENERATORS, parse_spec
+
+    name, parameters = parse_spec(spec)
+    generator = GENERATORS[name]
+    size = Size(*generator.counts(parameters), weighted="max_weight" in generator.complete(parameters))
+    return replace(size, mirrored=_mirrored(request)).peak_bytes
+
+
+def _read(path: Path, request: Request) -> int:
+    vertices, entries = count_entries(path, request.overrides.get("format"))
+    # An adjacency list has both arcs of an edge, and nothing is mirrored then.
+    return Size(vertices or entries // _EDGES_A_VERTEX, entries, _mirrored(request)).peak_bytes
+
+
+def _mirrored(request: Request) -> bool:
+    return request.direction == "symmetrised"

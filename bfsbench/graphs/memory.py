@@ -1,0 +1,65 @@
+"""How much memory making a graph takes, said before it is taken.
+
+Estimates count the arrays that are alive at the worst moment of a conversion; they are held against what the
+machine and its limits leave (:func:`bfsbench.machine.available_memory`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bfsbench.errors import NotEnoughMemoryError
+from bfsbench.machine import available_memory
+from bfsbench.wording import size_text
+
+_PER_VERTEX = 40
+"""Offsets, original ids and the statistics' working memory, in bytes."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a graph is made of, as far as it is known: vertices, edges as listed, and how they are stored."""
+
+    vertices: int
+    edges: int
+    mirrored: bool = False
+    """Whether every edge is stored as two arcs."""
+    weighted: bool = False
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that reading or drawing the edges and converting them takes at a time.
+
+        Undirected: the edges, 8 bytes each, beside two arcs of each, packed in 8 bytes and as columns in 4.
+        Directed: columns, rows and transposed columns, 4 bytes an arc each, beside packed arcs of 8.
+        Weights are sorted by place, with an order of the arcs, before any of that.
+        """
+        arc_bytes = 32 if self.mirrored else 20
+        if self.weighted:
+            arc_bytes += 64 if self.mirrored else 24
+        return self.vertices * _PER_VERTEX + self.edges * arc_bytes
+
+    @property
+    def array_bytes(self) -> int:
+        """What the searchable arrays take once they are made, original ids left out."""
+        arcs = self.edges * (2 if self.mirrored else 1)
+        wide = 8 if arcs > 2**31 - 1 else 4
+        forms = 1 if self.mirrored else 2
+        return forms * (wide * (self.vertices + 1) + 4 * arcs) + 4 * arcs * (2 if self.weighted else 1)
+
+
+def require(size: Size, name: str, held: int = 0) -> None:
+    """Raises NotEnoughMemoryError unless a graph of this size can be made.
+
+    ``held`` are bytes of the estimate that have been taken already.
+    """
+    require_bytes(size.peak_bytes - held, f"{name}: {size.vertices:,} vertices and {size.edges:,} edges")
+
+
+def require_bytes(needed: int, what: str) -> None:
+    """Raises NotEnoughMemoryError unless so many bytes are available; ``what`` takes them, in words."""
+    available = available_memory()
+    if available is not None and needed > available:
+        raise NotEnoughMemoryError(
+            f"{what} need about {size_text(needed)} of memory, {size_text(available)} are available"
+        )

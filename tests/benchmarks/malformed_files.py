@@ -1,0 +1,241 @@
+"""Thousands of malformed graph files: each is read rightly or refused with one line.
+
+    python tests/benchmarks/malformed_files.py [--files 10000] [--seed 1] [--keep DIR]
+
+Small valid files of every format, in every packing, are changed at random: bytes, numbers, lines, line ends
+and sizes, in the text or in the packed file. Each is then read within 3 GiB of address space and 20 seconds.
+An edge list that comes back must equal what a slow reader, written line by line after the formats'
+descriptions, finds in the same text; an error must be a BfsbenchError of one line that names the file.
+Prints the counts, and the files that break a rule; the exit code is 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import re
+import resource
+import signal
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from bfsbench.errors import BfsbenchError, NotEnoughMemoryError
+from bfsbench.graphs.archives import open_text
+from bfsbench.graphs.files import graph_suffixes
+from bfsbench.graphs.formats import read_edges
+from bfsbench.graphs.recipe import Recipe
+from tests.benchmarks.plain_readers import READERS, RefusedError
+from tests.graphs.texts import PACKINGS, dimacs9, metis, mtx, pairs, snap
+
+EDGES = [(0, 1), (3, 1), (1, 2), (2, 0), (0, 3), (4, 11), (11, 7)]
+UNDIRECTED = [(0, 1), (1, 3), (0, 3), (2, 3), (4, 5)]
+SEEDS: dict[str, list[tuple[str, str]]] = {
+    "snap": [
+        ("g.txt", snap(EDGES)),
+        ("g.txt", "# Nodes: 7 Edges: 7\n" + "".join(f"{u} {v} {u + v}\n" for u, v in EDGES)),
+    ],
+    "dimacs9": [("g.gr", dimacs9(EDGES, 12)), ("g", dimacs9(EDGES, 12))],
+    "mtx": [
+        ("g.mtx", mtx(EDGES, 12)),
+        (
+            "g.mtx",
+            mtx([(v, u) for u, v in EDGES], 12, "symmetric")
+            .replace("pattern", "real")
+            .replace("2\n", "2 1e3\n"),
+        ),
+        ("g.mtx", "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 7\n3 1 -2\n"),
+    ],
+    "metis": [
+        ("g.graph", metis(UNDIRECTED, 6)),
+        ("g.graph", "3 2 011 2\n5 5 2 7\n5 5 1 7 3 8\n5 5 2 8\n"),
+    ],
+}
+NUMBERS = [
+    "0",
+    "-1",
+    "1",
+    "2147483647",
+    "2147483648",
+    "9223372036854775807",
+    "9" * 30,
+    "1e5",
+    "0x1",
+    "",
+    "\0",
+    "é",
+]
+ENDS = ["\r", "\r\n", "\n\n", " \n", "\v\n", "\n\x0c", "\n%\n", "\n#\n", "\nc\n"]
+SECONDS = 20
+ADDRESS_SPACE = 3 << 30
+
+
+def change_text(text: str, dice: random.Random) -> bytes:
+    """The text with one to three changes that somebody's file could have."""
+    for _ in range(dice.randint(1, 3)):
+        lines = text.split("\n")
+        row = dice.randrange(len(lines))
+        words = lines[row].split(" ")
+        match dice.randrange(9):
+            case 0:
+                words[dice.randrange(len(words))] = dice.choice(NUMBERS)
+                lines[row] = " ".join(words)
+            case 1:
+                words.insert(dice.randrange(len(words) + 1), dice.choice(NUMBERS))
+                lines[row] = " ".join(words)
+            case 2:
+                lines.insert(row, lines[dice.randrange(len(lines))])
+            case 3:
+                del lines[row]
+            case 4:
+                lines[row] = lines[row][: dice.randrange(len(lines[row]) + 1)]
+            case 5:
+                lines[row] = lines[row].replace(dice.choice(" \t123"), dice.choice(" ,;\t\r\v0-"), 1)
+            case 6:
+                lines[row] = dice.choice(["# ", "% ", "c ", "a ", "//", "\ufeff", " ", "\t"]) + lines[row]
+            case 7:
+                lines[row] = lines[row] + " " + " ".join(["7"] * dice.choice([1, 2, 5000]))
+            case 8:
+                end = dice.choice(ENDS)
+                lines = [end.join(lines)]
+        text = "\n".join(lines)
+    return text.encode()
+
+
+def change_bytes(content: bytes, dice: random.Random) -> bytes:
+    """The content with bytes changed, cut out, repeated or cut off."""
+    changed = bytearray(content)
+    for _ in range(dice.randint(1, 4)):
+        if not changed:
+            break
+        at = dice.randrange(len(changed))
+        match dice.randrange(4):
+            case 0:
+                changed[at] = dice.randrange(256)
+            case 1:
+                del changed[at : at + dice.randint(1, 40)]
+            case 2:
+                changed[at:at] = changed[max(0, at - dice.randint(1, 600)) : at]
+            case 3:
+                del changed[max(1, at) :]
+    return bytes(changed)
+
+
+@dataclass(frozen=True)
+class Case:
+    form: str
+    name: str
+    content: bytes
+
+
+def cases(count: int, dice: random.Random) -> Iterator[Case]:
+    forms, packings = list(SEEDS), list(PACKINGS)
+    for _ in range(count):
+        form, packing = dice.choice(forms), dice.choice(["", "", *packings])
+        name, text = dice.choice(SEEDS[form])
+        if packing and dice.random() < 0.5:
+            content = change_bytes(PACKINGS[packing](text.encode(), name), dice)
+        elif dice.random() < 0.3:
+            content = PACKINGS[packing](change_bytes(text.encode(), dice), name)
+        else:
+            content = PACKINGS[packing](change_text(text, dice), name)
+        yield Case(form, name + packing, content)
+
+
+def judge(case: Case, path: Path) -> str:
+    """What became of a file: ``read``, ``refused``, or a broken rule in words."""
+    path.write_bytes(case.content)
+    try:
+        edges = read_edges(path, Recipe(format=case.form))
+    except NotEnoughMemoryError as error:
+        return "refused: memory" if one_line(error, path) else f"BROKEN: said {error}"
+    except BfsbenchError as error:
+        if not one_line(error, path):
+            return f"BROKEN: said {error}"
+        return "refused" if refused_plainly(case.form, path) else f"BROKEN: refused a valid file: {error}"
+    except BaseException:
+        return f"BROKEN: {traceback.format_exc()}"
+    try:
+        expected = READERS[case.form](text_of(path))
+    except RefusedError as error:
+        return f"BROKEN: read {pairs(edges)}, although {error}"
+    return "read" if pairs(edges) == expected else f"BROKEN: read {pairs(edges)}, not {expected}"
+
+
+def one_line(error: BfsbenchError, path: Path) -> bool:
+    text = str(error)
+    return str(path) in text and "\n" not in text and text.isprintable() and len(text) < 1000
+
+
+def refused_plainly(form: str, path: Path) -> bool:
+    """Whether the slow reader refuses the file too."""
+    try:
+        READERS[form](text_of(path))
+    except (RefusedError, BfsbenchError):
+        return True
+    return False
+
+
+def text_of(path: Path) -> bytes:
+    with open_text(path, graph_suffixes()) as source:
+        return b"".join(iter(lambda: source.read(1 << 16), b""))
+
+
+@contextlib.contextmanager
+def limits() -> Iterator[None]:
+    """Too much memory is a MemoryError, too much time a TimeoutError."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"not done after {SECONDS} s")
+
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    before = signal.signal(signal.SIGALRM, late)
+    yield
+    signal.signal(signal.SIGALRM, before)
+
+
+def attack(files: int, seed: int, folder: Path, keep: Path | None, say: Callable[[str], None]) -> int:
+    """Reads the files, says what came of them, and returns how many broke a rule."""
+    counts: dict[str, Counter[str]] = {form: Counter() for form in SEEDS}
+    broken = 0
+    with limits():
+        for number, case in enumerate(cases(files, random.Random(seed))):
+            signal.alarm(SECONDS)
+            outcome = judge(case, folder / case.name)
+            signal.alarm(0)
+            (folder / case.name).unlink()
+            counts[case.form][re.split("[:,]", outcome)[0] if "BROKEN" in outcome else outcome] += 1
+            if outcome.startswith("BROKEN"):
+                broken += 1
+                say(f"{number}: {case.form} {case.name}: {case.content[:300]!r}\n  {outcome}")
+                if keep:
+                    (keep / f"{number}-{case.name}").write_bytes(case.content)
+    for form, found in counts.items():
+        say(f"{form:10}" + "".join(f"  {count:6,} {outcome}" for outcome, count in sorted(found.items())))
+    say(f"{files:,} files, {broken} broke a rule")
+    return broken
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="folder for the files that break a rule")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        broken = attack(options.files, options.seed, Path(folder), options.keep, print)
+    raise SystemExit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()

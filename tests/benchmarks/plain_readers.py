@@ -1,0 +1,148 @@
+"""The text formats read the slow way, as their descriptions say: what the fast reader is held against."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+Pairs = list[tuple[int, int]]
+
+LARGEST = 2**31 - 1
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
+
+
+class RefusedError(Exception):
+    """The text is not as its format says."""
+
+
+def lines_of(text: bytes) -> list[list[bytes]]:
+    """The words of every line; lines end in LF, CR LF or CR, words in blanks and tabs."""
+    return [re.split(rb"[ \t]+", line.strip(b" \t")) for line in re.split(rb"\r\n|\r|\n", text)]
+
+
+def require(condition: bool, reason: str) -> None:
+    if not condition:
+        raise RefusedError(reason)
+
+
+def whole(word: bytes, least: int, most: int) -> int:
+    require(re.fullmatch(rb"[0-9]+", word) is not None, f"{word!r} is no number")
+    require(len(word.lstrip(b"0")) < 20, f"{word!r} is too large")
+    require(least <= int(word) <= most, f"{word!r} is out of range")
+    return int(word)
+
+
+def numbers(words: list[bytes]) -> None:
+    for word in words:
+        require(NUMBER.fullmatch(word) is not None, f"{word!r} is no number")
+
+
+def content(lines: list[list[bytes]], comment: bytes) -> list[list[bytes]]:
+    """Lines that are neither blank nor comments."""
+    return [words for words in lines if words != [b""] and not words[0].startswith(comment)]
+
+
+def header(lines: list[list[bytes]], comment: bytes) -> tuple[list[str], list[list[bytes]]]:
+    """The words of the first line that counts, however they are kept apart, and the lines after it."""
+    for number, words in enumerate(lines):
+        stripped = b" ".join(words).decode("ascii", "backslashreplace").split()
+        if stripped and not (comment and stripped[0].startswith(comment.decode())):
+            return stripped, lines[number + 1 :]
+    raise RefusedError("there is no header")
+
+
+def counts(words: list[str]) -> list[int]:
+    require(all(re.fullmatch("[0-9]{1,18}", word) for word in words), f"{words} are no counts")
+    found = [int(word) for word in words]
+    require(0 < found[0] <= LARGEST, "vertices are out of range")
+    return found
+
+
+def read_snap(text: bytes) -> Pairs:
+    lines = lines_of(text)
+    rows = content(lines, b"#")
+    require(bool(rows), "there are no edges")
+    edges: Pairs = []
+    for words in rows:
+        require(len(words) == len(rows[0]) and len(words) >= 2, f"{words} has not as many as the first")
+        edges.append((whole(words[0], 0, 2**63 - 1), whole(words[1], 0, 2**63 - 1)))
+        numbers(words[2:])
+    leading = []
+    for words in lines:
+        if words != [b""] and not words[0].startswith(b"#"):
+            break
+        leading.append(b" ".join(words))
+    said = re.search(rb"# *Nodes: *\d+ +Edges: *(\d{1,18})\b", b"\n".join(leading))
+    require(said is None or int(said[1]) == len(edges), "the header announces another number")
+    return edges
+
+
+def read_dimacs9(text: bytes) -> Pairs:
+    words, rest = header(lines_of(text), b"c")
+    require(len(words) == 4 and words[:2] == ["p", "sp"], "the header is wrong")
+    vertices, arcs = counts(words[2:])
+    edges: Pairs = []
+    for row in content(rest, b"c"):
+        require(row[0] == b"a" and len(row) == 4, f"{row} is no arc")
+        edges.append((whole(row[1], 1, vertices), whole(row[2], 1, vertices)))
+        numbers(row[3:])
+    require(0 < len(edges) == arcs, "the header announces another number")
+    return edges
+
+
+def read_mtx(text: bytes) -> Pairs:
+    words, rest = header(lines_of(text), b"")
+    banner = [word.lower() for word in words]
+    require(len(banner) == 5 and banner[:3] == ["%%matrixmarket", "matrix", "coordinate"], "no banner")
+    fields = {"pattern": 0, "integer": 1, "real": 1, "complex": 2}
+    require(banner[3] in fields, "the field is unknown")
+    require(banner[4] in {"general", "symmetric", "skew-symmetric", "hermitian"}, "no such symmetry")
+    size, rest = header(rest, b"%")
+    require(len(size) == 3, "the sizes are wrong")
+    rows, columns, entries = counts(size)
+    require(rows == columns, "the matrix is not square")
+    edges: Pairs = []
+    for row in content(rest, b"%"):
+        require(len(row) == 2 + fields[banner[3]], f"{row} is no entry")
+        edges.append((whole(row[0], 1, rows), whole(row[1], 1, rows)))
+        numbers(row[2:])
+    require(0 < len(edges) == entries, "the header announces another number")
+    return edges
+
+
+def read_metis(text: bytes) -> Pairs:
+    words, rest = header(lines_of(text), b"%")
+    require(2 <= len(words) <= 4, "the header is wrong")
+    vertices, edges_said, *more = counts(words)
+    flags = words[2].zfill(3) if len(words) > 2 else "000"
+    require(re.fullmatch("[01]{3}", flags) is not None, "the format is wrong")
+    weights = (more[1] if len(more) > 1 else 1) if flags[1] == "1" else 0
+    require(weights <= 1000, "too many weights")
+    before, after = int(flags[0]) + weights, int(flags[2])
+    edges: Pairs = []
+    lines = [row for row in rest if not row[0].startswith(b"%")]
+    if lines and lines[-1] == [b""]:
+        lines.pop()  # behind the last line break
+    for vertex, row in enumerate(lines, 1):
+        if row == [b""]:
+            continue
+        require(vertex <= vertices, "there is a vertex too many")
+        require(len(row) >= before, f"{row} is too short")
+        numbers(row[:before])
+        places = row[before :: 1 + after]
+        require((len(row) - before) % (1 + after) == 0, f"{row} is incomplete")
+        edges += [(vertex, whole(word, 1, vertices)) for word in places]
+        for place, word in enumerate(row[before:]):
+            if place % (1 + after):
+                numbers([word])
+    require(len(lines) + 1 >= vertices, "lines are missing")
+    require(0 < len(edges) == 2 * edges_said, "the header announces another number")
+    return edges
+
+
+READERS: dict[str, Callable[[bytes], Pairs]] = {
+    "snap": read_snap,
+    "dimacs9": read_dimacs9,
+    "mtx": read_mtx,
+    "metis": read_metis,
+}

@@ -1,0 +1,160 @@
+"""Archives and texts that lie: each is refused in one line, or read as what it says."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bfsbench.errors import InputError
+from bfsbench.graphs import blocks
+from bfsbench.graphs.blocks import Block, Layout, parse_blocks
+from bfsbench.graphs.formats import read_edges, read_header, sniff_format
+from bfsbench.graphs.recipe import Recipe
+from tests.graphs.texts import Edge, dimacs9, metis, mtx, pairs, put, snap
+
+EDGES = [(0, 1), (3, 1), (1, 2), (2, 0), (0, 3)]
+SHIFTED = [(u + 1, v + 1) for u, v in EDGES]
+
+
+def complaint(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        read_edges(path, Recipe())
+    assert "\n" not in str(caught.value)
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+def member(name: str, content: bytes = b"", **fields: object) -> bytes:
+    """A tar's header with any fields, and the content behind it."""
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return info.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512)
+
+
+GRAPH = member("g.txt", snap(EDGES).encode())
+
+
+class TestTars:
+    @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+    @pytest.mark.parametrize("target", ["g.txt", "other.txt"])
+    def test_a_link_of_the_same_name_is_not_followed(self, tmp_path: Path, kind: bytes, target: str) -> None:
+        link = member("g.txt", type=kind, linkname=target)
+        for content in (link + GRAPH, GRAPH + link):
+            assert pairs(read_edges(put(tmp_path / "x.tar", content + bytes(1024)), Recipe())) == EDGES
+
+    def test_the_later_of_two_files_of_a_name_replaces_the_first(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "x.tar", member("g.txt", b"7 8\n") + GRAPH + bytes(1024))
+        assert pairs(read_edges(path, Recipe())) == EDGES
+
+    def test_a_negative_size_is_refused(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "x.tar", member("g.txt", size=-512) + GRAPH + bytes(1024))
+        assert complaint(path) == "x.tar: member g.txt has a negative size; fetch the archive again"
+
+    @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+    @pytest.mark.parametrize("size", [8 << 30, -1024])
+    def test_a_name_of_gigabytes_is_not_read(self, tmp_path: Path, kind: bytes, size: int) -> None:
+        path = put(tmp_path / "x.tar", member("long", type=kind, size=size) + GRAPH + bytes(1024))
+        assert complaint(path).startswith("x.tar: damaged or truncated archive (a header of ")
+
+    def test_a_file_with_holes_is_refused(self, tmp_path: Path) -> None:
+        info = tarfile.TarInfo("g.txt")
+        info.type, info.size = tarfile.GNUTYPE_SPARSE, 0
+        header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+        header[386:398] = header[398:410] = b"00000000000\0"
+        header[483:495] = b"77777777777\0"  # 8 GiB of nothing
+        checksum = sum(header[:148]) + sum(header[156:512]) + 8 * 32
+        header[148:156] = b"%06o\0 " % checksum
+        said = complaint(put(tmp_path / "x.tar", bytes(header) + bytes(1024)))
+        assert said == "x.tar: member g.txt has holes, which a graph file has not; unpack it first"
+
+    def test_a_map_of_holes_without_an_end(self, tmp_path: Path) -> None:
+        attributes = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "g.txt"}
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            info = tarfile.TarInfo("g.txt")
+            info.pax_headers, info.size = attributes, 512
+            archive.addfile(info, io.BytesIO(b"900000\n".ljust(512, b"0")))
+        cut = packed.getvalue().rstrip(b"\0")
+        assert complaint(put(tmp_path / "x.tar", cut)).startswith("x.tar: damaged or truncated archive")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("g.txt", snap(EDGES), EDGES),
+        ("g", dimacs9(EDGES, 5), SHIFTED),
+        ("g.mtx", mtx(EDGES, 5), SHIFTED),
+        ("g.graph", metis([(0, 3), (3, 4)], 6), [(1, 4), (4, 1), (4, 5), (5, 4)]),
+    ],
+)
+@pytest.mark.parametrize("size", [7, 4 << 20])
+def test_lines_end_in_lf_cr_lf_or_cr(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    end: str,
+    name: str,
+    text: str,
+    expected: list[Edge],
+    size: int,
+) -> None:
+    monkeypatch.setattr(blocks.whole_lines, "__defaults__", (size,))
+    assert pairs(read_edges(put(tmp_path / name, text.replace("\n", end)), Recipe())) == expected
+
+
+def test_a_line_number_counts_every_kind_of_line_end(tmp_path: Path) -> None:
+    assert complaint(put(tmp_path / "g.txt", "0 1\r\n\r1 2\r\n\n3 x\n")) == "g.txt:5: 'x' is not a vertex id"
+
+
+def test_adjacency_lists_are_no_edge_lists(tmp_path: Path) -> None:
+    said = complaint(put(tmp_path / "g.txt", "0 1 2\n1 0\n2 0 3 4\n"))
+    assert said == "g.txt:2: the line is incomplete"
+    said = complaint(put(tmp_path / "g.txt", "0 1\n1 0 2\n"))
+    assert said.startswith("g.txt:2: '2' is one value too many; every line must have as many as the first")
+
+
+@pytest.mark.parametrize(
+    ("name", "comment", "text"),
+    [
+        ("g.txt", "# ", snap(EDGES)),
+        ("g", "c ", dimacs9(EDGES, 5)),
+        ("g.gr", "c ", dimacs9(EDGES, 5)),
+        ("g.graph", "% ", metis([(0, 3), (3, 4)], 6)),
+    ],
+)
+def test_comments_before_the_data_may_be_long(tmp_path: Path, name: str, comment: str, text: str) -> None:
+    path = put(tmp_path / name, text)
+    plain, form = pairs(read_edges(path, Recipe())), sniff_format(path)
+    put(path, f"{comment}{'x' * 98}\n" * 50_000 + text)
+    assert path.stat().st_size > blocks.BLOCK_BYTES
+    assert (pairs(read_edges(path, Recipe())), sniff_format(path)) == (plain, form)
+    assert read_header(path).orientation == ("both_ways" if form == "metis" else "directed")
+
+
+def test_blank_lines_beyond_what_an_id_can_number_are_no_vertices() -> None:
+    """2,147,483,650 of them, without parsing them all."""
+    layout = Layout(1, 3, shift=True, comment="%", adjacency=True, max_rows=3)
+
+    def texts() -> Iterator[Block]:
+        yield Block(b"2\n1\n\n", 0.5)
+        yield Block(b"\n" * 10, 1.0)
+
+    original = blocks._parse
+
+    def many(text: bytes, layout: Layout) -> tuple[blocks.Parsed, blocks._Outcome]:
+        parsed, outcome = original(text, layout)
+        if text.startswith(b"\n"):
+            parsed = blocks.Parsed(parsed.sources, parsed.targets, 2**31)
+        return parsed, outcome
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_parse", many)
+        parsed = parse_blocks(texts(), layout, "g.graph", 2)
+    assert (parsed.sources.tolist(), parsed.targets.tolist(), parsed.rows) == ([0, 1], [1, 0], 2**31 + 3)
+    assert parsed.sources.dtype == np.int32
