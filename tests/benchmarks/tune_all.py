@@ -2,10 +2,10 @@
 
     python tests/benchmarks/tune_all.py OUT.csv [--points 40] [--seconds 4] GRAPH...
 
-Each search begins with its default configuration and tries the values of block and knobs one axis at a time, as
-`bfsbench tune` does before it turns to Optuna, until a round changes nothing or its points or seconds are
-spent. Grids are as large as the work asks for. Host programs are searched at their defaults. Rows go to OUT.csv,
-where a later call goes on. A line per graph and search says what was found.
+Each search begins with its default configuration and tries the values of block and knobs one axis at a time,
+as `bfsbench tune` does before it turns to Optuna, until a round changes nothing or its points or seconds are
+spent. Grids are as large as the work asks for. Host programs are searched at their defaults. Rows go to
+OUT.csv, where a later call goes on. A line per graph and search says what was found.
 """
 
 from __future__ import annotations
