@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bfsbench.backends.base import Launch
+from bfsbench.bench.point import KnobValue
 from bfsbench.variants.base import KernelVariant, Knob, Traffic
+from bfsbench.variants.rules import Statistics, has_long_rows
 from bfsbench.variants.scan import PrefixSum
 
 _COUNT_WORDS = 4
@@ -73,6 +77,13 @@ class LinearWork(KernelVariant):
             compile_time=True,
         ),
     )
+
+    @classmethod
+    def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
+        """By rule, a block's threads share long rows."""
+        if name != "auto" or not has_long_rows(statistics):
+            return {}
+        return {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 16}
 
     def prepare(self) -> None:
         empty, num_vertices, tile_size = self.device.empty, self.num_vertices, int(self.knob["TILE_SIZE"])

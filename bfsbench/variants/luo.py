@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Argument, Buffer
+from bfsbench.bench.point import KnobValue
 from bfsbench.errors import KernelError
 from bfsbench.graphs.split import SplitRows, split_rows
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
+from bfsbench.variants.rules import Statistics, has_hubs, has_long_rows
 
 _STATIC_SHARED_MEMORY = 1024
 """Bytes set aside in a block for what its kernel declares itself."""
@@ -91,6 +94,14 @@ class Luo(KernelVariant):
     block_layers = ("luo_block",)
     max_polls = 1 << 26
     """How often a block looks for the others at the barrier before it gives up: for many seconds."""
+
+    @classmethod
+    def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
+        """By rule, hubs are split, and long rows have a queue a thread of a warp to append to."""
+        if name != "auto":
+            return {}
+        queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}
+        return queues | ({"SPLIT_DEGREE": 16} if has_hubs(statistics) else {})
 
     def prepare(self) -> None:
         graph = self._upload_rows(int(self.knob["SPLIT_DEGREE"]))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from bfsbench.backends.base import Launch
+from bfsbench.bench.point import KnobValue
 from bfsbench.errors import KernelError
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
+from bfsbench.variants.rules import Statistics, is_deep
 
 # Of cuda_src/merrill.cu, gather.cuh and culling.cuh.
 _BATCH = 4
@@ -90,6 +94,16 @@ class Merrill(KernelVariant):
     """Entries of each queue that are used; by default all."""
     max_polls = 1 << 26
     """How often a block looks for the others at the barrier before it gives up: for many seconds."""
+
+    @classmethod
+    def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
+        """By rule, contract-expand in resident blocks for many small levels; else vertices are claimed, so
+        that no candidates are queued and nothing but a warp's duplicates is looked for."""
+        if name != "auto":
+            return {}
+        if is_deep(statistics):
+            return {"ORGANISATION": "contract-expand"}
+        return {"ORGANISATION": "expand-contract", "BITMAP": 0, "ATOMIC_CLAIM": 1, "HISTORY_SIZE": 0}
 
     def prepare(self) -> None:
         self.organisation = str(self.knob["ORGANISATION"])

@@ -26,6 +26,7 @@ class PushMultilevel(PushPrivate):
             "SMALL_FRONTIER", 3072, "largest frontier that stays inside one block", minimum=1, maximum=28672
         ),
     )
+    usual_block = 512
     state_words = 4
     layers = ("push_multilevel",)
     block_layers = layers

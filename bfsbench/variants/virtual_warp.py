@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bfsbench.backends.base import Argument
+from bfsbench.bench.point import KnobValue
 from bfsbench.variants.base import LEVEL_SCAN, Knob, LevelKernelVariant
+from bfsbench.variants.rules import Statistics, has_long_rows
 
 
 class VirtualWarp(LevelKernelVariant):
@@ -27,6 +31,11 @@ class VirtualWarp(LevelKernelVariant):
     knobs = (
         Knob("W_SZ", 16, "threads that share a vertex", choices=(1, 2, 4, 8, 16, 32), compile_time=True),
     )
+
+    @classmethod
+    def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
+        """By rule, whole warps for long rows and pairs of threads for short ones."""
+        return {"W_SZ": 32 if has_long_rows(statistics) else 2} if name == "auto" else {}
 
     def arguments(self) -> tuple[Argument, ...]:
         return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)

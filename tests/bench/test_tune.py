@@ -169,7 +169,8 @@ def test_no_configuration_is_begun_after_the_deadline() -> None:
 def test_default_values_are_legal_and_hold_the_first() -> None:
     for name in ("bfs4k", "direction_optimized", "frontier_queue", "virtual_warp", "cpu_parallel"):
         variant = find(name)
-        preset = variant.preset("auto", {"degree_mean": 70, "degree_std": 40, "degree_max": 5000})
+        statistics = {"degree_mean": 70, "degree_std": 40, "degree_max": 5000, "diameter_at_least": 9}
+        preset = variant.preset("auto", statistics)
         axes = with_launches(Axes([variant], [], []), LIMITS)
         check_axes(axes, LIMITS)
         space = Space.of(axes, GRAPH, preset, "cpu")
