@@ -1,0 +1,101 @@
+"""Base classes of variants of all-pairs shortest paths."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from bfsbench.backends.base import Buffer, Launch
+from bfsbench.programs import DeviceGraph, HostProgram, KernelProgram, Variant
+
+if TYPE_CHECKING:
+    from bfsbench.graphs.matrix import Matrix
+
+_COPY_BLOCK = 256
+
+
+class AllPairsVariant(Variant):
+    """All-pairs shortest paths on a matrix of weights (:func:`bfsbench.graphs.matrix.weight_matrix`).
+
+    With ``tracks`` set before ``prepare``, what tells the paths is kept as well, which takes longer.
+    """
+
+    family = "apsp"
+    layout = ("matrix",)
+    frontier = "none"
+    tracks: bool = False
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Put the weights where distances will be: the first, timed, part of a run."""
+
+    @abstractmethod
+    def solve(self) -> None:
+        """Find all distances; on return the work has been issued, not necessarily finished."""
+
+    @abstractmethod
+    def distances(self) -> Matrix:
+        """Wait, and return int32[V, V]: from row to column, INFINITY where there is no path."""
+
+    @abstractmethod
+    def next_hops(self) -> Matrix:
+        """Wait, and return int32[V, V]: the vertex after the row's on a shortest path to the column's.
+
+        -1 where there is no path, the vertex itself on the diagonal. Only when it ``tracks``.
+        """
+
+
+class HostAllPairs(HostProgram, AllPairsVariant):
+    """A native program."""
+
+
+class KernelAllPairs(KernelProgram, AllPairsVariant):
+    """CUDA kernels on a matrix that is padded to a multiple of a tile, which only the kernels see."""
+
+    def tile(self) -> int:
+        """What the number of rows must be a multiple of."""
+        return 1
+
+    def prepare(self) -> None:
+        """Allocate, and bind the copy of the weights; subclasses go on with their own kernels."""
+        tile = self.tile()
+        self.pitch = -(-self.num_vertices // tile) * tile
+        """Rows of the padded matrix, and elements a row."""
+        self.matrix: Buffer = self.device.empty(self.pitch**2, "int32")
+        self.via: Buffer | None = self.device.empty(self.pitch**2, "int32") if self.tracks else None
+        """A vertex between the two of each pair on a shortest path; -1 where that is one arc, or none."""
+        begin = self.kernel("apsp_begin")
+        self.begin: Launch = begin.bind(
+            *(self.graph.once(_weights), self.num_vertices, self.matrix, self.via, self.pitch),
+            block=_COPY_BLOCK,
+        )
+
+    def defines(self) -> dict[str, int | str]:
+        return {**super().defines(), "TRACKS": int(self.tracks)}
+
+    def result(self) -> Buffer:
+        """The padded matrix that holds the distances after ``solve``."""
+        return self.matrix
+
+    def reset(self) -> None:
+        self.begin(self.pitch)
+
+    def distances(self) -> Matrix:
+        return self._unpadded(self.result())
+
+    def next_hops(self) -> Matrix:
+        hops = self.device.empty(self.pitch**2, "int32")
+        find = self.kernel("apsp_next_hops")
+        find.bind(self.result(), self.via, self.num_vertices, hops, self.pitch, block=_COPY_BLOCK)(self.pitch)
+        return self._unpadded(hops)
+
+    def _unpadded(self, buffer: Buffer) -> Matrix:
+        n = self.num_vertices
+        return buffer.download().reshape(self.pitch, self.pitch)[:n, :n]
+
+
+def _weights(graph: DeviceGraph) -> Buffer:
+    """int32[V * V]; raises UsageError as :func:`bfsbench.graphs.matrix.weight_matrix` does."""
+    from bfsbench.graphs.matrix import weight_matrix
+
+    return graph.device.upload(weight_matrix(graph.host_graph))
