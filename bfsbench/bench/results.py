@@ -177,6 +177,17 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
     return own == expected and (not more or set(more) <= set(appended_columns(tuple(columns))))
 
 
+def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str) -> str:
+    """Why a file with this header is not read."""
+    strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
+    if not _is_header([column for column in header if column not in strange], columns):
+        return f"{name} is not a {kind}"
+    return (
+        f"{name} has columns of no family that is known here: {', '.join(strange)} "
+        "(BFSBENCH_VARIANTS may name the folder of one)"
+    )
+
+
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
     """All rows of a result file, or of one of another ``kind`` with these ``columns``, as text.
 
@@ -204,7 +215,7 @@ def parse_rows(
         reader = csv.reader(lines)
         header = next(reader, [])
         if header and not _is_header(header, columns):
-            raise InputError(f"{name} is not a {kind}")
+            raise InputError(_why_not(header, columns, name, kind))
         names = [*columns, *(name for name in header if name not in columns)]
         rows = []
         for values in reader:
