@@ -17,8 +17,14 @@ from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.graphs.matrix import INFINITY, MAX_VERTICES, Matrix, weight_matrix
 from bfsbench.variants import all_variants, find
-from bfsbench.variants.all_pairs import AllPairsVariant, KernelAllPairs
-from bfsbench.variants.base import DeviceGraph, HostProgram, KernelSetup, KnobValue
+from bfsbench.variants.base import (
+    AllPairsVariant,
+    DeviceGraph,
+    HostProgram,
+    KernelAllPairs,
+    KernelSetup,
+    KnobValue,
+)
 
 VARIANTS = [name for name, variant in all_variants().items() if variant.family == "apsp"]
 TILES = [
