@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bfsbench.api import AllPairsResult as AllPairsResult
     from bfsbench.api import SearchResult as SearchResult
+    from bfsbench.api import Solution as Solution
     from bfsbench.api import all_pairs as all_pairs
     from bfsbench.api import generate as generate
     from bfsbench.api import list_variants as list_variants
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from bfsbench.api import path_between as path_between
     from bfsbench.api import read_results as read_results
     from bfsbench.api import search as search
+    from bfsbench.api import solve as solve
 
 __version__ = "0.1.0"
 __all__ = [
     "AllPairsResult",
     "SearchResult",
+    "Solution",
     "all_pairs",
     "generate",
     "list_variants",
@@ -42,6 +45,7 @@ __all__ = [
     "path_between",
     "read_results",
     "search",
+    "solve",
 ]
 
 

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bfsbench.bench import results
-from bfsbench.bench.next_hops import path_between
-from bfsbench.bench.parents import path
-from bfsbench.bench.point import KnobValue
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import check_source
 from bfsbench.bench.sweep import Axes, launches
 from bfsbench.errors import UsageError
-from bfsbench.families.bfs import Search
+from bfsbench.families.apsp.next_hops import path_between
+from bfsbench.families.base import Family
+from bfsbench.families.bfs.parents import path
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec
 from bfsbench.graphs.generators import generate as generate_edges
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.graphs.recipe import Recipe
-from bfsbench.variants import all_variants, find
-from bfsbench.variants.all_pairs import AllPairsVariant
-from bfsbench.variants.base import SearchVariant, Variant
+from bfsbench.programs import KnobValue, Variant
+from bfsbench.variants import all_variants, find, find_family
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AllPairsResult",
     "SearchResult",
+    "Solution",
     "all_pairs",
     "generate",
     "list_variants",
@@ -44,6 +43,7 @@ __all__ = [
     "path_between",
     "read_results",
     "search",
+    "solve",
 ]
 
 
@@ -94,6 +94,96 @@ def list_variants() -> dict[str, type[Variant]]:
     return all_variants()
 
 
+@dataclass(frozen=True)
+class Solution:
+    """A verified answer by a variant of any family; times in ms as in result files.
+
+    ``answer`` is an array: levels, distances, or what else the family asks for. ``figures`` are the family's
+    columns of a result row. ``links``, None unless asked for, are what paths are followed by.
+    """
+
+    answer: npt.NDArray[Any]
+    backend: str
+    search_ms: list[float]
+    wall_ms: list[float]
+    reset_ms: float
+    figures: dict[str, str]
+    links: npt.NDArray[np.int32] | None = None
+    links_ms: float | None = None
+
+
+def solve(
+    graph: Graph,
+    variant: str,
+    source: int | None = None,
+    *,
+    grid: int | None = None,
+    block: int | None = None,
+    backend: str = "auto",
+    repeats: int = 1,
+    paths: bool = False,
+    **knobs: KnobValue,
+) -> Solution:
+    """Run a variant of any family in this process, check its answer against the family's reference, time it.
+
+    Without ``block``, blocks are as large as suits the variant. ``paths`` asks for what leads to the answer
+    as well, found and checked after the timed runs. Raises UsageError for unknown names, values out of range
+    and what the family cannot be asked, DeviceError and its kin when the device fails, WrongResultError when
+    the answer is wrong.
+    """
+    declared = find(variant)
+    shape = _Shape(grid, block, backend, repeats, paths)
+    return _solve(graph, declared, find_family(declared.family), source, shape, knobs)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """How a variant is run."""
+
+    grid: int | None
+    block: int | None
+    backend: str
+    repeats: int
+    paths: bool
+
+
+def _solve(
+    graph: Graph,
+    variant: type[Variant],
+    family: Family,
+    source: int | None,
+    shape: _Shape,
+    knobs: Mapping[str, KnobValue],
+) -> Solution:
+    """Put the question of a family to a variant, which may turn out to be of another: raises UsageError."""
+    _require_positive(grid=shape.grid, block=shape.block, repeats=shape.repeats)
+    settings = variant.knob_values(knobs)
+    ((grid, block),) = launches(variant, settings, Axes([variant], [shape.grid], [shape.block]))
+    if source is not None:
+        source = check_source(graph, operator.index(source))
+    session = Session(None if variant.host else shape.backend)
+    try:
+        session.use(graph)
+        problem = session.problem(family.name, source)
+        prepared = session.build(variant.name, grid, block, settings)
+        run = problem.run(prepared)
+        timing = session.time(prepared, problem, shape.repeats)
+        where = "host" if session.device is None else session.device.backend
+        found = problem.paths(prepared) if shape.paths else None
+        return Solution(
+            run.answer(),
+            where,
+            timing.search_ms,
+            timing.wall_ms,
+            timing.reset_ms,
+            problem.columns(min(timing.search_ms)),
+            found.links if found else None,
+            found.milliseconds if found else None,
+        )
+    finally:
+        session.close()
+
+
 def search(
     graph: Graph,
     variant: str,
@@ -113,33 +203,18 @@ def search(
     of range, DeviceError and its kin when the device fails, WrongLevelsError when the levels differ,
     WrongParentsError when the tree breaks a rule.
     """
-    _require_positive(grid=grid, block=block, repeats=repeats)
-    declared = find(variant)
-    settings = declared.knob_values(knobs)
-    ((grid, block),) = launches(declared, settings, Axes([declared], [grid], [block]))
-    source = check_source(graph, operator.index(source))
-    session = Session(None if declared.host else backend)
-    try:
-        session.use(graph)
-        prepared = session.build(declared.name, grid, block, settings)
-        if not isinstance(prepared, SearchVariant):
-            raise UsageError(f"variant {declared.name} is no breadth-first search")
-        problem = Search(graph, source)
-        timing = session.time(prepared, problem, repeats)
-        where = "host" if session.device is None else session.device.backend
-        tree = session.parents(prepared, source) if parents else None
-        return SearchResult(
-            prepared.levels(),
-            where,
-            timing.search_ms,
-            timing.wall_ms,
-            timing.reset_ms,
-            problem.edges_traversed,
-            tree.parents if tree else None,
-            tree.milliseconds if tree else None,
-        )
-    finally:
-        session.close()
+    shape = _Shape(grid, block, backend, repeats, parents)
+    found = _solve(graph, find(variant), find_family("bfs"), source, shape, knobs)
+    return SearchResult(
+        found.answer,
+        found.backend,
+        found.search_ms,
+        found.wall_ms,
+        found.reset_ms,
+        int(found.figures["edges_traversed"]),
+        found.links,
+        found.links_ms,
+    )
 
 
 def all_pairs(
@@ -160,33 +235,17 @@ def all_pairs(
     ones. Raises UsageError for unknown names, values out of range and graphs that no matrix can hold,
     DeviceError and its kin when the device fails, WrongDistancesError when distances or next hops are wrong.
     """
-    _require_positive(grid=grid, block=block, repeats=repeats)
-    declared = find(variant)
-    settings = declared.knob_values(knobs)
-    (shape,) = launches(declared, settings, Axes([declared], [grid], [block]))
-    session = Session(None if declared.host else backend)
-    try:
-        session.use(graph)
-        problem = session.problem("apsp", None)
-        prepared = session.build(declared.name, *shape, settings)
-        if not isinstance(prepared, AllPairsVariant):
-            raise UsageError(f"variant {declared.name} finds no all-pairs shortest paths")
-        timing = session.time(prepared, problem, repeats)
-        where = "host" if session.device is None else session.device.backend
-        paths = (
-            session.next_hops(session.build(declared.name, *shape, settings), problem) if next_hops else None
-        )
-        return AllPairsResult(
-            prepared.distances(),
-            where,
-            timing.search_ms,
-            timing.wall_ms,
-            timing.reset_ms,
-            paths.next_hops if paths else None,
-            paths.milliseconds if paths else None,
-        )
-    finally:
-        session.close()
+    shape = _Shape(grid, block, backend, repeats, next_hops)
+    found = _solve(graph, find(variant), find_family("apsp"), None, shape, knobs)
+    return AllPairsResult(
+        found.answer,
+        found.backend,
+        found.search_ms,
+        found.wall_ms,
+        found.reset_ms,
+        found.links,
+        found.links_ms,
+    )
 
 
 def _require_positive(**values: int | None) -> None:

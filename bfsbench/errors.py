@@ -72,6 +72,10 @@ class WrongResultError(BfsbenchError):
     """A variant's answer differs from the reference."""
 
 
+class NoPathError(BfsbenchError):
+    """No path leads from one vertex to another."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """An error for a misspelt name that suggests near misses, compared without case and spelt as they are."""
     spelt = {candidate.lower(): candidate for candidate in known}

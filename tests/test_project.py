@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).parent.parent
 
@@ -27,6 +30,22 @@ def test_the_code_is_formatted() -> None:
 
 def test_types_hold() -> None:
     lint("mypy")
+
+
+def test_imports_run_one_way(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    broken = lint_imports(no_cache=True)
+    assert not broken, capsys.readouterr().out
+
+
+def test_the_drawing_has_every_package_in_the_order_of_imports() -> None:
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    layers = [name for layer in reversed(contract["layers"]) for name in layer.split(" | ")]
+    drawing = (ROOT / "docs" / "architecture.md").read_text().split("```")[1].splitlines()
+    drawn = [word for line in drawing if line for word in re.split(r" {4,}", line[18:])[0].split()]
+    assert sorted(drawn) == sorted(set(layers) - {"__main__"})
+    places = {name: place for place, layer in enumerate(contract["layers"]) for name in layer.split(" | ")}
+    assert [places[name] for name in drawn] == sorted((places[name] for name in drawn), reverse=True)
 
 
 @pytest.mark.parametrize("folder", ["bfsbench", "cuda_src", "tests"])

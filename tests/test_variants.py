@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device, Launch
 from bfsbench.errors import LaunchError
-from bfsbench.families import FAMILIES
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
-from bfsbench.variants import all_variants, find
+from bfsbench.variants import all_families, all_variants, find
 from bfsbench.variants.adaptive import Adaptive
-from bfsbench.variants.base import DeviceGraph, HostVariant, KernelVariant, LevelKernelVariant
+from bfsbench.variants.base import DeviceGraph, HostVariant, KernelSetup, KernelVariant, LevelKernelVariant
 from bfsbench.variants.frontier_queue import FrontierQueue
 from bfsbench.variants.level_queues import LevelQueueVariant
 from tests.shapes import SHAPES, SOURCES, with_wide_offsets
@@ -72,7 +71,7 @@ def shared_memory_of(
     if not issubclass(variant, LevelKernelVariant | LevelQueueVariant):
         return 0
     values = variant.knob_values(knobs)
-    return variant(device, DeviceGraph(device, graph), graph, None, 64, values).shared_memory()
+    return variant(KernelSetup(DeviceGraph(device, graph), None, 64, values)).shared_memory()
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -167,7 +166,7 @@ def test_a_queue_is_rebuilt_when_it_has_overflowed_and_only_then(
     for capacity, rebuilt in ((1, [1]), (graph.num_vertices, [])):
         monkeypatch.setattr(FrontierQueue, "queue_capacity", capacity)
         search = FrontierQueue(
-            device, DeviceGraph(device, graph), graph, None, 64, FrontierQueue.knob_values({})
+            KernelSetup(DeviceGraph(device, graph), None, 64, FrontierQueue.knob_values({}))
         )
         search.prepare()
         levels: list[int] = []
@@ -188,7 +187,7 @@ def test_a_queue_is_rebuilt_when_it_has_overflowed_and_only_then(
 @pytest.mark.parametrize("variant", all_variants().values(), ids=lambda variant: variant.name)
 def test_declarations_say_what_a_reader_needs(variant: type[KernelVariant | HostVariant]) -> None:
     assert variant.__doc__ and variant.summary and variant.frontier and variant.parallel_unit and variant.work
-    assert variant.family in FAMILIES
+    assert variant.family in all_families()
     assert variant.origin and set(variant.layout) <= {"CSR", "CSC", "COO", "matrix"} and variant.layout
     for knob in variant.knobs:
         assert knob.check(knob.default) == knob.default

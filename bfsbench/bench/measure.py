@@ -10,11 +10,9 @@ from __future__ import annotations
 import statistics
 import time
 from dataclasses import dataclass
-from typing import Protocol
 
-from bfsbench.backends.base import Device
 from bfsbench.families.base import Run
-from bfsbench.variants.base import Variant
+from bfsbench.programs import HostClock, Variant
 
 
 @dataclass(frozen=True)
@@ -28,39 +26,7 @@ class Timing:
     preprocess_ms: float
 
 
-class Clock(Protocol):
-    """Times what happens between ``start`` and ``stop`` in ms."""
-
-    def start(self) -> None: ...
-
-    def stop(self) -> float: ...
-
-
-class HostClock:
-    """The host's monotonic clock."""
-
-    def start(self) -> None:
-        self._started = time.perf_counter()
-
-    def stop(self) -> float:
-        return (time.perf_counter() - self._started) * 1e3
-
-
-class DeviceClock:
-    """A pair of device events around the work issued between them."""
-
-    def __init__(self, device: Device) -> None:
-        self._first, self._last = device.event(), device.event()
-
-    def start(self) -> None:
-        self._first.record()
-
-    def stop(self) -> float:
-        self._last.record()
-        return self._last.milliseconds_since(self._first)
-
-
-def measure(variant: Variant, run: Run, clock: Clock, repeats: int) -> Timing:
+def measure(variant: Variant, run: Run, repeats: int) -> Timing:
     """Prepare, run once untimed and check, then time ``repeats`` initialisations and as many whole runs.
 
     The answer of the last run, which stays in ``variant``, is checked as well. Raises WrongResultError.
@@ -72,6 +38,7 @@ def measure(variant: Variant, run: Run, clock: Clock, repeats: int) -> Timing:
     run.solve()
     run.check()
 
+    clock = variant.clock()
     resets = []
     for _ in range(repeats):
         clock.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KnobValue = int | float | str
+from bfsbench.programs import KnobValue as KnobValue
 
 
 @dataclass(frozen=True)

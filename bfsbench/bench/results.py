@@ -16,6 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bfsbench import storage
+from bfsbench.bench.columns import ADDED as ADDED
+from bfsbench.bench.columns import AXES as AXES
+from bfsbench.bench.columns import COLUMNS as COLUMNS
+from bfsbench.bench.columns import NUMERIC as NUMERIC
+from bfsbench.bench.columns import appended_columns
 from bfsbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -30,84 +35,6 @@ LEVELS_SUFFIX = ".levels.csv"
 
 CEILINGS_SUFFIX = "ceilings.csv"
 """Of the files in which a device's ceilings lie beside result files."""
-
-AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
-"""Columns that identify a point (see Point.axes)."""
-
-OUTCOME = (
-    "family",  # of the variant: bfs, apsp
-    "status",  # "ok", or why there is no time: wrong, cannot launch, out of memory, timeout, crash, error
-    "reason",  # one line, empty when ok
-    "search_ms",  # minimum of the samples
-    "search_ms_median",
-    "search_ms_max",
-    "search_ms_samples",  # all of them, separated by ';', in the order taken
-    "wall_ms",  # minimum of the host's clock around the same
-    "wall_ms_samples",
-    "reset_ms",  # share of search_ms spent on per-search initialisation; minimum of as many samples
-    "prepare_ms",  # once per graph and configuration, outside search_ms: compiling, allocation, preprocessing
-    "preprocess_ms",  # preprocessing the graph, such as reordering it, done once a graph; 0 for most variants
-    "parents_ms",  # finding parents, or next hops, after search_ms; empty unless asked for
-    "depth",  # levels below the source
-    "reached",  # vertices
-    "edges_traversed",  # sum of out-degrees of reached vertices
-    "mteps",  # millions of edges traversed a second, from search_ms
-    "mteps_graph500",  # half of it where an undirected edge is stored both ways, as Graph500 counts
-    "gops",  # apsp: 10^9 additions and minima a second that V^3 of each in search_ms make, whatever was done
-)
-
-GRAPH = (
-    "num_vertices",
-    "num_edges",  # arcs stored
-    "graph_checksum",  # SHA-256 over the CSR arrays
-    "source_checksum",  # SHA-256 of the file, or of the generator's declaration
-)
-
-PROVENANCE = (
-    "gpu",
-    "gpu_bus_id",  # its PCI address on the host; empty for emulated ones
-    "compute_capability",
-    "driver",
-    "cuda",
-    "sm_clock_mhz",
-    "memory_clock_mhz",
-    "throttle",
-    "host",
-    "host_cpu",
-    "python",
-    "version",
-    "commit",  # with "+dirty" when the tree had changes
-    "schema",
-    "taken_at",  # UTC, ISO 8601
-)
-
-COLUMNS = (*AXES, *OUTCOME, *GRAPH, *PROVENANCE)
-
-ADDED = {"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": ""}
-"""Columns that older result files do not have, and what their rows read as."""
-
-NUMERIC = (
-    "source",
-    "search_ms",
-    "search_ms_median",
-    "search_ms_max",
-    "wall_ms",
-    "reset_ms",
-    "prepare_ms",
-    "preprocess_ms",
-    "parents_ms",
-    "depth",
-    "reached",
-    "edges_traversed",
-    "mteps",
-    "mteps_graph500",
-    "gops",
-    "num_vertices",
-    "num_edges",
-    "block",
-    "sm_clock_mhz",
-    "memory_clock_mhz",
-)
 
 
 def axes_of(row: Mapping[str, str]) -> tuple[str, ...]:
@@ -131,7 +58,8 @@ class ResultWriter:
 
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
         self.path = path
-        self.columns = columns
+        self.columns = tuple(columns)
+        self._first_columns = self.columns
         self._file = self._open()
         self._new = os.fstat(self._file).st_size == 0
         try:
@@ -139,11 +67,12 @@ class ResultWriter:
             if resume:
                 cut_unfinished_line(path, columns)
             self.rows = read_rows(path, columns)
+            self.columns = tuple(self.rows[0]) if self.rows else self.columns
             if self.rows and not resume:
                 raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
             if self._new:
-                self._write(_line(columns))
-            elif _header_of(path.read_bytes()) != [*columns]:
+                self._write(_line(self.columns))
+            elif _header_of(path.read_bytes()) != [*self.columns]:
                 self._replace(self.rows)
         except BaseException:
             self.close()
@@ -165,7 +94,17 @@ class ResultWriter:
         return UsageError(f"cannot write {self.path}: {error.strerror or error}")
 
     def append(self, *rows: Mapping[str, Any]) -> None:
-        """Write rows, all or none of them. Raises UsageError when that fails, as on a full disk."""
+        """Write rows, all or none of them. Raises UsageError when that fails, as on a full disk.
+
+        The first row with columns that its family appends makes the file one with these columns.
+        """
+        new = {name: None for row in rows for name in row if name not in self.columns}
+        appended = [name for name in new if name in appended_columns(self._first_columns)] if new else []
+        if appended:
+            known = self.rows
+            self.columns = (*self.columns, *appended)
+            self._replace(read_rows(self.path, self._first_columns))
+            self.rows = known
         self._write(b"".join(self._lines(rows)))
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
@@ -232,8 +171,21 @@ def _header_of(data: bytes) -> list[str]:
 
 
 def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
-    """Whether these are ``columns``, of which those ADDED may be absent."""
-    return [*names] == [name for name in columns if name in names or name not in ADDED]
+    """Whether these are ``columns``, of which those ADDED may be absent, and columns that families append."""
+    expected = [name for name in columns if name in names or name not in ADDED]
+    own, more = [*names[: len(expected)]], names[len(expected) :]
+    return own == expected and (not more or set(more) <= set(appended_columns(tuple(columns))))
+
+
+def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str) -> str:
+    """Why a file with this header is not read."""
+    strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
+    if not _is_header([column for column in header if column not in strange], columns):
+        return f"{name} is not a {kind}"
+    return (
+        f"{name} has columns of no family that is known here: {', '.join(strange)} "
+        "(BFSBENCH_VARIANTS may name the folder of one)"
+    )
 
 
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
@@ -263,14 +215,15 @@ def parse_rows(
         reader = csv.reader(lines)
         header = next(reader, [])
         if header and not _is_header(header, columns):
-            raise InputError(f"{name} is not a {kind}")
+            raise InputError(_why_not(header, columns, name, kind))
+        names = [*columns, *(name for name in header if name not in columns)]
         rows = []
         for values in reader:
             if len(values) != len(header):
                 where = f"{name}:{reader.line_num}"
                 raise InputError(f"{where}: expected {len(header)} columns, found {len(values)}")
             row = dict(zip(header, values, strict=True))
-            rows.append({column: row.get(column, ADDED.get(column, "")) for column in columns})
+            rows.append({column: row.get(column, ADDED.get(column, "")) for column in names})
         return rows
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot read {name}: {error}") from error
@@ -295,20 +248,31 @@ def result_files(path: Path) -> list[Path]:
 def read_results(paths: Iterable[Path | str]) -> pd.DataFrame:
     """Rows of several result files, or of all in a folder, in one table.
 
-    Columns as in ``COLUMNS``, with ``NUMERIC`` ones as float64 (NaN where empty) and the rest as text, plus
-    ``file``. Raises InputError as ``read_rows`` does, and when a numeric column holds anything else.
+    Columns as in ``COLUMNS`` and those that families append, ``file`` the last; those that hold numbers are
+    float64 (NaN where empty), the rest text. Raises InputError as ``read_rows`` does, and when a numeric
+    column holds anything else.
     """
+    files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
+    return read_tables(files, COLUMNS, NUMERIC)
+
+
+def read_tables(files: Iterable[Path], columns: Sequence[str], numeric: Sequence[str]) -> pd.DataFrame:
+    """The rows of files of these columns, some of them ``numeric``, in one table; see ``read_results``."""
     import pandas as pd
 
+    appended = appended_columns(tuple(columns))
+    numbers = {*numeric, *(name for name, column in appended.items() if column.numeric)}
     frames = []
-    files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
     for path in files:
-        frame = pd.DataFrame(read_rows(path), columns=list(COLUMNS))
-        for name in NUMERIC:
+        rows = read_rows(path, columns)
+        frame = pd.DataFrame(rows, columns=list(rows[0] if rows else columns))
+        for name in numbers.intersection(frame.columns):
             try:
                 frame[name] = pd.to_numeric(frame[name].where(frame[name] != "", None)).astype("float64")
             except (ValueError, TypeError) as error:
                 raise InputError(f"{path}: column {name} is not numeric: {error}") from error
-        frame["file"] = str(path)
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*COLUMNS, "file"])
+        frames.append(frame.assign(file=str(path)))
+    filled = [frame for frame in frames if len(frame)] or frames[:1]
+    whole = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=[*columns, "file"])
+    texts = {name: "" for name in appended if name in whole and name not in numbers}
+    return whole.fillna(texts)[[*(name for name in whole if name != "file"), "file"]]

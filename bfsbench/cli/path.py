@@ -35,21 +35,18 @@ def command(dataset: str, source: int, target: int, variant: str, backend: str) 
     What they find is checked. Without a path the exit code is 1.
     """
     from bfsbench import api
-    from bfsbench.bench.parents import NoPathError
     from bfsbench.cli.loading import load_with_progress
-    from bfsbench.graphs.matrix import INFINITY
-    from bfsbench.variants import find
+    from bfsbench.errors import NoPathError
+    from bfsbench.variants import find, find_family
 
     graph = load_with_progress(dataset)
     start, end = graph.vertex(source), graph.vertex(target)
-    if find(variant).family == "apsp":
-        pairs = api.all_pairs(graph, variant, backend=backend, next_hops=True)
-        reached = pairs.distances[start, end] < INFINITY
-        found = api.path_between(pairs.next_hops, start, end) if reached else None
-    else:
-        result = api.search(graph, variant, start, backend=backend, parents=True)
-        found = api.path(result.parents, end) if result.levels[end] >= 0 else None
-    if found is None:
-        raise NoPathError(f"there is no path from {source} to {target} in {graph.full_name}")
+    family = find_family(find(variant).family)
+    asked = start if family.from_sources else None
+    links = api.solve(graph, variant, asked, backend=backend, paths=True).links
+    try:
+        found = family.path(links, start, end)
+    except NoPathError:
+        raise NoPathError(f"there is no path from {source} to {target} in {graph.full_name}") from None
     for vertex in graph.published_ids(found):
         click.echo(vertex)

@@ -27,8 +27,8 @@ from bfsbench.cli.sweep_options import (
 )
 from bfsbench.cli.sweeping import cluster_options, execute, print_memory, print_plan, runner_for
 from bfsbench.errors import UsageError
-from bfsbench.families import DEFAULT, FAMILIES, family_of
-from bfsbench.variants import all_variants, find
+from bfsbench.families import DEFAULT
+from bfsbench.variants import all_families, all_variants, family_of, find
 from bfsbench.variants.base import PRESETS, Variant
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--family",
-    type=click.Choice(list(FAMILIES)),
-    help="Breadth-first searches or all-pairs shortest paths; by default what the variants are, or bfs.",
+    type=click.Choice(list(all_families())),
+    help="What is asked about graphs; by default what the variants answer, or bfs.",
 )
 @click.option(
     "--variant",
@@ -133,8 +133,8 @@ def run(
     axes = _axes(_chosen(variants, family), grid, block, knobs, preset)
     question = family_of(axes.variants)
     wanted = SourceChoice.of(source, num_sources, seed, question)
-    if profile and not question.from_sources:
-        raise UsageError(f"--profile tells what the levels of searches cost; {question.title} have none")
+    if profile and not question.profile:
+        raise UsageError(f"--profile tells what the steps of a run cost; {question.title} have none")
     names = _full_names(datasets)
     path = out or default_path("run")
     needed = None if all(variant.host for variant in axes.variants) else backend

@@ -28,8 +28,7 @@ from bfsbench.cli.sweep_options import (
     start,
 )
 from bfsbench.errors import UsageError
-from bfsbench.families import FAMILIES
-from bfsbench.variants import find
+from bfsbench.variants import find, find_family
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
@@ -125,7 +124,7 @@ def tune(
         if points is None and minutes is None:
             raise UsageError("tune needs --points or --minutes, to know when to stop")
     chosen = find(variant)
-    question = FAMILIES[chosen.family]
+    question = find_family(chosen.family)
     wanted = SourceChoice.of(source, num_sources, seed, question)
     needed = len(wanted.stand_ins())
     if points is not None and points < needed:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from bfsbench.bench.results import AXES
+from bfsbench.bench.columns import AXES
 from bfsbench.compare.correction import FALSE_RATE, MOST_RUNS
 from bfsbench.compare.interval import CONFIDENCE
 from bfsbench.compare.points import (

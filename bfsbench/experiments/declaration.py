@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from bfsbench.errors import InputError
+from bfsbench.errors import InputError, UsageError
 from bfsbench.experiments.drawings import KINDS
 from bfsbench.experiments.drawings.base import Chart
 from bfsbench.experiments.toml_files import Factor, Part, converted, read_toml
-from bfsbench.families import FAMILIES
+from bfsbench.families import DEFAULT
+from bfsbench.variants import find_family
 from bfsbench.variants.base import PRESETS
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Experiment(Part, frozen=True, kw_only=True):
     figure: str = ""
     note: str = ""
     """What a reader must know: choices made here, what the paper leaves open."""
-    family: str = "bfs"
+    family: str = DEFAULT
     graphs: list[GraphUse]
     source: str = ""
     """Source vertices as ``run --source`` takes them, or ``recommended``: the one that the graph's paper
@@ -130,9 +131,11 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def _check(path: Path, experiment: Experiment) -> None:
-    """What the types do not say: the family is known, labels that are used exist and are unique."""
-    if experiment.family not in FAMILIES:
-        raise InputError(f"{path}: `family` '{experiment.family}' is not one of {', '.join(FAMILIES)}")
+    """What the types do not say: the family exists, labels that are used exist and are unique."""
+    try:
+        find_family(experiment.family)
+    except UsageError as error:
+        raise InputError(f"{path}: {error}") from None
     labels = [use.title for use in experiment.graphs]
     if twice := next((label for label in labels if labels.count(label) > 1), None):
         raise InputError(f"{path}: two graphs are called '{twice}': give one of them another 'label'")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.bench.parents import NoPathError, parents_on_host, path
-from bfsbench.errors import UsageError
+from bfsbench.errors import NoPathError, UsageError
 from bfsbench.families.bfs import reference_levels
+from bfsbench.families.bfs.parents import parents_on_host, path
 from bfsbench.graphs.generators import parse_spec
 from bfsbench.graphs.generators.lattice import MAZE, open_cells
 from bfsbench.graphs.graph import Graph
@@ -44,7 +44,7 @@ def routed(graph: Graph) -> Route:
     """
     rows, columns, blocked, seed = _parameters(graph)
     levels = reference_levels(graph, 0)
-    parents = parents_on_host(graph, levels).parents
+    parents = parents_on_host(graph, levels).links
     try:
         cells = [divmod(int(v), columns) for v in path(parents, graph.num_vertices - 1)]
     except NoPathError:

@@ -14,12 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bfsbench.bench.profile import parse_counts
 from bfsbench.bench.results import read_results
 from bfsbench.experiments.choice import title_of, use_of
 from bfsbench.experiments.series import Series, every_series, series_called
+from bfsbench.families.bfs.profile import parse_counts
 from bfsbench.report.levels import read_levels
 from bfsbench.report.rows import configurations, fastest, kinds
+from bfsbench.variants import find_family
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,8 @@ class Outcome:
         """The fastest configuration of a series on each graph, indexed by graph: columns of
         :func:`bfsbench.report.rows.configurations`, times in ms."""
         if series.title not in self._best:
-            found = fastest(configurations(series.select(self.rows)), ["graph"])
+            timed = configurations(series.select(self.rows), find_family(self.experiment.family))
+            found = fastest(timed, ["graph"])
             self._best[series.title] = found.set_index("graph")
         return self._best[series.title]
 

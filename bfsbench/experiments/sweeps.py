@@ -13,9 +13,9 @@ from bfsbench.errors import InputError
 from bfsbench.experiments.choice import Choice
 from bfsbench.experiments.declaration import Experiment, Sweep
 from bfsbench.experiments.series import variants_of
-from bfsbench.families import FAMILIES
 from bfsbench.graphs.generators import parse_spec, recommended_source
 from bfsbench.graphs.graph import Graph
+from bfsbench.variants import find_family
 from bfsbench.variants.base import PRESETS
 
 RECOMMENDED = "recommended"
@@ -37,7 +37,7 @@ def sources_of(experiment: Experiment, choice: Choice, graph: Graph) -> Sequence
 
     Raises UsageError for a source that the graph does not have, or a graph that the family cannot take.
     """
-    family = FAMILIES[experiment.family]
+    family = find_family(experiment.family)
     family.require(graph)
     if not family.from_sources:
         return [None]
@@ -61,7 +61,7 @@ def given_sources(experiment: Experiment) -> list[int]:
 
 def counted_sources(experiment: Experiment) -> Sequence[int | None]:
     """As many sources as there will be, for counting points before the graphs are there."""
-    if not FAMILIES[experiment.family].from_sources:
+    if not find_family(experiment.family).from_sources:
         return [None]
     if experiment.source and experiment.source != RECOMMENDED:
         return given_sources(experiment)

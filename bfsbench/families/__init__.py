@@ -1,33 +1,34 @@
 """The families of algorithms: what a variant is asked about a graph, and how its answer is judged.
 
-Everything else, from planning a sweep to writing its rows, is the same for all of them.
+Everything else, from planning a sweep to writing its rows, is the same for all of them. A family is a module
+or a package of this folder that declares a subclass of Family; nothing else lists it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from types import ModuleType
 
-from bfsbench.errors import UsageError
-from bfsbench.families.apsp import AllPairsShortestPaths
 from bfsbench.families.base import Family
-from bfsbench.families.bfs import BreadthFirstSearch
 
-if TYPE_CHECKING:
-    from bfsbench.variants.base import Variant
-
-FAMILIES: dict[str, Family] = {
-    family.name: family for family in (BreadthFirstSearch(), AllPairsShortestPaths())
-}
-"""All families by name; the first is what commands take when nobody says."""
-
-DEFAULT = next(iter(FAMILIES))
+DEFAULT = "bfs"
+"""What commands take when no family is asked for."""
 
 
-def family_of(variants: Sequence[type[Variant]]) -> Family:
-    """The one family of these variants. Raises UsageError when they are of several."""
-    names = dict.fromkeys(variant.family for variant in variants)
-    if len(names) != 1:
-        examples = [next(variant.name for variant in variants if variant.family == name) for name in names]
-        raise UsageError(f"one run takes variants of one family, not {' and '.join(examples)}")
-    return FAMILIES[next(iter(names))]
+@cache
+def families_here() -> dict[str, Family]:
+    """The families of this package by name, the default one first."""
+    modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
+    found = {family.name: family for module in modules for family in families_of(module)}
+    return dict(sorted(found.items(), key=lambda item: (item[0] != DEFAULT, item[0])))
+
+
+def families_of(module: ModuleType) -> Iterator[Family]:
+    """The families that a module or a package declares."""
+    for item in vars(module).values():
+        declared = isinstance(item, type) and issubclass(item, Family) and "name" in vars(item)
+        if declared and f"{item.__module__}.".startswith(f"{module.__name__}."):
+            yield item()

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bfsbench.backends.base import Device, Kernel
-from bfsbench.bench.measure import DeviceClock
 from bfsbench.errors import BfsbenchError
 from bfsbench.paths import CUDA_SRC
+from bfsbench.programs import DeviceClock
 
 REPEATS = 7
 

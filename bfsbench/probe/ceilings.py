@@ -11,7 +11,8 @@ from typing import IO
 
 from bfsbench.backends.base import Device
 from bfsbench.bench import provenance
-from bfsbench.bench.results import CEILINGS_SUFFIX, PROVENANCE, read_rows
+from bfsbench.bench.columns import PROVENANCE
+from bfsbench.bench.results import CEILINGS_SUFFIX, read_rows
 from bfsbench.errors import InputError, UsageError
 from bfsbench.probe.base import Figure
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from bfsbench.report.best import best_times
 from bfsbench.report.datasets import graph_counts
 from bfsbench.report.failures import failed_points
-from bfsbench.report.heatmap import EMULATED_MAPS, heat_maps
+from bfsbench.report.heatmap import NAME, heat_maps
 from bfsbench.report.provenance import origins, warnings
-from bfsbench.report.rows import select
+from bfsbench.report.rows import EMULATED, select
 from bfsbench.report.table import Table
 
 if TYPE_CHECKING:
@@ -50,4 +50,4 @@ def tables(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[Table
         return [table for name in names for table in TABLES[name](rows)]
     makers = TABLES | {"heatmap": partial(heat_maps, brief=True)}
     made = [table for make in makers.values() for table in make(rows)]
-    return [table for table in made if table.name not in EMULATED_MAPS]
+    return [table for table in made if not (table.name.startswith(NAME) and table.name.endswith(EMULATED))]

@@ -9,12 +9,10 @@ from bfsbench.report.rows import (
     SETTING,
     SHAPE,
     Kind,
-    configurations,
     fastest,
     in_words,
     kinds,
     sources_of,
-    succeeded,
 )
 from bfsbench.report.table import Table
 from bfsbench.variants import all_variants
@@ -22,38 +20,26 @@ from bfsbench.variants import all_variants
 if TYPE_CHECKING:
     import pandas as pd
 
-_FIGURES = {
-    "bfs": (
-        *("search_ms", "median_ms", "spread", "preprocess_ms"),
-        *("mteps", "mteps_q1", "mteps_median", "mteps_q3", "mteps_graph500", "speedup"),
-    ),
-    "apsp": ("search_ms", "median_ms", "spread", "preprocess_ms", "gops", "speedup"),
-}
-"""By family."""
-_ONE_SOURCE = ("search_ms", "median_ms", "spread", "preprocess_ms", "mteps", "gops", "speedup")
-_MANY_SOURCES = ("search_ms", "spread", "preprocess_ms", "mteps", "mteps_median", "speedup")
+    from bfsbench.families.base import Family
+
+_TIMES = ("search_ms", "median_ms", "spread", "preprocess_ms")
 _NOTE = "search ms: the fastest sample; median ms: the samples' median; spread: slowest / fastest sample."
-_NOTE_ON_SOURCES = (
-    "Over several sources: the median of these, and MTEPS as harmonic mean and median (CSV and JSON have the "
-    "quartiles as well)."
-)
 _NOTE_ON_PREPROCESSING = (
     "preprocess ms: what putting the graph in order took beforehand, once a graph; not part of search ms."
 )
 _NOTE_ON_KNOBS = "Knobs that have their variant's default value are left out."
-_BARELY = 0.01
-"""Share of the vertices below which a search says little about the graph."""
 
 
 def best_times(rows: pd.DataFrame) -> list[Table]:
     """One table of measured times and one of emulated ones, as far as there are rows."""
     tables = []
     for kind in kinds(rows):
-        chosen = fastest(configurations(kind.rows, baseline=kind.family.baseline), SETTING)
+        chosen = fastest(kind.configurations(), SETTING)
         frame = chosen.sort_values(["graph", "graph_checksum", "search_ms"])
-        frame = frame[[*SETTING, *SHAPE, "sources", *_FIGURES[kind.family.name]]]
+        figures = [name for figure in kind.family.figures for name in figure.table_columns]
+        frame = frame[[*SETTING, *SHAPE, "sources", *_TIMES, *figures, "speedup"]]
         title = f"Best time per variant and graph{kind.heading}"
-        drawings = _drawings(frame, kind.rows)
+        drawings = _drawings(frame, kind)
         tables.append(Table.of(f"best{kind.suffix}", title, frame, _notes(frame, kind), drawings))
     return tables
 
@@ -66,39 +52,49 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
     if any(frame["speedup"].notna()):
         yield f"x sequential: how many times as fast as {kind.family.baseline} on the same machine."
     if any(frame["sources"] > 1):
-        yield _NOTE_ON_SOURCES
+        yield _note_on_sources(kind.family)
     if any(frame["preprocess_ms"].notna()):
         yield _NOTE_ON_PREPROCESSING
     if list(frame["knobs"]) != _told_knobs(frame):
         yield _NOTE_ON_KNOBS
-    yield from _short_searches(kind.rows)
+    yield from kind.family.advice(kind.rows)
 
 
-def _short_searches(rows: pd.DataFrame) -> Iterator[str]:
-    """For each graph the sources that reach next to nothing: they rule a harmonic mean."""
-    searched = succeeded(rows).drop_duplicates(["graph", "graph_checksum", "source"])
-    short = searched["reached"] < _BARELY * searched["num_vertices"]
-    for (graph, _), found in short.groupby([searched["graph"], searched["graph_checksum"]]):
-        if found.any():
-            count = f"{found.sum()} of {len(found)} sources" if len(found) > 1 else "the source"
-            advice = "; the harmonic mean is theirs, look at the median" if len(found) > 1 else ""
-            yield f"Warning: {graph}: {count} reached less than 1 % of the vertices{advice}."
+def _note_on_sources(family: Family) -> str:
+    note = "Over several sources: the median of these"
+    for figure in family.figures:
+        if figure.quartiles:
+            mean = "harmonic mean and median" if figure.harmonic else "median"
+            note += (
+                f", and {figure.headings[figure.name]} as {mean} (CSV and JSON have the quartiles as well)"
+            )
+    return f"{note}."
 
 
-def _drawings(frame: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
+def _figures_shown(family: Family, num_sources: int) -> list[str]:
+    """What people are shown of times and figures; over several sources without what says little then."""
+    shown = [figure for figure in family.figures if figure.shown]
+    if num_sources < 2:
+        return [*_TIMES, *(figure.name for figure in shown), "speedup"]
+    times = [name for name in _TIMES if name != "median_ms"]
+    medians = [f"{figure.name}_median" for figure in shown if figure.quartiles]
+    return [*times, *(figure.name for figure in shown if figure.quartiles), *medians, "speedup"]
+
+
+def _drawings(frame: pd.DataFrame, kind: Kind) -> Iterator[Table]:
     """One table a graph, variants by their times; columns that would say nothing are left out."""
-    searched = sources_of(rows)
+    searched = sources_of(kind.rows)
     frame = frame.assign(knobs=_told_knobs(frame))
     for (graph, checksum), group in frame.groupby(["graph", "graph_checksum"], sort=False):
         where = [name for name in ("backend", "host_cpu") if group[name].nunique() > 1]
         if group.groupby("backend")["device"].nunique().max() > 1:
             where.append("device")
         sources = searched[graph, checksum]
-        figures = _MANY_SOURCES if len(sources) > 1 else _ONE_SOURCE
+        figures = _figures_shown(kind.family, len(sources))
         known = [name for name in figures if name in group and group[name].notna().any()]
         if group["sources"].nunique() > 1:
             known.insert(0, "sources")
-        title = f"{graph}, {in_words(sources)}"
+        title = f"{graph}, {in_words(sources, kind.family)}"
         shape = [name for name in SHAPE if name != "knobs" or any(group[name])]
         yield Table.of("", title, group[["variant", *where, *shape, *known]])
 

@@ -9,11 +9,13 @@ import math
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import click
 
 from bfsbench.errors import UsageError
 from bfsbench.report.table import Cell, Table
+from bfsbench.variants import all_families
 
 FORMATS = ("text", "markdown", "csv", "json")
 WIDTH = 100
@@ -29,18 +31,13 @@ _HEADERS = {
     "memory_clock_max_mhz": "memory clock max MHz",
     "num_vertices": "V",
     "num_edges": "E",
-    "mteps": "MTEPS",
-    "mteps_q1": "MTEPS Q1",
-    "mteps_median": "MTEPS median",
-    "mteps_q3": "MTEPS Q3",
-    "gops": "GOPS",
     "speedup": "x sequential",
     "medges": "M edges",
     "gedges_s": "G edges/s",
     "gb_s": "GB/s",
     "share_percent": "share %",
 }
-"""Headers that are not the column's name with spaces."""
+"""Headers that are not the column's name with spaces; families have some of their own."""
 
 _SHADES = ((1.0, "*", "green"), (1.25, "·", "green"), (2.0, "░", "cyan"), (4.0, "▒", "yellow"))
 _DARKEST = ("▓", "red")
@@ -67,7 +64,14 @@ def render(tables: Sequence[Table], style: str, *, colour: bool = False, narrow:
 
 def header(column: str) -> str:
     """A column's name as people read it, the unit last."""
-    return _HEADERS.get(column, column.replace("_", " "))
+    return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
+
+
+@cache
+def _headings() -> dict[str, str]:
+    """What people read above the figures of families."""
+    figures = (figure for family in all_families().values() for figure in family.figures)
+    return {name: heading for figure in figures for name, heading in figure.headings.items()}
 
 
 def _csv(table: Table) -> str:

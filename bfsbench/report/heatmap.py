@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bfsbench.report.formats import HEAT_LEGEND
-from bfsbench.report.rows import SETTING, configurations, fastest, in_words, kinds, sources_of
+from bfsbench.report.rows import SETTING, Kind, fastest, in_words, kinds, sources_of
 from bfsbench.report.table import Cell, Table
 from bfsbench.variants import with_aliases
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EMULATED_MAPS = ("heatmap_emulated", "heatmap_apsp_emulated")
-"""Names of the tables whose times are of emulated kernels."""
-
+NAME = "heatmap"
 _LAUNCH = ("grid", "block")
-_COLUMNS = ("knobs", "sources", "search_ms", "times_best", "mteps")
+_COLUMNS = ("knobs", "sources", "search_ms", "times_best")
 _NOTE = "Search ms by grid (down) and block (across), each with its best knobs; the median over sources."
 _IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws all."
 
@@ -30,16 +28,15 @@ def heat_maps(rows: pd.DataFrame, *, brief: bool = False) -> list[Table]:
     """
     tables = []
     for kind in kinds(rows[rows["backend"] != "host"]):
-        cells = fastest(configurations(kind.rows, baseline=kind.family.baseline), [*SETTING, *_LAUNCH])
+        cells = fastest(kind.configurations(), [*SETTING, *_LAUNCH])
         least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
         cells = cells.assign(times_best=cells["search_ms"] / least)
         cells = cells.assign(order=cells["grid"].map(grid_order)).sort_values([*SETTING, "order", "block"])
-        drawings = list(_drawings(_leading(cells) if brief else cells, kind.rows))
-        frame = cells[[*SETTING, *_LAUNCH, *_COLUMNS]]
+        drawings = list(_drawings(_leading(cells) if brief else cells, kind))
+        figures = [figure.name for figure in kind.family.figures if figure.shown]
+        frame = cells[[*SETTING, *_LAUNCH, *_COLUMNS, *figures]]
         notes = _notes(cells, len(drawings), brief)
-        tables.append(
-            Table.of(f"heatmap{kind.suffix}", f"Grid x block{kind.heading}", frame, notes, drawings)
-        )
+        tables.append(Table.of(f"{NAME}{kind.suffix}", f"Grid x block{kind.heading}", frame, notes, drawings))
     return tables
 
 
@@ -67,7 +64,8 @@ def grid_order(grid: str) -> float:
     return 0 if grid == "auto" else float(grid) if grid.isdecimal() else math.inf
 
 
-def _drawings(cells: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
+def _drawings(cells: pd.DataFrame, kind: Kind) -> Iterator[Table]:
+    rows = kind.rows
     searched = sources_of(rows)
     without_time = rows[(rows["status"] != "ok") & rows["block"].notna()]
     failed = dict(iter(without_time.groupby(["graph", "variant", "backend"])))
@@ -75,7 +73,8 @@ def _drawings(cells: pd.DataFrame, rows: pd.DataFrame) -> Iterator[Table]:
         if len(group) == 1:
             continue
         where = ", ".join(str(name) for name in machine if name)
-        title = f"{with_aliases(str(variant))} on {graph}, {in_words(searched[graph, checksum])}; {where}"
+        searching = in_words(searched[graph, checksum], kind.family)
+        title = f"{with_aliases(str(variant))} on {graph}, {searching}; {where}"
         yield _matrix(title, group, failed.get((graph, variant, backend), without_time[:0]))
 
 

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bfsbench.errors import UsageError
+from bfsbench.families import DEFAULT
+from bfsbench.families.base import Family, Figure
+from bfsbench.variants import find, find_family
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bfsbench.families.base import Family
-
-BASELINE = "cpu_queue"
-"""The variant speed-ups of searches refer to, unless another is asked for."""
 
 SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host_cpu")
 """What must agree before two times are compared to choose a configuration; hosts may be different ones."""
 
 SHAPE = ("grid", "block", "knobs")
 """What is chosen."""
+
+EMULATED = "_emulated"
+"""Ends the names of tables and pictures whose times are of emulated kernels."""
 
 _SEARCH = ["graph", "graph_checksum", "source", "host", "host_cpu"]
 """What must agree before a speed-up means anything."""
@@ -35,20 +36,22 @@ class Kind:
     heading: str
     rows: pd.DataFrame
 
+    def configurations(self) -> pd.DataFrame:
+        """See ``configurations``."""
+        return configurations(self.rows, self.family)
+
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
     """By family, as far as there are any: measured rows (``cuda``, ``host``), rows of emulated kernels."""
-    from bfsbench.families import DEFAULT, FAMILIES
-
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
-        family, some = FAMILIES[name], rows[rows["family"] == name]
+        family, some = find_family(name), rows[rows["family"] == name]
         suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" ({family.title})")
         emulated = some["backend"] == "cpu"
         if some.empty or not emulated.all():
             yield Kind(family, suffix, of, some[~emulated])
         if emulated.any():
             heading = "emulated on the CPU: shows that it works, never how fast it is"
-            yield Kind(family, f"{suffix}_emulated", f"{of} ({heading})", some[emulated])
+            yield Kind(family, f"{suffix}{EMULATED}", f"{of} ({heading})", some[emulated])
 
 
 def select(
@@ -83,8 +86,6 @@ def _graphs_called(name: str, known: set[str]) -> set[str]:
 
 def _called(column: str, name: str, known: set[str]) -> str:
     if name not in known and column == "variant":
-        from bfsbench.variants import find
-
         name = find(name).name
     if name not in known:
         raise UsageError(f"no rows of {column} '{name}': there are {_listed(known)}")
@@ -102,28 +103,30 @@ def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(device=device, block=rows["block"].astype("Int64"))
 
 
-def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: str = BASELINE) -> pd.DataFrame:
+def configurations(
+    rows: pd.DataFrame, family: Family | None = None, *, also: Sequence[str] = (), baseline: str = ""
+) -> pd.DataFrame:
     """One row per SETTING, SHAPE and columns ``also``: one configuration put together over all its sources.
 
+    ``rows`` are of one ``family``, by default that of the first.
     Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
     samples), ``median_ms`` (median over sources of the medians), ``spread`` and ``typical`` (medians over
-    sources of slowest / fastest and of median / fastest sample), ``mteps`` and ``mteps_graph500`` (harmonic
-    means), ``mteps_q1``, ``mteps_median`` and ``mteps_q3`` (quartiles), ``gops`` (median), ``preprocess_ms``
+    sources of slowest / fastest and of median / fastest sample), the figures of the family, ``preprocess_ms``
     (median; NaN where the graph is taken as it is) and ``speedup`` (median over sources of the time of
-    ``baseline``, a host program, / this time; NaN unless both were taken on one machine). A point that was
-    measured more than once counts with its fastest row.
+    ``baseline``, a host program, the family's by default, / this time; NaN unless both were taken on one
+    machine). A point that was measured more than once counts with its fastest row.
     """
+    family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     rows = succeeded(rows)
     key = [*SETTING, *SHAPE, *also]
     rows = rows.sort_values("search_ms", kind="stable").drop_duplicates([*key, "source"])
-    rows = rows.merge(_baseline(rows, baseline), how="left", on=_SEARCH)
+    rows = rows.merge(_baseline(rows, baseline or family.baseline), how="left", on=_SEARCH)
     rows = rows.assign(
         spread=rows["search_ms_max"] / rows["search_ms"],
         typical=rows["search_ms_median"] / rows["search_ms"],
-        slowness=1 / rows["mteps"],
-        slowness_graph500=1 / rows["mteps_graph500"],
         speedup=rows["baseline_ms"] / rows["search_ms"],
         preprocess_ms=rows["preprocess_ms"].where(rows["preprocess_ms"] > 0),
+        **{_inverse(figure): 1 / rows[figure.name] for figure in family.figures if figure.harmonic},
     )
     grouped = rows.groupby(key, sort=False, dropna=False)
     frame = grouped.agg(
@@ -132,20 +135,20 @@ def configurations(rows: pd.DataFrame, *, also: Sequence[str] = (), baseline: st
         median_ms=("search_ms_median", "median"),
         spread=("spread", "median"),
         typical=("typical", "median"),
-        slowness=("slowness", "mean"),
-        slowness_graph500=("slowness_graph500", "mean"),
-        gops=("gops", "median"),
         preprocess_ms=("preprocess_ms", "median"),
         speedup=("speedup", "median"),
     )
-    frame = frame.assign(
-        mteps=1 / frame["slowness"],
-        mteps_q1=grouped["mteps"].quantile(0.25),
-        mteps_median=grouped["mteps"].median(),
-        mteps_q3=grouped["mteps"].quantile(0.75),
-        mteps_graph500=1 / frame["slowness_graph500"],
-    )
-    return frame.drop(columns=["slowness", "slowness_graph500"]).reset_index()
+    for figure in family.figures:
+        found = grouped[figure.name]
+        frame[figure.name] = 1 / grouped[_inverse(figure)].mean() if figure.harmonic else found.median()
+        if figure.quartiles:
+            for part, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75)):
+                frame[f"{figure.name}_{part}"] = found.quantile(share)
+    return frame.reset_index()
+
+
+def _inverse(figure: Figure) -> str:
+    return f"1/{figure.name}"
 
 
 def _baseline(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
@@ -169,8 +172,8 @@ def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
     return {key: sorted(map(int, sources.dropna().unique())) for key, sources in groups}
 
 
-def in_words(sources: Sequence[int]) -> str:
-    """``source 7`` or ``64 sources``; ``all pairs`` where there are none."""
+def in_words(sources: Sequence[int], family: Family) -> str:
+    """``source 7`` or ``64 sources``; what one run is where there are none, such as ``all pairs``."""
     if not sources:
-        return "all pairs"
+        return family.one
     return f"source {sources[0]}" if len(sources) == 1 else f"{len(sources)} sources"

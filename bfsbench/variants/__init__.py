@@ -1,7 +1,8 @@
-"""The searches: one module here and one file in ``cuda_src`` each.
+"""The variants: one module here and one file in ``cuda_src`` each.
 
-A module that defines a subclass of Variant with a ``name`` is found by looking into this folder, and into
+A module that declares a subclass of Variant with a ``name`` is found by looking into this folder, and into
 those that ``BFSBENCH_VARIANTS`` names, where the ``.cu`` file lies beside the module; nothing else lists it.
+Families of a user's own are found in the same folders.
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from bfsbench.errors import UsageError, unknown_name
-
-if TYPE_CHECKING:
-    from bfsbench.variants.base import Variant
+from bfsbench.families import families_here, families_of
+from bfsbench.families.base import Family
+from bfsbench.programs import Variant
 
 __path__ += [folder for folder in os.environ.get("BFSBENCH_VARIANTS", "").split(os.pathsep) if folder]
 
@@ -30,53 +31,85 @@ class Found:
 
     variants: Mapping[str, type[Variant]]
     """By name, in alphabetical order."""
+    families: Mapping[str, Family]
+    """By name, the project's first."""
     problems: tuple[str, ...]
     """A line for each module or folder that could not be used."""
 
 
 def all_variants() -> dict[str, type[Variant]]:
     """Every variant by its name, in alphabetical order. Raises UsageError for a broken module of a user's."""
+    return dict(_sound().variants)
+
+
+def all_families() -> dict[str, Family]:
+    """Every family by its name, those of users' modules included. Raises UsageError for a broken one."""
+    return dict(_sound().families)
+
+
+def _sound() -> Found:
     found = look()
     if found.problems:
         raise UsageError(found.problems[0])
-    return dict(found.variants)
+    return found
 
 
 @cache
 def look() -> Found:
     """Import the modules of all folders; one that is broken is a problem and does not hide the others."""
-    variants: dict[str, type[Variant]] = {}
+    families = dict(families_here())
+    declared: list[type[Variant]] = []
     problems: list[str] = []
+    for module in _modules(problems):
+        for family in families_of(module):
+            if family.name in families:
+                problems.append(
+                    f"family {family.name} ({_file(module.__name__)}): there is another of that name"
+                )
+            families.setdefault(family.name, family)
+        declared += _declared_by(module)
+    variants: dict[str, type[Variant]] = {}
+    for variant in declared:
+        try:
+            _check(variant, variants, families)
+            variants[variant.name] = variant
+        except UsageError as error:
+            problems.append(str(error))
+    return Found(dict(sorted(variants.items())), families, tuple(problems))
+
+
+def _modules(problems: list[str]) -> Iterator[ModuleType]:
+    """The modules of all folders; a line is added to ``problems`` for each that could not be imported."""
     modules: dict[str, Path] = {}
     for folder in dict.fromkeys(Path(entry).resolve() for entry in __path__):
         if not folder.is_dir():
             problems.append(f"BFSBENCH_VARIANTS names {folder}, which is not a folder")
         for info in pkgutil.iter_modules([str(folder)]):
             file = folder / (f"{info.name}/__init__.py" if info.ispkg else f"{info.name}.py")
+            if info.name in modules:
+                problems.append(f"{file} is called like {modules[info.name]}: rename it")
+                continue
+            modules[info.name] = file
             try:
-                if info.name in modules:
-                    raise UsageError(f"{file} is called like {modules[info.name]}: rename it")
-                modules[info.name] = file
-                for variant in _declared_by(info.name, file):
-                    _check(variant, info.name, variants)
-                    variants[variant.name] = variant
+                yield _imported(info.name, file)
             except UsageError as error:
                 problems.append(str(error))
-    return Found(dict(sorted(variants.items())), tuple(problems))
 
 
-def _declared_by(name: str, file: Path) -> list[type[Variant]]:
-    """The variants that a module declares. Raises UsageError, in one line, for whatever its import raises."""
-    from bfsbench.variants.base import Variant
-
+def _imported(name: str, file: Path) -> ModuleType:
+    """A module. Raises UsageError, in one line, for whatever its import raises."""
     try:
-        module = importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(f"{__name__}.{name}")
     except (Exception, SystemExit) as error:  # the module is a user's: it may raise anything
         trace = extract_tb(error.__traceback__)
         lines = [at.lineno for at in trace if Path(at.filename).resolve() == file]
         line = f", line {lines[-1]}" if lines else ""
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise UsageError(f"cannot load variant module {file}{line}: {reason}") from error
+
+
+def _declared_by(module: ModuleType) -> list[type[Variant]]:
+    """The variants that a module declares."""
     return [
         item
         for item in vars(module).values()
@@ -87,14 +120,22 @@ def _declared_by(name: str, file: Path) -> list[type[Variant]]:
     ]
 
 
-def _check(variant: type[Variant], module: str, others: Mapping[str, type[Variant]]) -> None:
+def _file(module: str) -> str:
+    return f"{module.rpartition('.')[2]}.py"
+
+
+def _check(
+    variant: type[Variant], others: Mapping[str, type[Variant]], families: Mapping[str, Family]
+) -> None:
     """Raises UsageError, naming module and attribute, for a declaration that says too little."""
-    where = f"variant {variant.name} ({module}.py)"
-    for attribute in ("summary", "origin", "layout", "frontier", "parallel_unit", "work"):
+    where = f"variant {variant.name} ({_file(variant.__module__)})"
+    for attribute in ("family", "summary", "origin", "layout", "frontier", "parallel_unit", "work"):
         if not getattr(variant, attribute, None):
             raise UsageError(f"{where} does not declare '{attribute}'")
     if variant.__abstractmethods__:
         raise UsageError(f"{where} does not define {', '.join(sorted(variant.__abstractmethods__))}")
+    if variant.family not in families:
+        raise UsageError(f"{where}: there is no family '{variant.family}'")
     taken = {name for other in others.values() for name in (other.name, *other.aliases)}
     for name in (variant.name, *variant.aliases):
         if name in taken:
@@ -115,3 +156,21 @@ def find(name: str) -> type[Variant]:
     if name.lower() not in known:
         raise unknown_name("variant", name, known)
     return known[name.lower()]
+
+
+def find_family(name: str) -> Family:
+    """The family of that name. Raises UsageError when there is none."""
+    known = all_families()
+    if name not in known:
+        names = ", ".join(known)
+        raise UsageError(f"unknown family '{name}': there are {names}; BFSBENCH_VARIANTS may name more")
+    return known[name]
+
+
+def family_of(variants: Sequence[type[Variant]]) -> Family:
+    """The one family of these variants. Raises UsageError when they are of several."""
+    names = dict.fromkeys(variant.family for variant in variants)
+    if len(names) != 1:
+        examples = [next(variant.name for variant in variants if variant.family == name) for name in names]
+        raise UsageError(f"one run takes variants of one family, not {' and '.join(examples)}")
+    return find_family(next(iter(names)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bfsbench.variants.all_pairs import KernelAllPairs
+from bfsbench.variants.base import KernelAllPairs
 
 
 class ApspFw(KernelAllPairs):

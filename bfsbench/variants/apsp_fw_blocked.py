@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bfsbench.bench.point import KnobValue
 from bfsbench.errors import LaunchError
-from bfsbench.variants.all_pairs import KernelAllPairs
-from bfsbench.variants.base import Knob
+from bfsbench.variants.base import KernelAllPairs, Knob, KnobValue
 
 
 class ApspFwBlocked(KernelAllPairs):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bfsbench.backends.base import Buffer
-from bfsbench.bench.point import KnobValue
-from bfsbench.variants.all_pairs import KernelAllPairs
+from bfsbench.variants.base import KernelAllPairs, KnobValue
 
 _TILE_SIZE = 64
 _THREADS = 256

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from bfsbench.backends.base import Argument
-from bfsbench.bench.point import KnobValue
 from bfsbench.errors import LaunchError
-from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
+from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 
 _LOCAL_QUEUE = 16
 """``LOCAL_QUEUE`` of the kernels."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from bfsbench.graphs.matrix import INFINITY, Matrix, weight_matrix
 from bfsbench.native import library
-from bfsbench.variants.all_pairs import HostAllPairs
+from bfsbench.variants.base import HostAllPairs
 
 
 class CpuFloydWarshall(HostAllPairs):

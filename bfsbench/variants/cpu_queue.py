@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-
-import numpy as np
-import numpy.typing as npt
-
-from bfsbench.native import library
+from bfsbench.families.bfs.levels import Levels, SequentialSearch
 from bfsbench.variants.base import UNREACHED, HostVariant
 
 
@@ -26,27 +21,13 @@ class CpuQueue(HostVariant):
     synchronisation = "none: one thread"
 
     def prepare(self) -> None:
-        offsets, columns = self.graph.row_offsets, self.graph.column_indices
-        self.level_array = np.empty(self.graph.num_vertices, np.int32)
-        self.queue = np.empty(self.graph.num_vertices, np.int32)
-        native = library("cpu_queue")
-        self.run = native.cpu_queue_64 if offsets.dtype.itemsize == 8 else native.cpu_queue_32
-        self.run.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-            ctypes.c_int32,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-        ]
-        self.run.restype = None
-        self.arrays = (offsets.ctypes.data, columns.ctypes.data)
-        self.scratch = (self.level_array.ctypes.data, self.queue.ctypes.data)
+        self.search = SequentialSearch(self.graph)
 
     def reset(self, source: int) -> None:
-        self.level_array.fill(UNREACHED)
+        self.search.levels.fill(UNREACHED)
 
     def traverse(self, source: int) -> None:
-        self.run(*self.arrays, source, *self.scratch)
+        self.search.run(source)
 
-    def levels(self) -> npt.NDArray[np.int32]:
-        return self.level_array.copy()
+    def levels(self) -> Levels:
+        return self.search.levels.copy()

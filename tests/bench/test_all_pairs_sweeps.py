@@ -81,7 +81,7 @@ def test_the_family_follows_from_the_variants(tmp_path: Path) -> None:
         (("--variant", "pull", "--family", "apsp"), "variant pull is of family bfs, not apsp"),
         (("--family", "apsp", "--source", "3"), "all-pairs shortest paths have no source"),
         (("--family", "apsp", "--sources", "3"), "all-pairs shortest paths have no source"),
-        (("--family", "apsp", "--profile"), "--profile tells what the levels of searches cost"),
+        (("--family", "apsp", "--profile"), "--profile tells what the steps of a run cost"),
         (("--variant", "apsp_fw_blocked", "--tile-size", "48"), "knob TILE_SIZE: 48 is out of range"),
         (("--variant", "apsp_fw", "--dataset", "path(n=40000)"), "40,000 vertices: all-pairs shortest paths"),
     ],
@@ -117,14 +117,16 @@ def test_wrong_distances_are_a_wrong_row(tmp_path: Path, monkeypatch: pytest.Mon
     )
     right = Session(None).measure(point, 1, True)
     assert right["status"] == "ok" and float(right["parents_ms"]) > 0
-    monkeypatch.setattr(apsp, "reference_distances", lambda graph, rows: np.zeros((len(rows), 40), np.int32))
+    monkeypatch.setattr(
+        apsp.family, "reference_distances", lambda graph, rows: np.zeros((len(rows), 40), np.int32)
+    )
     row = Session(None).measure(point, 1)
     assert row["status"] == "wrong" and "distances differ" in row["reason"]
 
 
 def test_rows_of_a_large_graph_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apsp, "WHOLE_UP_TO", 50)
-    monkeypatch.setattr(apsp, "ROWS_SAMPLED", 6)
+    monkeypatch.setattr(apsp.distances, "WHOLE_UP_TO", 50)
+    monkeypatch.setattr(apsp.distances, "ROWS_SAMPLED", 6)
     graph = bfsbench.generate("weighted_random", n=90, density=10)
     problem = apsp.AllPairs(graph)
     assert len(set(problem.rows)) == 6 and {0, 89} <= set(problem.rows)

@@ -10,22 +10,20 @@ from hypothesis import strategies as st
 
 import bfsbench
 from bfsbench.backends import open_device
-from bfsbench.bench import parents as trees
-from bfsbench.bench import session as sessions
-from bfsbench.bench.parents import (
+from bfsbench.bench.point import Point
+from bfsbench.bench.session import Session
+from bfsbench.errors import NoPathError, UsageError
+from bfsbench.families.base import Paths
+from bfsbench.families.bfs import parents as trees
+from bfsbench.families.bfs import reference_levels
+from bfsbench.families.bfs.parents import (
     NO_PARENT,
-    NoPathError,
-    Tree,
     WrongParentsError,
     check_parents,
     parents_on_device,
     parents_on_host,
     path,
 )
-from bfsbench.bench.point import Point
-from bfsbench.bench.session import Session
-from bfsbench.errors import UsageError
-from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import all_variants
@@ -109,10 +107,10 @@ def test_host_and_device_derive_the_same_tree(backend: str, name: str) -> None:
         levels = reference_levels(narrow, source)
         for graph in (narrow, with_wide_offsets(narrow)):
             host = parents_on_host(graph, levels)
-            kernel = parents_on_device(device, DeviceGraph(device, graph), levels)
-            assert np.array_equal(host.parents, kernel.parents)
+            kernel = parents_on_device(DeviceGraph(device, graph), levels)
+            assert np.array_equal(host.links, kernel.links)
             assert host.milliseconds > 0 and kernel.milliseconds > 0
-            check_parents(graph, source, levels, host.parents)
+            check_parents(graph, source, levels, host.links)
     device.close()
 
 
@@ -124,7 +122,7 @@ def test_every_variant_gives_the_tree_of_its_levels(variant: str) -> None:
         result = bfsbench.search(graph, variant, source, backend="cpu", block=64, parents=True)
         assert result.parents is not None and result.parents_ms is not None
         expected = parents_on_host(graph, reference_levels(graph, source))
-        assert np.array_equal(result.parents, expected.parents)
+        assert np.array_equal(result.parents, expected.links)
 
 
 @given(search=searches())
@@ -277,16 +275,16 @@ def test_a_path_is_not_looked_for_in_vain(parents: list[int], target: int, says:
 
 
 def test_a_wrong_tree_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def loops(graph: Graph, levels: Array) -> Tree:
+    def loops(graph: Graph, levels: Array) -> Paths:
         tree = parents_on_host(graph, levels)
-        tree.parents[1] = 1
+        tree.links[1] = 1
         return tree
 
     point = Point("path(n=5):symmetrised", 0, "cpu_queue", "host", None, None)
     session = Session(None)
     right = session.measure(point, 1, True)
     assert right["status"] == "ok" and float(right["parents_ms"]) > 0
-    monkeypatch.setattr(sessions, "parents_on_host", loops)
+    monkeypatch.setattr(trees, "parents_on_host", loops)
     row = session.measure(point, 1, True)
     assert row["status"] == "wrong" and "parents_ms" not in row
     assert (

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from bfsbench.backends.base import Device
-from bfsbench.bench.profile import COLUMNS, LevelCounts, parse_counts, profile
+from bfsbench.bench.profile import COLUMNS
 from bfsbench.bench.results import ResultWriter, axes_of, read_rows
 from bfsbench.families.bfs import reference_levels
+from bfsbench.families.bfs.profile import LevelCounts, parse_counts, profile
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import all_variants, find
-from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
 from tests.shapes import SHAPES
 
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
@@ -62,8 +63,8 @@ def test_every_variant_tells_of_every_level_once(emulator: Device, variant: type
     for name in ("kronecker", "lattice", "path"):
         graph = build_graph(SHAPES[name], name)
         reference = reference_levels(graph, 0)
-        search = variant(emulator, DeviceGraph(emulator, graph), graph, None, 64, variant.knob_values({}))
-        costs = profile(search, emulator, graph, 0, reference)
+        search = variant(KernelSetup(DeviceGraph(emulator, graph), None, 64, variant.knob_values({})))
+        costs = profile(search, 0, reference)
         told = [cost.level for cost in costs]
         assert told == sorted(set(told))
         # Searches that relax in any order may be done in fewer rounds than there are levels.

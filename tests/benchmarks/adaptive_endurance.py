@@ -29,7 +29,7 @@ from bfsbench.graphs.generators import GENERATORS, Parameters, generate
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.variants.adaptive import Adaptive
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import DeviceGraph, KernelSetup
 
 Random = np.random.Generator
 SETTINGS_PER_GRAPH = 2
@@ -123,7 +123,7 @@ def search_random_graphs(device: Device, random: Random, count: int, most: int, 
         for _ in range(SETTINGS_PER_GRAPH):
             knobs, block = draw_knobs(random), 32 * int(random.choice([1, 2, 7, 8, 16, 32]))
             grid = None if random.random() < 0.5 else int(random.integers(1, 200))
-            search = Adaptive(device, on_device, graph, grid, block, knobs)
+            search = Adaptive(KernelSetup(on_device, grid, block, knobs))
             search.prepare()
             for source in random.integers(graph.num_vertices, size=SOURCES_PER_SETTING).tolist():
                 search.reset(source)
@@ -146,7 +146,7 @@ def search_again_and_again(
     started = time.perf_counter()
     sources = random.choice(np.flatnonzero(np.diff(graph.row_offsets)), 4).tolist()
     expected = [reference_levels(graph, source) for source in sources]
-    search = Adaptive(device, DeviceGraph(device, graph), graph, None, 1024, Adaptive.knob_values({}))
+    search = Adaptive(KernelSetup(DeviceGraph(device, graph), None, 1024, Adaptive.knob_values({})))
     search.prepare()
     for i in range(count):
         source, levels = sources[i % len(sources)], expected[i % len(sources)]

@@ -14,8 +14,8 @@ import time
 from tabulate import tabulate
 
 import bfsbench
-from bfsbench.bench.measure import DeviceClock
 from bfsbench.bench.session import Session
+from bfsbench.programs import DeviceClock
 from bfsbench.variants.base import LevelKernelVariant
 
 BLOCK = 256

@@ -8,7 +8,7 @@ from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.adaptive import Adaptive
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import DeviceGraph, KernelSetup
 from tests.shapes import SOURCES
 from tests.variants.searching import levels_of, prepared, shape
 
@@ -53,7 +53,7 @@ def layers_of(
     device: Device, graph: Graph, source: int = 0, grid: int | None = None, **knobs: int
 ) -> list[str]:
     """The regime that ran each level. The levels are checked, too."""
-    search = Adaptive(device, DeviceGraph(device, graph), graph, grid, 64, Adaptive.knob_values(knobs))
+    search = Adaptive(KernelSetup(DeviceGraph(device, graph), grid, 64, Adaptive.knob_values(knobs)))
     search.records = device.empty(4 * (graph.num_vertices + 2), "int32")
     search.records.fill(-1)
     search.prepare()

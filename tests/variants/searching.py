@@ -11,7 +11,7 @@ from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph, Orientation
-from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
 from tests.shapes import SHAPES, edge_list
 
 Search = TypeVar("Search", bound=KernelVariant)
@@ -26,7 +26,7 @@ def prepared(
     **knobs: int | str,
 ) -> Search:
     """A search over ``graph``, ready for ``levels_of``."""
-    search = variant(device, DeviceGraph(device, graph), graph, grid, block, variant.knob_values(knobs))
+    search = variant(KernelSetup(DeviceGraph(device, graph), grid, block, variant.knob_values(knobs)))
     search.prepare()
     return search
 

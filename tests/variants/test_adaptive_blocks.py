@@ -13,7 +13,7 @@ from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import DeviceGraph, KernelSetup
 from tests.variants.searching import fan, layered, levels_of, prepared
 
 FRONTIERS = slice(3, None)
@@ -46,10 +46,10 @@ def test_clusters_are_as_large_as_suits_the_graph_and_the_device(
     chosen = [(16, thin, 16), (16, dense, 8), (16, circulant(many, 5), 16), (16, circulant(many - 1, 6), 16)]
     for most, graph, size in (*chosen, (8, thin, 8), (4, dense, 4), (1, thin, 1)):
         monkeypatch.setattr(device, "limits", replace(device.limits, blocks_per_cluster=most))
-        search = Adaptive(device, DeviceGraph(device, graph), graph, None, 64, Adaptive.knob_values({}))
+        search = Adaptive(KernelSetup(DeviceGraph(device, graph), None, 64, Adaptive.knob_values({})))
         assert search.cluster_size() == search.defines()["CLUSTER_SIZE"] == size
         given = Adaptive.knob_values({"CLUSTER_SIZE": 2})
-        assert Adaptive(device, DeviceGraph(device, graph), graph, None, 64, given).cluster_size() == 2
+        assert Adaptive(KernelSetup(DeviceGraph(device, graph), None, 64, given)).cluster_size() == 2
 
 
 def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

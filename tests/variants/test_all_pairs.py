@@ -9,18 +9,22 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.bench.next_hops import check_next_hops, path_between
-from bfsbench.bench.parents import NoPathError
-from bfsbench.bench.point import KnobValue
-from bfsbench.errors import LaunchError, UsageError
+from bfsbench.errors import LaunchError, NoPathError, UsageError
 from bfsbench.families.apsp import AllPairs, WrongDistancesError
+from bfsbench.families.apsp.next_hops import check_next_hops, path_between
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.graphs.matrix import INFINITY, MAX_VERTICES, Matrix, weight_matrix
 from bfsbench.variants import all_variants, find
-from bfsbench.variants.all_pairs import AllPairsVariant, KernelAllPairs
-from bfsbench.variants.base import DeviceGraph, HostProgram
+from bfsbench.variants.base import (
+    AllPairsVariant,
+    DeviceGraph,
+    HostProgram,
+    KernelAllPairs,
+    KernelSetup,
+    KnobValue,
+)
 
 VARIANTS = [name for name, variant in all_variants().items() if variant.family == "apsp"]
 TILES = [
@@ -51,7 +55,7 @@ def prepared(
     else:
         assert issubclass(variant, KernelAllPairs)
         own = variant.own_block(values) or block
-        built = variant(device, DeviceGraph(device, graph), graph, None, own, values)
+        built = variant(KernelSetup(DeviceGraph(device, graph), None, own, values))
     assert isinstance(built, AllPairsVariant)
     built.tracks = tracks
     built.prepare()

@@ -10,13 +10,13 @@ import pytest
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.point import KnobValue
-from bfsbench.bench.profile import RECORD
 from bfsbench.errors import LaunchError, UsageError
 from bfsbench.families.bfs import reference_levels
+from bfsbench.families.bfs.profile import RECORD
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.bfs4k import Bfs4k
 from tests.shapes import edge_list
 from tests.variants.searching import shape
@@ -32,7 +32,7 @@ def tree(depth: int = 8) -> Graph:
 
 
 def prepared(device: Device, graph: Graph, grid: int | None = None, **knobs: KnobValue) -> Bfs4k:
-    search = Bfs4k(device, DeviceGraph(device, graph), graph, grid, BLOCK, Bfs4k.knob_values(knobs))
+    search = Bfs4k(KernelSetup(DeviceGraph(device, graph), grid, BLOCK, Bfs4k.knob_values(knobs)))
     search.counts = device.empty(graph.num_vertices * len(Bfs4k.counters), np.uint64)
     search.prepare()
     return search
@@ -308,7 +308,7 @@ def test_overflowing_queues_are_rebuilt(
 
 def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
     graph = tree()
-    search = Bfs4k(device, DeviceGraph(device, graph), graph, None, BLOCK, Bfs4k.knob_values({}))
+    search = Bfs4k(KernelSetup(DeviceGraph(device, graph), None, BLOCK, Bfs4k.knob_values({})))
     search.records = device.upload(np.zeros(11 * RECORD.itemsize, np.uint8))
     search.prepare()
     assert launches(search, 0) == [(0, SINGLE)]
@@ -331,7 +331,7 @@ def test_frontiers_that_do_not_fit_a_block_are_refused() -> None:
 
 def test_counters_need_to_be_asked_for(device: Device) -> None:
     graph = shape("pmpp")
-    search = Bfs4k(device, DeviceGraph(device, graph), graph, None, BLOCK, Bfs4k.knob_values({}))
+    search = Bfs4k(KernelSetup(DeviceGraph(device, graph), None, BLOCK, Bfs4k.knob_values({})))
     search.prepare()
     with pytest.raises(ValueError, match="counts before prepare"):
         search.counted()

@@ -17,7 +17,7 @@ from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import likely_parents
 from bfsbench.variants.adaptive import Adaptive
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.likely_parents import likely_parents_first
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
 from tests.variants.searching import levels_of
@@ -27,7 +27,7 @@ PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
 
 def searching(graph: DeviceGraph, **knobs: int) -> Adaptive:
     knobs = {"LIKELY_FIRST": 1, **PULLED, **knobs}
-    search = Adaptive(graph.device, graph, graph.host_graph, None, 64, Adaptive.knob_values(knobs))
+    search = Adaptive(KernelSetup(graph, None, 64, Adaptive.knob_values(knobs)))
     search.prepare()
     return search
 

@@ -16,7 +16,7 @@ from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.split import split_rows
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.luo import Luo
 from tests.shapes import SHAPES, SOURCES, edge_list
 from tests.variants.searching import layered, levels_of, prepared
@@ -35,7 +35,7 @@ def downward(sizes: list[int]) -> Graph:
 
 def layers_of(device: Device, graph: Graph, grid: int | None = None, **knobs: int) -> list[tuple[str, int]]:
     """The kernel that ran each level from vertex 0, and the size of the frontier it saw."""
-    search = Luo(device, DeviceGraph(device, graph), graph, grid, 32, Luo.knob_values(knobs))
+    search = Luo(KernelSetup(DeviceGraph(device, graph), grid, 32, Luo.knob_values(knobs)))
     found: dict[int, tuple[str, int]] = {}
     search.records = device.empty(4 * graph.num_vertices, "int32")
     search.records.fill(-1)
@@ -122,7 +122,7 @@ def test_queues_are_sized_by_degree_as_far_as_memory_permits(device: Device) -> 
     assert search.queue_capacity(64, 64) == 2
     too_much = Luo.knob_values({}) | {"B_FRONTIER_SIZE": 1 << 16}
     with pytest.raises(LaunchError, match="shared memory"):
-        Luo(device, DeviceGraph(device, graph), graph, None, 64, too_much).prepare()
+        Luo(KernelSetup(DeviceGraph(device, graph), None, 64, too_much)).prepare()
 
 
 @pytest.mark.parametrize("layer", [{}, {"BLOCK_LIMIT": -1}, {"BLOCK_LIMIT": -1, "RESIDENT_LIMIT": -1}])

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.bench.profile import profile
 from bfsbench.errors import KernelError
 from bfsbench.families.bfs import reference_levels
+from bfsbench.families.bfs.profile import profile
 from bfsbench.graphs.convert import build_graph
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.merrill import Merrill
 from tests.shapes import SOURCES, edge_list
 from tests.variants.searching import kernels_of, levels_of, prepared, shape
@@ -272,8 +272,8 @@ def test_profiles_have_every_level_once(emulator: Device, organisation: str) -> 
     graph = shape("kronecker")
     levels = reference_levels(graph, 0)
     knobs = Merrill.knob_values({"ORGANISATION": organisation, "RESIDENT_LIMIT": 50})
-    search = Merrill(emulator, DeviceGraph(emulator, graph), graph, None, 64, knobs)
-    costs = profile(search, emulator, graph, 0, levels)
+    search = Merrill(KernelSetup(DeviceGraph(emulator, graph), None, 64, knobs))
+    costs = profile(search, 0, levels)
     assert [cost.level for cost in costs] == list(range(len(costs)))
     assert len(costs) in (levels.max() + 1, levels.max() + 2), "candidates of the last level are looked at"
     if organisation != "two-phase":

@@ -14,7 +14,7 @@ from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.frontier_queue import FrontierQueue
 from bfsbench.variants.frontier_scan import FrontierScan
 from bfsbench.variants.level_queues import LevelQueueVariant
@@ -172,7 +172,7 @@ def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
     expected = reference_levels(graph, 0)
     sizes = frontier_sizes(expected)
     knobs = PushMultilevel.knob_values({"SMALL_FRONTIER": 5})
-    search = PushMultilevel(device, DeviceGraph(device, graph), graph, None, 64, knobs)
+    search = PushMultilevel(KernelSetup(DeviceGraph(device, graph), None, 64, knobs))
     record = np.dtype([("nanoseconds", np.uint64), ("frontier_size", np.int32), ("layer", np.int32)])
     search.records = device.upload(np.zeros(len(sizes) * record.itemsize, np.uint8))
     search.prepare()
@@ -201,6 +201,6 @@ def test_overflows_and_switches_do_not_depend_on_the_schedule(seed: int) -> None
 @pytest.mark.parametrize("block", [1, 33, 96, 256, 1024])
 def test_no_launch_has_more_threads_than_counters_can_hold(device: Device, work: int, block: int) -> None:
     graph = build_graph(SHAPES["pmpp"], "pmpp")
-    search = PushFrontier(device, DeviceGraph(device, graph), graph, None, block, {})
+    search = PushFrontier(KernelSetup(DeviceGraph(device, graph), None, block, {}))
     assert search.blocks(work) >= 1
     assert search.blocks(work) * block < 2**31

@@ -16,7 +16,7 @@ from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
 from bfsbench.graphs.graph import Graph, Ids, Offsets
-from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
 from bfsbench.variants.direction_optimized import DirectionOptimized
 from bfsbench.variants.frontier import Frontier
 from bfsbench.variants.frontier_numbers import FrontierNumbers
@@ -169,7 +169,7 @@ def test_a_graph_is_sorted_once_for_all_searches(
         graph = build_graph(SHAPES[name], name)
         on_device, costs = DeviceGraph(device, graph), set()
         for block in (32, 64, 128):
-            search = variant(device, on_device, graph, None, block, {})
+            search = variant(KernelSetup(on_device, None, block, {}))
             search.prepare()
             assert levels_of(search, 1) == reference_levels(graph, 1).tolist()
             costs.add(search.preprocess_ms)

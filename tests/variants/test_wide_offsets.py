@@ -19,7 +19,7 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.paths import KERNEL_HEADERS
 from bfsbench.variants import all_variants
 from bfsbench.variants.adaptive import Adaptive
-from bfsbench.variants.base import DeviceGraph, KernelVariant
+from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
 from bfsbench.variants.reorder import Reorder
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
 from tests.variants.searching import levels_of
@@ -112,7 +112,7 @@ def test_arcs_past_the_2_to_the_32nd_are_found(
     on_device = DeviceGraph(emulator, far)
     on_device.column_indices = on_device.row_indices = emulator.adopt(far_arcs)
     for knobs in ({}, *WAYS.get(variant.name, [])):
-        search = variant(emulator, on_device, far, None, 64, variant.knob_values(knobs))
+        search = variant(KernelSetup(on_device, None, 64, variant.knob_values(knobs)))
         search.prepare()
         for source in SOURCES["kronecker"]:
             assert levels_of(search, source) == reference_levels(near, source).tolist(), knobs
@@ -125,6 +125,6 @@ def test_a_row_of_2_to_the_32nd_arcs_is_searched(emulator: CpuDevice, far_arcs: 
     on_device = DeviceGraph(emulator, far)
     on_device.row_indices = emulator.adopt(far_arcs)
     knobs = Adaptive.knob_values({"SMALL_PARTS": 0, "PUSHED_EDGE": 1024})
-    search = Adaptive(emulator, on_device, far, None, 64, knobs)
+    search = Adaptive(KernelSetup(on_device, None, 64, knobs))
     search.prepare()
     assert levels_of(search, 0) == [0, 1]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bfsbench.bench.profile import parse_counts
 from bfsbench.experiments.drawings.base import Plot
 from bfsbench.experiments.outcome import Outcome
+from bfsbench.families.bfs.profile import parse_counts
 from bfsbench.report.table import Cell, Table
 
 

@@ -19,36 +19,21 @@ from bfsbench.report.plots.measured import Measured
 from bfsbench.report.provenance import origin_numbers
 from bfsbench.report.rows import kinds
 from bfsbench.report.table import Table
+from bfsbench.variants import all_families
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN = ("best", "datasets", "failures", "provenance")
 """Tables of every report, in the order of the page; heat maps are drawn instead."""
-_BEST = (
-    *("graph", "variant", "search_ms", "median_ms", "spread", "preprocess_ms"),
-    *("mteps", "gops", "speedup", "grid", "block"),
-    *("knobs", "sources", "mteps_q1", "mteps_median", "mteps_q3", "mteps_graph500", "backend", "device"),
-)
-"""Columns of the best times, what is compared first. The checksums of graphs stand in another table."""
-_POINT = (
-    *("graph", "source", "variant", "status", "search_ms", "search_ms_median", "search_ms_max"),
-    *(
-        "search_ms_samples",
-        "mteps",
-        "gops",
-        "grid",
-        "block",
-        "knobs",
-        "backend",
-        "reason",
-        "wall_ms",
-        "reset_ms",
-    ),
-    *("depth", "reached", "origin", "taken_at", "file"),
-)
-_WHOLE = ("source", "block", "depth", "reached", "origin", "level", "frontier_size", "edges_inspected")
-"""Counts, which are read as floating-point numbers where some are missing."""
+_TIMES = ("search_ms", "median_ms", "spread", "preprocess_ms")
+_CHOICE = ("speedup", "grid", "block", "knobs", "sources")
+_WHERE = ("backend", "device")
+_POINT = ("graph", "source", "variant", "status", "search_ms", "search_ms_median", "search_ms_max")
+_SHAPE = ("grid", "block", "knobs", "backend", "reason", "wall_ms", "reset_ms")
+_ORIGIN = ("origin", "taken_at", "file")
+_COUNTS = ("source", "block", "origin")
+"""Counts beside those of families, which are read as floating-point numbers where some are missing."""
 
 
 def content(rows: pd.DataFrame, levels: pd.DataFrame | None) -> dict[str, Any]:
@@ -66,12 +51,30 @@ def _tables(rows: pd.DataFrame) -> Iterator[Table]:
     for name in _SHOWN:
         for table in TABLES[name](rows):
             if name == "best":
-                columns = tuple(column for column in _BEST if column in table.columns)
+                columns = _best_columns(table)
                 table = replace(table, columns=columns, rows=table.columns_of(*columns).rows)
             elif name == "provenance":
                 numbered = [(number, *row) for number, row in enumerate(table.rows, 1)]
                 table = replace(table, columns=("origin", *table.columns), rows=numbered)
             yield table
+
+
+def _best_columns(table: Table) -> tuple[str, ...]:
+    """Of the best times, what is compared first. The checksums of graphs stand in another table."""
+    figures = [figure for family in all_families().values() for figure in family.figures]
+    first = [figure.name for figure in figures if figure.shown]
+    more = [name for figure in figures for name in figure.table_columns if name not in first]
+    wanted = ("graph", "variant", *_TIMES, *first, *_CHOICE, *more, *_WHERE)
+    return tuple(name for name in wanted if name in table.columns)
+
+
+def _point_columns(rows: pd.DataFrame) -> list[str]:
+    """Of all points, the figures of their families beside the times, and the other columns after them."""
+    families = all_families().values()
+    figures = [figure.name for family in families for figure in family.figures if figure.shown]
+    facts = [column.name for family in families for column in family.columns if column.name not in figures]
+    wanted = [*_POINT, "search_ms_samples", *figures, *_SHAPE, *facts, *_ORIGIN]
+    return [name for name in wanted if name in rows]
 
 
 def _table(table: Table) -> dict[str, Any]:
@@ -95,7 +98,8 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _points(rows: pd.DataFrame) -> dict[str, Any]:
-    frame = rows.assign(origin=origin_numbers(rows))[list(_POINT)].replace("", None)
+    numbered = rows.assign(origin=origin_numbers(rows))
+    frame = numbered[_point_columns(numbered)].replace("", None)
     frame = _whole(frame.dropna(axis="columns", how="all"))
     notes = [
         "Every row of the result files, with all samples. 'origin' is a row of Provenance: device, driver, "
@@ -105,7 +109,10 @@ def _points(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _whole(frame: pd.DataFrame) -> pd.DataFrame:
-    present = [name for name in _WHOLE if name in frame]
+    families = all_families().values()
+    columns = (column for family in families for column in (*family.columns, *family.profile))
+    counts = [*_COUNTS, *(column.name for column in columns if column.kind == "count")]
+    present = [name for name in counts if name in frame]
     return frame.astype(dict.fromkeys(present, "Int64"))
 
 

@@ -67,11 +67,11 @@ def draw(kind: str, rows: pd.DataFrame, levels: pd.DataFrame | None = None, **op
     if kind not in PLOTS:
         raise UsageError(f"unknown plot '{kind}': there are {', '.join(PLOTS)}")
     with matplotlib_style():
-        return _drawn(PLOTS[kind], rows, levels, options)
+        return _drawn(kind, rows, levels, options)
 
 
 def _drawn(
-    make: Callable[..., Iterator[Picture]],
+    kind: str,
     rows: pd.DataFrame,
     levels: pd.DataFrame | None,
     options: dict[str, Any],
@@ -80,9 +80,12 @@ def _drawn(
     made: list[Picture] = []
     reasons: list[str] = []
     for part in kinds(rows):
+        if kind not in part.family.pictures:
+            reasons.append(f"rows of family {part.family.name} have nothing for '{kind}'")
+            continue
         measured = Measured.of(part, levels)
         try:
-            made += make(measured, **options)
+            made += PLOTS[kind](measured, **options)
         except NothingToDrawError as error:
             reasons.append(str(error))
     if not made:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bfsbench.bench.results import AXES
+from bfsbench.bench.columns import AXES
 from bfsbench.errors import UsageError
 from bfsbench.report.plots.picture import wrapped
 from bfsbench.report.rows import Kind, configurations, fastest, in_words, sources_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bfsbench.families.base import Family
 
 _SHORT = 8
 """Characters of a checksum that tell two graphs of one name apart."""
@@ -31,8 +33,7 @@ class Measured:
 
     rows: pd.DataFrame
     levels: pd.DataFrame | None
-    baseline: str
-    """The host program that speed-ups refer to, unless another is asked for."""
+    family: Family
     quantity: str
     """What ``search_ms`` is, with its unit, beside an axis."""
     suffix: str
@@ -49,7 +50,7 @@ class Measured:
             named = rows[[*keys, "title", "label"]].drop_duplicates()
             levels = levels.drop_duplicates([*keys, "level"], keep="last").merge(named, on=keys)
         quantity = f"time of {kind.family.one} (ms)"
-        return cls(rows, levels, kind.family.baseline, quantity, kind.suffix, kind.heading)
+        return cls(rows, levels, kind.family, quantity, kind.suffix, kind.heading)
 
     @cached_property
     def graphs(self) -> list[str]:
@@ -63,7 +64,12 @@ class Measured:
 
     def configurations(self, baseline: str = "") -> pd.DataFrame:
         """What was timed, put together over sources (see ``rows.configurations``)."""
-        return configurations(self.rows, also=("title", "label"), baseline=baseline or self.baseline)
+        return configurations(self.rows, self.family, also=("title", "label"), baseline=baseline)
+
+    @property
+    def baseline(self) -> str:
+        """The host program that speed-ups refer to, unless another is asked for."""
+        return self.family.baseline
 
     def best(self, by: Sequence[str] = ("title", "label"), baseline: str = "") -> pd.DataFrame:
         """The best configuration of every series on every graph, or of those alike in ``by``."""
@@ -81,7 +87,8 @@ class Measured:
     def searched(self, title: str) -> str:
         """From how many sources a graph was searched, in words."""
         rows = self.rows[self.rows["title"] == title]
-        return in_words(sorted({vertex for found in sources_of(rows).values() for vertex in found}))
+        sources = sorted({vertex for found in sources_of(rows).values() for vertex in found})
+        return in_words(sources, self.family)
 
 
 def ranking(best: pd.DataFrame) -> list[str]:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Device
-from bfsbench.bench.measure import Clock, DeviceClock, HostClock
-from bfsbench.errors import BfsbenchError, UsageError, WrongResultError
-from bfsbench.families.bfs import Levels
+from bfsbench.errors import NoPathError, UsageError, WrongResultError
+from bfsbench.families.base import Paths
+from bfsbench.families.bfs.levels import Levels
+from bfsbench.families.bfs.searches import UNREACHED, SearchVariant
 from bfsbench.graphs.graph import Graph, Ids
 from bfsbench.native import library
 from bfsbench.paths import CUDA_SRC
-from bfsbench.variants.base import UNREACHED, DeviceGraph
+from bfsbench.programs import Clock, DeviceClock, DeviceGraph, HostClock, KernelProgram
 
 NO_PARENT = -1
 BLOCK = 256
@@ -35,21 +34,23 @@ class WrongParentsError(WrongResultError):
     """Parents break one of Graph500's rules; the message has its number and a vertex."""
 
 
-class NoPathError(BfsbenchError):
-    """A vertex was not reached, so no path leads to it."""
+def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
+    """Parents, int32[V], after a search, derived where it ran and checked; the second time of two.
+
+    Raises WrongParentsError, DeviceError.
+    """
+    levels = np.ascontiguousarray(search.levels(), np.int32)
+    if isinstance(search, KernelProgram):
+        tree = parents_on_device(search.graph, levels)
+    else:
+        tree = parents_on_host(graph, levels)
+    check_parents(graph, source, levels, tree.links)
+    return tree
 
 
-@dataclass(frozen=True)
-class Tree:
-    """``parents`` int32[V], and what deriving them from the levels took, in ms: the second time of two."""
-
-    parents: Parents
-    milliseconds: float
-
-
-def parents_on_device(device: Device, graph: DeviceGraph, levels: Levels) -> Tree:
+def parents_on_device(graph: DeviceGraph, levels: Levels) -> Paths:
     """Derive parents from levels, int32[V], by a kernel over the CSC arrays. Raises DeviceError."""
-    num_vertices = len(levels)
+    device, num_vertices = graph.device, len(levels)
     wide = graph.column_offsets.dtype.itemsize == 8
     kernel = device.module(CUDA_SRC / "parents.cu", {"WIDE_OFFSETS": int(wide)}).kernel("parents")
     found = device.empty(num_vertices, np.int32)
@@ -61,10 +62,10 @@ def parents_on_device(device: Device, graph: DeviceGraph, levels: Levels) -> Tre
         clock.start()
         launch(blocks)
         milliseconds = clock.stop()
-    return Tree(found.download(), milliseconds)
+    return Paths(found.download(), milliseconds)
 
 
-def parents_on_host(graph: Graph, levels: Levels) -> Tree:
+def parents_on_host(graph: Graph, levels: Levels) -> Paths:
     """Derive parents from levels, int32[V] and contiguous, by a native program on all cores."""
     native = library("parents")
     derive = native.parents_64 if graph.column_offsets.dtype.itemsize == 8 else native.parents_32
@@ -77,7 +78,7 @@ def parents_on_host(graph: Graph, levels: Levels) -> Tree:
         clock.start()
         derive(len(levels), *(array.ctypes.data for array in arrays))
         milliseconds = clock.stop()
-    return Tree(found, milliseconds)
+    return Paths(found, milliseconds)
 
 
 def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -> None:

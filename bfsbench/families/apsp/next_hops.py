@@ -6,26 +6,15 @@ vertex itself on the diagonal, -1 where there is no path.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.bench.parents import NoPathError
-from bfsbench.errors import UsageError
-from bfsbench.families.apsp import WrongDistancesError
+from bfsbench.errors import NoPathError, UsageError
+from bfsbench.families.apsp.distances import WrongDistancesError
 from bfsbench.graphs.matrix import INFINITY, Matrix
 
 TARGETS_AT_A_TIME = 256
 """Columns checked at once, which bounds the memory that checking takes."""
-
-
-@dataclass(frozen=True)
-class NextHops:
-    """``next_hops`` int32[V, V], and what a run that keeps track of them took, in ms."""
-
-    next_hops: Matrix
-    milliseconds: float
 
 
 def check_next_hops(weights: Matrix, distances: Matrix, next_hops: Matrix) -> None:

@@ -1,4 +1,4 @@
-"""What variants of all-pairs shortest paths have in common."""
+"""Base classes of variants of all-pairs shortest paths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from bfsbench.backends.base import Buffer, Launch
-from bfsbench.variants.base import HostProgram, KernelProgram, Variant
+from bfsbench.programs import DeviceGraph, HostProgram, KernelProgram, Variant
 
 if TYPE_CHECKING:
     from bfsbench.graphs.matrix import Matrix
@@ -66,7 +66,7 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
         """A vertex between the two of each pair on a shortest path; -1 where that is one arc, or none."""
         begin = self.kernel("apsp_begin")
         self.begin: Launch = begin.bind(
-            *(self.graph.weight_matrix, self.num_vertices, self.matrix, self.via, self.pitch),
+            *(self.graph.once(_weights), self.num_vertices, self.matrix, self.via, self.pitch),
             block=_COPY_BLOCK,
         )
 
@@ -92,3 +92,10 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
     def _unpadded(self, buffer: Buffer) -> Matrix:
         n = self.num_vertices
         return buffer.download().reshape(self.pitch, self.pitch)[:n, :n]
+
+
+def _weights(graph: DeviceGraph) -> Buffer:
+    """int32[V * V]; raises UsageError as :func:`bfsbench.graphs.matrix.weight_matrix` does."""
+    from bfsbench.graphs.matrix import weight_matrix
+
+    return graph.device.upload(weight_matrix(graph.host_graph))

@@ -1,0 +1,104 @@
+"""The columns of result files and of the profiles beside them, those of each family included."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from bfsbench.families import families_here
+from bfsbench.families.base import Column
+from bfsbench.variants import all_families
+
+AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
+"""Columns that identify a point (see Point.axes)."""
+
+OUTCOME = (
+    "family",  # of the variant
+    "status",  # "ok", or why there is no time: wrong, cannot launch, out of memory, timeout, crash, error
+    "reason",  # one line, empty when ok
+    "search_ms",  # minimum of the samples
+    "search_ms_median",
+    "search_ms_max",
+    "search_ms_samples",  # all of them, separated by ';', in the order taken
+    "wall_ms",  # minimum of the host's clock around the same
+    "wall_ms_samples",
+    "reset_ms",  # share of search_ms spent on per-search initialisation; minimum of as many samples
+    "prepare_ms",  # once per graph and configuration, outside search_ms: compiling, allocation, preprocessing
+    "preprocess_ms",  # preprocessing the graph, such as reordering it, done once a graph; 0 for most variants
+    "parents_ms",  # finding parents, or next hops, after search_ms; empty unless asked for
+)
+
+GRAPH = (
+    "num_vertices",
+    "num_edges",  # arcs stored
+    "graph_checksum",  # SHA-256 over the CSR arrays
+    "source_checksum",  # SHA-256 of the file, or of the generator's declaration
+)
+
+PROVENANCE = (
+    "gpu",
+    "gpu_bus_id",  # its PCI address on the host; empty for emulated ones
+    "compute_capability",
+    "driver",
+    "cuda",
+    "sm_clock_mhz",
+    "memory_clock_mhz",
+    "throttle",
+    "host",
+    "host_cpu",
+    "python",
+    "version",
+    "commit",  # with "+dirty" when the tree had changes
+    "schema",
+    "taken_at",  # UTC, ISO 8601
+)
+
+FIRST = ("bfs", "apsp")
+"""Families whose columns every file has; those of others stand at the end of files with rows of theirs."""
+
+_HERE = [families_here()[name] for name in FIRST]
+
+COLUMNS = (
+    *AXES,
+    *OUTCOME,
+    *(column.name for family in _HERE for column in family.columns),
+    *GRAPH,
+    *PROVENANCE,
+)
+"""Of every result file, in this order."""
+
+PROFILE_COLUMNS = (
+    *AXES,
+    *(column.name for family in _HERE for column in family.profile),
+    *("gpu", "commit", "taken_at"),
+)
+"""Of every file of profiles."""
+
+ADDED = {"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": ""}
+"""Columns that older files do not have, and what their rows read as."""
+
+NUMERIC = (
+    *("source", "search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms"),
+    *("preprocess_ms", "parents_ms"),
+    *(column.name for family in _HERE for column in family.columns if column.numeric),
+    *("num_vertices", "num_edges", "block", "sm_clock_mhz", "memory_clock_mhz"),
+)
+"""Those of COLUMNS that hold numbers."""
+
+PROFILE_NUMERIC = (
+    *("source", "block"),
+    *(column.name for family in _HERE for column in family.profile if column.numeric),
+)
+"""Those of PROFILE_COLUMNS."""
+
+
+@cache
+def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
+    """What families beside FIRST append to files with these columns: COLUMNS, PROFILE_COLUMNS or others."""
+    others = [family for name, family in all_families().items() if name not in FIRST]
+    if columns == COLUMNS:
+        found = [column for family in others for column in family.columns]
+    elif columns == PROFILE_COLUMNS:
+        found = [column for family in others for column in family.profile]
+    else:
+        found = []
+    return {column.name: column for column in found if column.name not in columns}

@@ -1,0 +1,58 @@
+"""Distances between all pairs of vertices, and what SciPy says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import WrongResultError
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.matrix import INFINITY, Matrix
+
+WHOLE_UP_TO = 4096
+"""Vertices of a graph of which every distance is checked."""
+ROWS_SAMPLED = 64
+"""Rows that are checked of larger ones."""
+
+
+class WrongDistancesError(WrongResultError):
+    """Distances, or the paths that go with them, differ from the reference."""
+
+
+def rows_to_check(num_vertices: int) -> npt.NDArray[np.int64]:
+    """All vertices of a small graph; of a larger one the first, the last and others chosen at random."""
+    if num_vertices <= WHOLE_UP_TO:
+        return np.arange(num_vertices)
+    others = np.random.default_rng(num_vertices).choice(num_vertices - 2, ROWS_SAMPLED - 2, replace=False) + 1
+    return np.array([0, *sorted(others), num_vertices - 1])
+
+
+def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
+    """Distances from some vertices to all, int32[len(rows), V], INFINITY where there is no path; by SciPy.
+
+    All rows are found by what SciPy holds best for the graph's density, Floyd-Warshall or Dijkstra's
+    algorithm; some of them by Dijkstra's.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra, shortest_path
+
+    weights = np.ones(graph.num_edges) if graph.weights is None else graph.weights.astype(np.float64)
+    arrays = weights, graph.column_indices, graph.row_offsets
+    arcs = csr_array(arrays, shape=(graph.num_vertices, graph.num_vertices))
+    whole = len(rows) == graph.num_vertices
+    found = shortest_path(arcs) if whole else dijkstra(arcs, indices=rows)
+    return np.where(np.isinf(found), INFINITY, found).astype(np.int32)
+
+
+def check_distances(found: Matrix, expected: Matrix, rows: npt.NDArray[np.int64]) -> None:
+    """Raises WrongDistancesError, naming the first pair that differs and how many do.
+
+    Both are int32[len(rows), V], from the vertices ``rows``.
+    """
+    wrong = np.flatnonzero(found != expected)
+    if len(wrong):
+        row, target = divmod(int(wrong[0]), found.shape[1])
+        raise WrongDistancesError(
+            f"{len(wrong)} of {found.size} distances differ; from {rows[row]} to {target} it is "
+            f"{found[row, target]}, not {expected[row, target]}"
+        )

@@ -1,0 +1,190 @@
+"""Level profiles: what each level of a search cost, from a run of its own that leaves the timed ones alone.
+
+Host loops tell where one launch ends and the next begins (``KernelVariant.mark``); kernels that run several
+levels in one launch note when each begins (``cuda_src/profile.cuh``). Both together give one row a level.
+Variants with counters search once more, by kernels that count, which would take too long to be timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends.base import Event
+from bfsbench.families.bfs.levels import check_levels
+from bfsbench.families.bfs.searches import KernelVariant
+from bfsbench.graphs.graph import Graph
+
+RECORD = np.dtype([("nanoseconds", np.uint64), ("frontier_size", np.int32), ("layer", np.int32)])
+"""``level_record`` of cuda_src/profile.cuh."""
+
+
+@dataclass(frozen=True)
+class LevelCost:
+    """One level of one search."""
+
+    level: int
+    kernel: str
+    time_us: float
+
+
+class LevelCounts:
+    """What the levels of a search say about the edges that its kernels read."""
+
+    def __init__(self, graph: Graph, levels: npt.NDArray[np.int32]) -> None:
+        self._graph = graph
+        self._levels = levels
+        self.depth = int(levels.max())
+
+    @cached_property
+    def frontier_sizes(self) -> npt.NDArray[np.int64]:
+        """Vertices at each level, int64[depth + 1]."""
+        return np.bincount(self._levels[self._levels >= 0], minlength=self.depth + 1)
+
+    @cached_property
+    def _frontier_edges(self) -> npt.NDArray[np.int64]:
+        reached = self._levels >= 0
+        degrees = np.diff(self._graph.row_offsets)[reached]
+        return np.bincount(self._levels[reached], weights=degrees, minlength=self.depth + 1).astype(np.int64)
+
+    @cached_property
+    def _pull_edges(self) -> npt.NDArray[np.int64]:
+        """Entries read at each level by unreached vertices that stop at their first parent."""
+        offsets, parents = self._graph.column_offsets, self._levels[self._graph.row_indices]
+        degrees = np.diff(offsets).astype(np.int64)
+        owner_level = np.repeat(self._levels, degrees)
+        is_parent = (owner_level > 0) & (parents == owner_level - 1)
+        position = np.arange(len(parents)) - np.repeat(offsets[:-1], degrees)
+        first = degrees.copy()
+        owner = np.repeat(np.arange(len(degrees)), degrees)
+        np.minimum.at(first, owner[is_parent], position[is_parent] + 1)
+        found_at = np.where(self._levels > 0, self._levels - 1, -1)  # while this level is expanded
+        edges = np.zeros(self.depth + 1, np.int64)
+        for level in range(self.depth + 1):
+            waiting = (self._levels < 0) | (found_at > level)
+            edges[level] = degrees[waiting].sum() + first[found_at == level].sum()
+        return edges
+
+    def edges_inspected(self, reads: str, level: int) -> int | None:
+        """By a kernel that reads ``frontier``, ``pull`` or ``all`` edges; None when ``unknown``."""
+        if level > self.depth or reads == "unknown":
+            return None
+        if reads == "all":
+            return self._graph.num_edges
+        return int((self._frontier_edges if reads == "frontier" else self._pull_edges)[level])
+
+
+def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[LevelCost]:
+    """What each level costs an unprepared search. The search is checked as well: raises WrongLevelsError."""
+    device = variant.device
+    variant.records = device.empty((variant.num_vertices + 2) * RECORD.itemsize, np.uint8)
+    variant.prepare()
+    variant.reset(source)
+    variant.traverse(source)
+    variant.records.fill(0)
+    launches: list[tuple[int, str, Event]] = []
+
+    def mark(level: int, kernel: str) -> None:
+        event = device.event()
+        event.record()
+        launches.append((level, kernel, event))
+
+    variant.reset(source)
+    start = device.event()
+    start.record()
+    variant.mark = mark
+    variant.traverse(source)
+    check_levels(variant.levels(), reference)
+    records = variant.records.download().view(RECORD)
+    return _costs(launches, start, records, variant.layers)
+
+
+def count(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[dict[str, int]]:
+    """What an unprepared search counts in each level; empty where it has no counters. The search is checked
+    as well: raises WrongLevelsError."""
+    if not variant.counters:
+        return []
+    num_levels = int(reference.max()) + 1
+    variant.counts = variant.device.upload(np.zeros(num_levels * len(variant.counters), np.uint64))
+    variant.prepare()
+    variant.reset(source)
+    variant.traverse(source)
+    check_levels(variant.levels(), reference)
+    return variant.counted()
+
+
+def _costs(
+    launches: list[tuple[int, str, Event]],
+    start: Event,
+    records: npt.NDArray[np.void],
+    layers: tuple[str, ...],
+) -> list[LevelCost]:
+    """One cost a level. A launch that noted several levels has its time shared out by what it noted: the
+    last of them gets the rest, with what came before the first.
+    """
+    costs: list[LevelCost] = []
+    earlier = start
+    ends = [level for level, _, _ in launches[1:]] + [None]
+    for (first, kernel, event), end in zip(launches, ends, strict=True):
+        total_us = event.milliseconds_since(earlier) * 1e3
+        earlier = event
+        noted = _noted_levels(records, first, end)
+        if not noted:
+            costs.append(LevelCost(first, kernel, total_us))
+            continue
+        begins = records["nanoseconds"][noted].astype(np.int64) / 1e3
+        times = [*np.diff(begins), max(0.0, total_us - (begins[-1] - begins[0]))]
+        costs += [
+            LevelCost(level, layers[records["layer"][level]], float(us))
+            for level, us in zip(noted, times, strict=True)
+        ]
+    return costs
+
+
+def _noted_levels(records: npt.NDArray[np.void], first: int, end: int | None) -> list[int]:
+    level, noted = first, []
+    while level < len(records) and records["nanoseconds"][level] and (end is None or level < end):
+        noted.append(level)
+        level += 1
+    return noted
+
+
+def profiled(
+    search: KernelVariant,
+    counted: Sequence[Mapping[str, int]],
+    source: int,
+    reference: npt.NDArray[np.int32],
+) -> list[dict[str, str]]:
+    """The family's columns of a level profile, a row a level; ``search`` is not prepared.
+
+    ``counted`` is from ``count``. Raises WrongLevelsError, DeviceError.
+    """
+    counts = LevelCounts(search.host_graph, reference)
+    rows = []
+    for cost in profile(search, source, reference):
+        edges = counts.edges_inspected(search.edge_reads.get(cost.kernel, "frontier"), cost.level)
+        known = cost.level <= counts.depth
+        rows.append(
+            {
+                "level": str(cost.level),
+                "kernel": cost.kernel,
+                "frontier_size": str(int(counts.frontier_sizes[cost.level])) if known else "0",
+                "edges_inspected": "" if edges is None else str(edges),
+                "time_us": f"{cost.time_us:.3f}",
+                "counts": _counts(counted[cost.level]) if cost.level < len(counted) else "",
+            }
+        )
+    return rows
+
+
+def _counts(level: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in level.items() if value)
+
+
+def parse_counts(text: str) -> dict[str, int]:
+    """The counters of a profile's row by name, from its column ``counts``; those left out are 0."""
+    return {name: int(value) for name, value in (word.split("=") for word in text.split())}

@@ -1,0 +1,141 @@
+"""Base classes of breadth-first searches.
+
+``prepare`` compiles and allocates once, untimed. Then for every search ``reset`` and ``traverse`` run, timed,
+and ``levels`` brings the answer to the host.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from bfsbench.programs import HostProgram, KernelProgram, KernelSetup, Traffic, Variant
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from bfsbench.backends.base import Argument, Buffer
+
+UNREACHED = -1
+"""Level of a vertex that has not been reached, in kernels too (``graph.cuh``)."""
+
+LEVEL_SCAN = Traffic(per_vertex=12, per_scan=4)
+"""Of searches whose frontier is the vertices at the current level: no queue, but all levels are read."""
+
+
+class SearchVariant(Variant):
+    """A breadth-first search."""
+
+    family = "bfs"
+
+    @abstractmethod
+    def reset(self, source: int) -> None:
+        """Initialise what a search of its own needs: the first, timed, part of it."""
+
+    @abstractmethod
+    def traverse(self, source: int) -> None:
+        """Search from ``source``; on return all its work has been issued, not necessarily finished."""
+
+    @abstractmethod
+    def levels(self) -> npt.NDArray[np.int32]:
+        """Wait, and return int32[V]: the level of each vertex, UNREACHED where it has none."""
+
+
+class HostVariant(HostProgram, SearchVariant):
+    """A search by a native program."""
+
+
+class KernelVariant(KernelProgram, SearchVariant):
+    """A search by CUDA kernels."""
+
+    layers: ClassVar[tuple[str, ...]] = ()
+    """Names of the ``layer`` numbers that kernels of several levels note (see profile.cuh)."""
+    block_layers: ClassVar[tuple[str, ...]] = ()
+    """Those of the layers that run in one block or cluster, whose levels need no barrier between blocks."""
+    traffic: ClassVar[Traffic] = Traffic()
+    edge_reads: ClassVar[Mapping[str, str]] = {}
+    """For level profiles: which edges a kernel reads in a level, ``frontier`` unless said otherwise here:
+    ``all``, ``pull`` (of unreached vertices up to their first parent), or ``unknown``."""
+
+    def __init__(self, setup: KernelSetup) -> None:
+        super().__init__(setup)
+        self.mark: Callable[[int, str], None] = _ignore
+        """Host loops call this with the first level of a launch and its kernel once they have issued it; a
+        profiled run puts something in its place."""
+        self.records: Buffer | None = None
+        """For kernels that run several levels in one launch: where they note each (see profile.cuh)."""
+        self.counts: Buffer | None = None
+        """uint64[levels x counters] that the kernels add to, for those that have counters. Set before
+        ``prepare``; timed searches leave it None and spend nothing on it."""
+        self.level_array: Buffer = self.device.empty(self.num_vertices, "int32")
+
+    def defines(self) -> dict[str, int | str]:
+        counting = {"COUNTERS": int(self.counts is not None)} if self.counters else {}
+        return {**super().defines(), **counting}
+
+    def reset(self, source: int) -> None:
+        self.level_array.fill(UNREACHED)
+        self.level_array.fill(0, start=source, count=1)
+
+    def levels(self) -> npt.NDArray[np.int32]:
+        return self.level_array.download()
+
+    def counted(self) -> list[dict[str, int]]:
+        """Wait, and return what has been counted in each level while its frontier was expanded, by the names
+        in ``counters``. Raises ValueError unless ``counts`` was set."""
+        if self.counts is None:
+            raise ValueError("nothing was counted: set counts before prepare")
+        table = self.counts.download().reshape(-1, len(self.counters)).tolist()
+        return [dict(zip(self.counters, level, strict=True)) for level in table]
+
+
+class LevelKernelVariant(KernelVariant):
+    """A search by one kernel a level until a level finds nothing: most of the papers' simpler designs.
+
+    The kernel's last two parameters are ``int *progress, int level``. A thread that changes anything writes
+    ``level + 1`` to ``*progress``; the host launches the next level while ``*progress`` moves. So nothing
+    needs to be reset between levels, and a level costs one launch and one four-byte copy to pinned memory.
+    """
+
+    level_kernel: ClassVar[str | None] = None
+    """The kernel, where it is not called as the variant."""
+
+    @abstractmethod
+    def arguments(self) -> tuple[Argument, ...]:
+        """The kernel's parameters before ``progress``."""
+
+    @abstractmethod
+    def work_items(self) -> int:
+        """How many items the threads of one launch share out."""
+
+    def shared_memory(self) -> int:
+        """Bytes of dynamic shared memory a block."""
+        return 0
+
+    def prepare(self) -> None:
+        self.progress = self.device.signal()
+        arguments, shared = (*self.arguments(), self.progress), self.shared_memory()
+        kernel = self.kernel(self.level_kernel or self.name)
+        self.expand = kernel.bind(*arguments, block=self.block, shared=shared, scalars=1)
+        self.num_blocks = self.blocks(self.work_items())
+
+    def reset(self, source: int) -> None:
+        super().reset(source)
+        self.progress.fill(0)
+
+    def traverse(self, source: int) -> None:
+        expand, progress, num_blocks, mark = self.expand, self.progress, self.num_blocks, self.mark
+        kernel = self.level_kernel or self.name
+        level = 0
+        while True:
+            expand(num_blocks, level)
+            mark(level, kernel)
+            level += 1
+            if progress.read() != level:
+                return
+
+
+def _ignore(level: int, kernel: str) -> None:
+    """A launch was issued, and nobody keeps a profile."""

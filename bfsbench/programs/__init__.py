@@ -1,0 +1,22 @@
+"""What a variant of any family is, whatever it computes: a declaration, a host loop, a clock around it."""
+
+from bfsbench.programs.clock import Clock, DeviceClock, HostClock
+from bfsbench.programs.device_graph import DeviceGraph
+from bfsbench.programs.knob import PRESETS, Knob, KnobValue
+from bfsbench.programs.traffic import Traffic
+from bfsbench.programs.variant import HostProgram, KernelProgram, KernelSetup, Variant
+
+__all__ = [
+    "PRESETS",
+    "Clock",
+    "DeviceClock",
+    "DeviceGraph",
+    "HostClock",
+    "HostProgram",
+    "KernelProgram",
+    "KernelSetup",
+    "Knob",
+    "KnobValue",
+    "Traffic",
+    "Variant",
+]

@@ -1,0 +1,41 @@
+"""Clocks that measure what a program takes: the host's, and the device's own."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from bfsbench.backends.base import Device
+
+
+class Clock(Protocol):
+    """Times what happens between ``start`` and ``stop`` in ms."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> float: ...
+
+
+class HostClock:
+    """The host's monotonic clock."""
+
+    def start(self) -> None:
+        self._started = time.perf_counter()
+
+    def stop(self) -> float:
+        return (time.perf_counter() - self._started) * 1e3
+
+
+class DeviceClock:
+    """A pair of device events around the work issued between them."""
+
+    def __init__(self, device: Device) -> None:
+        self._first, self._last = device.event(), device.event()
+
+    def start(self) -> None:
+        self._first.record()
+
+    def stop(self) -> float:
+        self._last.record()
+        return self._last.milliseconds_since(self._first)

@@ -1,0 +1,54 @@
+"""Parameters of a variant beside grid and block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bfsbench.errors import UsageError
+
+KnobValue = int | float | str
+
+PRESETS = ("default", "paper", "auto")
+"""Where values of knobs come from that nobody gave: their defaults, the paper, the paper's rules."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A parameter of a variant beside grid and block, named as its paper names it."""
+
+    name: str
+    default: KnobValue
+    meaning: str
+    choices: tuple[KnobValue, ...] = ()
+    """The legal values; empty when minimum and maximum bound them instead."""
+    minimum: float | None = None
+    maximum: float | None = None
+    compile_time: bool = False
+    """Compiled into the kernel as a macro of the same name, rather than passed to it."""
+
+    @property
+    def option(self) -> str:
+        """The command line's spelling: ``W_SZ`` is ``--w-sz``."""
+        return "--" + self.name.lower().replace("_", "-")
+
+    @property
+    def legal(self) -> str:
+        """The legal values in words."""
+        if self.choices:
+            return ", ".join(map(str, self.choices))
+        return f"{self.minimum:g} .. {self.maximum:g}"
+
+    def check(self, value: str | KnobValue) -> KnobValue:
+        """The value in the knob's own type. Raises UsageError when it is none or out of range."""
+        kind = type(self.default)
+        try:
+            typed = kind(value)
+        except ValueError:
+            raise UsageError(f"knob {self.name}: '{value}' is not of type {kind.__name__}") from None
+        if kind is int and not isinstance(value, str) and typed != value:
+            raise UsageError(f"knob {self.name}: {value} is not a whole number")
+        below = self.minimum is not None and not isinstance(typed, str) and typed < self.minimum
+        above = self.maximum is not None and not isinstance(typed, str) and typed > self.maximum
+        if below or above or (self.choices and typed not in self.choices):
+            raise UsageError(f"knob {self.name}: {value} is out of range ({self.legal})")
+        return typed

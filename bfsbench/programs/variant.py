@@ -1,0 +1,186 @@
+"""What a variant of any family is: a declaration that people and programs read, and what is run.
+
+A variant belongs to a family: the question that it answers about a graph (:mod:`bfsbench.families`). It is
+constructed for a graph and values of its knobs, and kernels for the shape of a launch; ``prepare`` compiles
+and allocates once, untimed. What follows is declared by the family's base classes of variants.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from bfsbench.errors import UsageError
+from bfsbench.paths import CUDA_SRC
+from bfsbench.programs.clock import Clock, DeviceClock, HostClock
+from bfsbench.programs.knob import Knob, KnobValue
+
+if TYPE_CHECKING:
+    from bfsbench.backends.base import Kernel
+    from bfsbench.graphs.graph import Graph
+    from bfsbench.programs.device_graph import DeviceGraph
+
+
+class Variant(ABC):
+    """One algorithm of one family. The class is its declaration, an instance a prepared computation."""
+
+    family: ClassVar[str]
+    """The name of a :class:`bfsbench.families.base.Family`."""
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    summary: ClassVar[str]
+    """One line: what it does."""
+    origin: ClassVar[tuple[str, ...]]
+    """Paper and figure, each as ``Springer, Fig. 9``."""
+    layout: ClassVar[tuple[str, ...]]
+    """Which of CSR, CSC, COO, matrix it reads."""
+    frontier: ClassVar[str]
+    """How the frontier is represented."""
+    parallel_unit: ClassVar[str]
+    """What one thread, or group of threads, is given."""
+    work: ClassVar[str]
+    """Work complexity, with V, E and the depth D."""
+    space: ClassVar[str] = ""
+    """Memory that a search needs, the graph included, in words of 4 bytes; with 32-bit offsets."""
+    synchronisation: ClassVar[str] = "a launch a level"
+    """What separates one level from the next."""
+    knobs: ClassVar[tuple[Knob, ...]] = ()
+    counters: ClassVar[Mapping[str, str]] = {}
+    """What is counted in every level of a profiled search, and what it means. Kernels count if compiled with
+    ``COUNTERS`` set to 1, their ``enum counter`` in the same order."""
+    host: ClassVar[bool] = False
+    """True for native CPU programs, which have no grid and block."""
+    usual_block: ClassVar[int] = 256
+    """Threads a block where none are asked for."""
+    preprocess_ms: float = 0.0
+    """What it takes to change the graph for this search, in ms: a cost that other variants do not have. Where
+    searches share the changed graph (``DeviceGraph.once``), each tells what the first ``prepare`` spent."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Everything that is done once for a graph, outside the timed runs."""
+
+    @abstractmethod
+    def another(self) -> Self:
+        """A variant made for the same, not prepared."""
+
+    @abstractmethod
+    def clock(self) -> Clock:
+        """What its runs are timed by."""
+
+    @classmethod
+    def knob_values(cls, given: Mapping[str, str | KnobValue]) -> dict[str, KnobValue]:
+        """Values for all knobs, defaults included. Raises UsageError for a knob it does not have."""
+        known = {knob.name: knob for knob in cls.knobs}
+        for name in given:
+            if name not in known:
+                raise UsageError(f"variant {cls.name} has no knob {name}")
+        return {name: knob.check(given.get(name, knob.default)) for name, knob in known.items()}
+
+    @classmethod
+    def preset(cls, name: str, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
+        """Values that one of PRESETS sets for a graph of these statistics
+        (:func:`bfsbench.graphs.statistics.describe`); knobs left out keep their defaults."""
+        return {}
+
+    @classmethod
+    def own_block(cls, knobs: Mapping[str, KnobValue]) -> int | None:
+        """Threads a block, of variants that choose grid and block by their knobs; None for the others."""
+        return None
+
+
+class HostProgram(Variant):
+    """A native program on this machine's CPU, the papers' CPU columns."""
+
+    host = True
+
+    def __init__(self, graph: Graph, knobs: Mapping[str, KnobValue]) -> None:
+        self.graph = graph
+        self.knob = knobs
+
+    def another(self) -> Self:
+        return type(self)(self.graph, self.knob)
+
+    def clock(self) -> Clock:
+        return HostClock()
+
+
+@dataclass(frozen=True)
+class KernelSetup:
+    """What a kernel program is made for."""
+
+    graph: DeviceGraph
+    """With the device that it is on."""
+    grid: int | None
+    """The most blocks a launch may have; None for as many as the work needs."""
+    block: int
+    """Threads a block."""
+    knobs: Mapping[str, KnobValue]
+    """Values of all of its knobs, as ``Variant.knob_values`` gives them."""
+
+
+class KernelProgram(Variant):
+    """CUDA kernels and their host loop."""
+
+    child_kernels: ClassVar[bool] = False
+    kernel_files: ClassVar[tuple[str, ...]] = ()
+    """Names of the ``.cu`` files that hold the kernels, without their ending; by default the variant's."""
+
+    def __init__(self, setup: KernelSetup) -> None:
+        self.setup = setup
+        self.device = setup.graph.device
+        self.graph = setup.graph
+        self.host_graph = setup.graph.host_graph
+        self.num_vertices = self.host_graph.num_vertices
+        self.num_edges = self.host_graph.row_offsets.dtype.type(self.host_graph.num_edges)
+        """Of the kernels' ``offset_t``."""
+        self.grid = setup.grid
+        self.block = setup.block
+        self.knob = setup.knobs
+
+    def another(self) -> Self:
+        return type(self)(self.setup)
+
+    def clock(self) -> Clock:
+        return DeviceClock(self.device)
+
+    def blocks(self, work: int) -> int:
+        """Blocks to launch for so many work items: one thread each, capped by the grid asked for.
+
+        Never 2^31 threads or more, which is what the kernels' counters rely on (see graph.cuh).
+        """
+        needed = max(1, -(-work // self.block))
+        most = min(self.device.limits.max_grid, (2**31 - 1) // self.block)
+        return min(needed, self.grid or most, most)
+
+    def kernel(self, name: str) -> Kernel:
+        """A kernel, compiled with the variant's macros: of the file called as the kernel, or of the first."""
+        files = self.source_files()
+        source = next((file for file in files if file.stem == name), files[0])
+        module = self.device.module(source, self.defines(), child_kernels=self.child_kernels)
+        return module.kernel(name)
+
+    def defines(self) -> dict[str, int | str]:
+        """Macros to compile with: the compile-time knobs, and what the graph asks for."""
+        defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
+        return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
+
+    @classmethod
+    def source_files(cls) -> list[Path]:
+        """The ``.cu`` files: each beside the module that declares the variant or in a folder of the file's
+        name there, or anywhere in ``cuda_src``."""
+        beside = Path(sys.modules[cls.__module__].__file__ or "").parent
+        found = []
+        for stem in cls.kernel_files or (cls.name,):
+            name = f"{stem}.cu"
+            places = (beside / name, beside / stem / name, *CUDA_SRC.rglob(name))
+            found.append(next((place for place in places if place.is_file()), beside / name))
+        return found
+
+
+def _macro(value: KnobValue) -> int | str:
+    return value if isinstance(value, int) else str(value)

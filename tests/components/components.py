@@ -1,0 +1,102 @@
+"""A family of a user's own: the connected components of a graph, the directions of arcs left aside.
+
+Nothing in the package knows of it. Its variants return int32[V]: of each vertex the smallest vertex that its
+component has.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import UsageError, WrongResultError
+from bfsbench.families.base import Column, Family, Figure, Problem
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants.base import Variant
+
+Labels = npt.NDArray[np.int32]
+
+
+class ComponentsVariant(Variant):
+    """Connected components by labels."""
+
+    family = "cc"
+    frontier = "none"
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Give each vertex itself as its label."""
+
+    @abstractmethod
+    def solve(self) -> None:
+        """Find the components."""
+
+    @abstractmethod
+    def labels(self) -> Labels:
+        """Wait, and return the labels."""
+
+
+class ConnectedComponents(Family):
+    """Checked against SciPy."""
+
+    name = "cc"
+    title = "connected components"
+    baseline = "cc_host"
+    one = "all components"
+    from_sources = False
+    columns = (
+        Column("components", "how many there are"),
+        Column("shape", "one, several or all apart", kind="text"),
+        Figure("arcs_us", "arcs of the graph a microsecond", "arcs/us"),
+    )
+
+    def require(self, graph: Graph) -> None:
+        if graph.num_vertices == 0:
+            raise UsageError("a graph without vertices has no components")
+
+    def problem(self, graph: Graph, source: int | None) -> Components:
+        self.require(graph)
+        return Components(graph)
+
+
+class Components(Problem):
+    """The components of one graph; ``labels``, int32[V], are made of SciPy's."""
+
+    def __init__(self, graph: Graph) -> None:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        arcs = (np.ones(graph.num_edges, np.int8), graph.column_indices, graph.row_offsets)
+        matrix = csr_array(arcs, shape=(graph.num_vertices, graph.num_vertices))
+        self.graph = graph
+        self.count, component = connected_components(matrix, connection="weak")
+        _, first, vertex = np.unique(component, return_index=True, return_inverse=True)
+        self.labels = first[vertex].astype(np.int32)
+
+    def run(self, variant: Variant) -> ComponentsRun:
+        if not isinstance(variant, ComponentsVariant):
+            raise UsageError(f"variant {variant.name} finds no components")
+        return ComponentsRun(variant, self.labels)
+
+    def columns(self, milliseconds: float) -> dict[str, str]:
+        shape = "one" if self.count == 1 else "apart" if self.count == self.graph.num_vertices else "several"
+        rate = f"{self.graph.num_edges / milliseconds / 1e3:.3f}"
+        return {"components": str(self.count), "shape": shape, "arcs_us": rate}
+
+
+class ComponentsRun:
+    """See :class:`bfsbench.families.base.Run`."""
+
+    def __init__(self, variant: ComponentsVariant, expected: Labels) -> None:
+        self._variant = variant
+        self._expected = expected
+        self.reset = variant.reset
+        self.solve = variant.solve
+        self.answer = variant.labels
+
+    def check(self) -> None:
+        wrong = np.flatnonzero(self._variant.labels() != self._expected)
+        if len(wrong):
+            raise WrongResultError(f"{len(wrong)} of {len(self._expected)} labels differ")

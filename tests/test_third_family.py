@@ -1,0 +1,128 @@
+"""A family that a user declares in a folder of their own, ``tests/components``, is one like the package's."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bfsbench.bench.columns import COLUMNS
+
+ROOT = Path(__file__).parent.parent
+COMPONENTS = ROOT / "tests" / "components"
+TWO_PARTS = "0 1\n1 2\n3 4\n5 5\n"
+
+
+def bfsbench(*words: str, cwd: Path, check: int = 0, folder: Path | None = COMPONENTS) -> str:
+    """The output of a command that knows the family; with ``check`` above 0, what it says is wrong."""
+    environment = os.environ | ({"BFSBENCH_VARIANTS": str(folder)} if folder else {})
+    command = [sys.executable, "-m", "bfsbench", *words]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    assert done.returncode == check, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr if check > 1 else done.stdout
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the rows of all variants of the family on two graphs, and the graphs."""
+    folder = tmp_path_factory.mktemp("components")
+    (folder / "parts.txt").write_text(TWO_PARTS)
+    graphs = "parts.txt:symmetrised,path(n=12)"
+    words = ("--backend", "cpu", "--out", "r.csv", "--repeats", "3", "--block", "32,64", "--both-ways", "0,1")
+    bfsbench("run", "--family", "cc", "--dataset", graphs, *words, cwd=folder, check=1)
+    return folder
+
+
+def test_it_is_listed(swept: Path) -> None:
+    listed = bfsbench("list", "variants", cwd=swept)
+    assert "cc_spread" in listed and "cc_host" in listed
+    assert "BOTH_WAYS" in bfsbench("list", "knobs", cwd=swept)
+    assert "cc" in bfsbench("run", "--help", cwd=swept)
+
+
+def test_it_is_swept_and_checked(swept: Path) -> None:
+    lines = (swept / "r.csv").read_text().splitlines()
+    assert lines[0].split(",") == [*COLUMNS, "components", "shape", "arcs_us"]
+    found = list(csv.DictReader(lines))
+    right = [row for row in found if row["variant"] != "cc_merged"]
+    assert len(right) == 2 * (4 + 1) and {row["status"] for row in right} == {"ok"}
+    assert {(row["graph"][:5], row["components"], row["shape"]) for row in right} == {
+        ("parts", "3", "several"),
+        ("path(", "1", "one"),
+    }
+    merged = {row["graph"][:5]: row for row in found if row["variant"] == "cc_merged"}
+    assert (merged["parts"]["status"], merged["parts"]["reason"]) == ("wrong", "1 of 6 labels differ")
+    assert merged["path("]["status"] == "ok"
+    assert all(float(row["arcs_us"]) > 0 and not row["mteps"] for row in right)
+
+
+def test_it_is_resumed(swept: Path) -> None:
+    words = ("--dataset", "path(n=12)", "--variant", "cc_host", "--out", "r.csv", "--resume")
+    before = (swept / "r.csv").read_text()
+    bfsbench("run", *words, cwd=swept)
+    assert (swept / "r.csv").read_text() == before
+
+
+def test_a_file_of_another_family_gets_its_columns(tmp_path: Path) -> None:
+    graph = ("--dataset", "path(n=4)", "--backend", "cpu", "--out", "r.csv")
+    bfsbench("run", *graph, "--variant", "cpu_queue", cwd=tmp_path)
+    header, row = (tmp_path / "r.csv").read_text().splitlines()
+    assert header == ",".join(COLUMNS)
+    bfsbench("run", *graph, "--variant", "cc_host", "--resume", cwd=tmp_path)
+    first, *both = (tmp_path / "r.csv").read_text().splitlines()
+    assert first == f"{header},components,shape,arcs_us" and both[0] == f"{row},,,"
+    assert both[1].split(",")[-3:-1] == ["1", "one"]
+
+
+def test_it_is_reported(swept: Path) -> None:
+    made = json.loads(bfsbench("report", "r.csv", "--format", "json", cwd=swept))
+    best = [*made["best_cc"]["rows"], *made["best_cc_emulated"]["rows"]]
+    assert {row["variant"] for row in best} == {"cc_host", "cc_merged", "cc_spread"}
+    assert all(row["arcs_us"] > 0 and "mteps" not in row for row in best)
+    text = bfsbench("report", "r.csv", cwd=swept)
+    assert "connected components" in text and "all components" in text and "arcs/us" in text
+    page = bfsbench("report", "r.csv", "--format", "html", cwd=swept)
+    assert "arcs_us" in page
+    bfsbench("report", "r.csv", "--format", "svg", "--plot", "bars", "--out", "plots", cwd=swept)
+    assert list((swept / "plots").glob("bars_cc*.svg"))
+    refused = ("report", "r.csv", "--format", "svg", "--plot", "profile", "--out", "plots")
+    assert "have nothing for 'profile'" in bfsbench(*refused, cwd=swept, check=2)
+
+
+def test_it_is_compared(swept: Path) -> None:
+    assert "cc_host" in bfsbench(
+        "compare", "r.csv", "r.csv", "--table", "points", "--format", "csv", cwd=swept
+    )
+
+
+def test_its_rows_cannot_be_read_without_it(swept: Path) -> None:
+    said = bfsbench("report", "r.csv", cwd=swept, check=2, folder=None)
+    assert "columns of no family" in said and "components, shape, arcs_us" in said
+
+
+def test_it_has_neither_paths_nor_profiles(swept: Path) -> None:
+    graph = ("--dataset", "path(n=12)", "--variant", "cc_host")
+    said = bfsbench("path", *graph, "--source", "0", "--target", "3", cwd=swept, check=2)
+    assert "variants of family cc find no paths" in said
+    said = bfsbench("run", *graph, "--profile", cwd=swept, check=2)
+    assert "connected components have none" in said
+
+
+def test_it_is_used_from_python(swept: Path) -> None:
+    code = (
+        "import bfsbench; graph = bfsbench.load('parts.txt:symmetrised'); "
+        "found = bfsbench.solve(graph, 'spread', backend='cpu', block=32, BOTH_WAYS=1); "
+        "print(found.answer.tolist(), found.figures['components'], len(found.search_ms)); "
+        "print(sorted(set(bfsbench.read_results('r.csv')['components'].dropna())))"
+    )
+    environment = os.environ | {"BFSBENCH_VARIANTS": str(COMPONENTS), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=swept, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == ["[0, 0, 0, 3, 3, 5] 3 1", "[1.0, 3.0]"], done.stderr
