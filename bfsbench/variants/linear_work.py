@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bfsbench.backends.base import Launch
-from bfsbench.bench.point import KnobValue
-from bfsbench.variants.base import KernelVariant, Knob, Traffic
+from bfsbench.variants.base import KernelVariant, Knob, KnobValue, Traffic
 from bfsbench.variants.rules import Statistics, has_long_rows
 from bfsbench.variants.scan import PrefixSum
 

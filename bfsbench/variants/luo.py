@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Argument, Buffer
-from bfsbench.bench.point import KnobValue
 from bfsbench.errors import KernelError
 from bfsbench.graphs.split import SplitRows, split_rows
-from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
+from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 from bfsbench.variants.rules import Statistics, has_hubs, has_long_rows
 
 _STATIC_SHARED_MEMORY = 1024

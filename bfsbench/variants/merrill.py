@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from bfsbench.backends.base import Launch
-from bfsbench.bench.point import KnobValue
 from bfsbench.errors import KernelError
-from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
+from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 from bfsbench.variants.rules import Statistics, is_deep
 
 # Of cuda_src/merrill.cu, gather.cuh and culling.cuh.

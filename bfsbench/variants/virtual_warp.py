@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bfsbench.backends.base import Argument
-from bfsbench.bench.point import KnobValue
-from bfsbench.variants.base import LEVEL_SCAN, Knob, LevelKernelVariant
+from bfsbench.variants.base import LEVEL_SCAN, Knob, KnobValue, LevelKernelVariant
 from bfsbench.variants.rules import Statistics, has_long_rows
 
 

@@ -45,6 +45,7 @@ GEOMETRIC = Generator(
         SEED,
     ),
     build=geometric,
+    size=lambda n, degree, **_: (n, n * degree / 2),
 )
 
 CRAWL = Generator(
@@ -61,4 +62,5 @@ CRAWL = Generator(
         SEED,
     ),
     build=crawl,
+    size=lambda n, degree, **_: (n, n * degree),
 )
