@@ -116,7 +116,8 @@ def diagnose(
         text.write_text(translate(source, include).text, encoding="utf-8")
         ours = ["-isystem", str(_INCLUDE), "-isystem", str(_INCLUDE / "cuda")]  # about which nobody is asked
         flags = [*ours, *_PROCESSOR_FLAGS, *_kernel_flags(source, defines, include), *warnings]
-        command = [*compiler(), "-std=c++17", "-fsyntax-only", *flags, str(text)]
+        # Not -fsyntax-only, which ziglang's compiler cannot do.
+        command = [*compiler(), "-std=c++17", *flags, "-c", str(text), "-o", str(text.with_suffix(".o"))]
         return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
