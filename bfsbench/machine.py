@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import resource
 from collections.abc import Iterator
@@ -22,6 +23,13 @@ def cpu_model() -> str:
     except OSError:
         pass  # Not Linux.
     return platform.processor() or platform.machine()
+
+
+def usable_cores() -> int:
+    """Cores that this process may use, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def available_memory() -> int | None:

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from functools import cache
 from pathlib import Path
 
 from bfsbench import storage
 from bfsbench.errors import ToolchainError
+from bfsbench.machine import usable_cores
 from bfsbench.paths import cache_dir
+
+_COMPILE = ("-std=c++17", "-O3", "-fPIC", "-pthread")
+_LINK = ("-shared", "-pthread")
 
 NO_COMPILER = (
     "no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) "
@@ -59,42 +68,145 @@ def compiler_version() -> str:
     return (done.stdout or done.stderr).splitlines()[0] if (done.stdout or done.stderr) else "unknown"
 
 
-def build_library(
-    name: str, sources: Sequence[Path], flags: Sequence[str] = (), depends: Sequence[Path] = ()
-) -> Path:
-    """Compile and link C++ sources into a shared library, once.
+def prepare_compiler() -> None:
+    """Let the compiler do what it does once only, so that nothing with a time limit has to wait for that.
 
-    ``depends`` are further files (headers) whose content matters; those beside a source count by themselves.
-    The result lives in the cache under a hash of all contents, the flags and the compiler, and appears there
-    by an atomic rename, so that concurrent builds and killed ones do no harm.
-    Raises ToolchainError with the compiler's first error.
+    The one of ziglang builds its C++ library at its first use, for minutes; it is told where to keep it. The
+    line on stderr says what is awaited. Other compilers, or none, need nothing. Raises ToolchainError.
     """
-    headers = {h for s in sources for pattern in ("*.h", "*.hpp") for h in s.parent.glob(pattern)}
-    digest = hashlib.sha256()
-    for part in (*compiler(), compiler_version(), platform.machine(), *flags):
-        digest.update(part.encode() + b"\0")
-    for file in [*sources, *sorted({*headers, *depends})]:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    target = cache_dir() / "native" / f"{name}-{digest.hexdigest()[:20]}.so"
-    if target.exists():
-        return target
-    command = [*compiler(), "-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", *flags, *map(str, sources)]
     try:
-        _build(name, command, target)
+        command = compiler()
+    except ToolchainError:
+        return
+    if command[1:3] != ("-m", "ziglang"):
+        return
+    os.environ.setdefault("ZIG_GLOBAL_CACHE_DIR", str(cache_dir() / "zig"))
+    cold = Path(os.environ["ZIG_GLOBAL_CACHE_DIR"]) / "prepared"
+    if cold.exists():
+        return
+    print("preparing the C++ compiler of ziglang, once: this takes some minutes", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory() as work:
+        source = Path(work) / "empty.cpp"
+        source.write_text("#include <string>\nstd::string empty() { return {}; }\n", encoding="utf-8")
+        made = ["-o", str(source.with_suffix(".so"))]
+        _run([*command, *_COMPILE, *_LINK, str(source), *made], "a first file", Path(work))
+    cold.parent.mkdir(parents=True, exist_ok=True)
+    cold.touch()
+
+
+def build_library(
+    name: str, sources: Sequence[Path], flags: Sequence[str] = (), link_flags: Sequence[str] = ()
+) -> Path:
+    """Compile C++ sources and link them into a shared library, or find the one that was made before.
+
+    ``sources`` may have libraries among them, which are linked to; ``flags`` are the compiler's alone,
+    ``link_flags`` the linker's. In the cache a library is called by a hash of its content; for every request
+    (sources, flags, compiler) a record names the library and the headers that went into it. It is made anew
+    unless all of these are what they were. Builders of the same library wait for one another, and what killed
+    ones left is removed. Raises ToolchainError with the compiler's first error.
+    """
+    request = hashlib.sha256()
+    for part in (*compiler(), compiler_version(), platform.machine(), *flags, "", *link_flags):
+        request.update(part.encode() + b"\0")
+    for file in sources:
+        request.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    record = cache_dir() / "native" / f"{name}-{request.hexdigest()[:20]}.json"
+    if library := _recorded(record):
+        return library
+    prepare_compiler()
+    try:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        with storage.locked(record):
+            _remove_abandoned(record.parent, mine=record)
+            return _recorded(record) or _build(name, sources, flags, link_flags, record)
     except OSError as error:
-        where = f"cannot write {target.parent}: {error.strerror or error}"
+        where = f"cannot write {record.parent}: {error.strerror or error}"
         raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
-    return target
 
 
-def _build(name: str, command: Sequence[str], target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as work:
-        output = Path(work) / target.name
-        done = subprocess.run([*command, "-o", str(output)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise ToolchainError(f"cannot compile {name}: {first_error(done.stderr)}")
-        storage.publish(output, target)
+def _recorded(record: Path) -> Path | None:
+    """The library that a record names, if that and its headers are what they were when it was made."""
+    try:
+        found = json.loads(record.read_bytes())
+        library = record.parent / str(found["library"])
+        if library.stem.endswith(_digest(library)) and all(
+            _digest(Path(header)) == digest for header, digest in found["headers"].items()
+        ):
+            return library
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        pass  # none yet, or one that cannot be read
+    return None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:20]
+
+
+def _remove_abandoned(folder: Path, mine: Path) -> None:
+    """Remove the work folders of killed builders: those whose records nobody holds, or the caller."""
+    for work in folder.glob("*.work"):
+        record = work.with_suffix(".json")
+        with (
+            suppress(BlockingIOError),
+            nullcontext() if record == mine else storage.locked(record, wait=False),
+        ):
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _build(
+    name: str, sources: Sequence[Path], flags: Sequence[str], link_flags: Sequence[str], record: Path
+) -> Path:
+    """Make a library and its record, which the caller holds the lock of."""
+    work = record.with_suffix(".work")
+    work.mkdir()
+    try:
+        headers: dict[str, str] = {}
+
+        def compile_one(source: Path) -> Path:
+            if source.suffix != ".cpp":
+                return source
+            rule, started = work / f"{source.stem}.d", time.time()
+            made = ["-MMD", "-MF", str(rule), "-c", str(source), "-o", str(rule.with_suffix(".o"))]
+            _run([*compiler(), *_COMPILE, *flags, *made], name, work)
+            headers.update(_headers(rule, source, started))
+            return rule.with_suffix(".o")
+
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            objects = list(map(str, pool.map(compile_one, sources)))
+        made = work / "library.so"
+        command = [*compiler(), *_LINK, *_soname(f"{record.stem}.so"), *objects, *link_flags]
+        _run([*command, "-o", str(made)], name, work)
+        library = record.parent / f"{name}-{_digest(made)}.so"
+        storage.publish(made, library)
+        storage.write(record, json.dumps({"library": library.name, "headers": headers}).encode())
+        return library
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _soname(name: str) -> list[str]:
+    """Call a library by a name without a folder: what was linked to it finds it again wherever it lies."""
+    return [f"-Wl,-soname,{name}"] if sys.platform == "linux" else []
+
+
+def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
+    """The headers that a compiler's dependency file names, without the system's, and their digests.
+
+    One that was written after the compiler ``started`` gets none, so that it does not pass for what was read.
+    """
+    text = rule.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
+    names = (re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in re.findall(r"(?:\\.|\S)+", text))
+    headers = {Path(name).resolve() for name in names} - {source.resolve()}
+    return {str(path): _digest(path) if path.stat().st_mtime < started else "" for path in sorted(headers)}
+
+
+def _run(command: Sequence[str], name: str, work: Path) -> None:
+    """Run the compiler with its temporary files in ``work``. Raises ToolchainError with its first error."""
+    environment = os.environ | {"TMPDIR": str(work)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ToolchainError(f"cannot compile {name}: {first_error(done.stderr)}")
 
 
 def first_error(text: str) -> str:

@@ -24,6 +24,7 @@ from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
 from bfsbench.errors import BfsbenchError, KernelError
 from bfsbench.graphs.graph import Graph
+from bfsbench.toolchain import prepare_compiler
 
 if TYPE_CHECKING:
     from bfsbench.bench.session import Session
@@ -108,6 +109,7 @@ class Worker:
         """Start the process unless it runs. Raises the BfsbenchError it met when opening its device."""
         if self._connection is not None:
             return self._connection
+        prepare_compiler()
         context = multiprocessing.get_context("spawn")
         connection, theirs = context.Pipe()
         self._process = context.Process(

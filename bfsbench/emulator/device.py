@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from bfsbench.emulator.library import (
 )
 from bfsbench.emulator.memory import Buffer, Signal, allocate
 from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
+from bfsbench.machine import usable_cores
 
 
 def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
@@ -74,8 +74,7 @@ class Emulator:
         self.hardware = hardware or Hardware()
         self.seed = seed
         self._include = tuple(include)
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        count = 1 if seed else workers or cores
+        count = 1 if seed else workers or usable_cores()
         self.failure = ""
         """Message of a failed kernel that has not been reported yet."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)

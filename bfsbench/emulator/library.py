@@ -26,9 +26,6 @@ _RUNTIME = _HERE / "runtime"
 _PROCESSOR_FLAGS = ["-mpopcnt"] if platform.machine() in {"x86_64", "AMD64"} else []
 _COMMON_FLAGS = ["-w", "-fvisibility=hidden", f"-I{_INCLUDE}", *_PROCESSOR_FLAGS]
 
-_HEADERS = sorted([*_INCLUDE.rglob("*.h"), _INCLUDE / "cuda" / "cassert"])
-
-
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
 _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
@@ -54,7 +51,7 @@ def build_runtime(*, portable_fibers: bool = False) -> Path:
     """Compile the runtime once. ``portable_fibers`` selects the switch that every POSIX system has."""
     sources = sorted(_RUNTIME.glob("*.cpp"))
     flags = [*_COMMON_FLAGS, *(["-DEMU_PORTABLE_FIBERS"] if portable_fibers else [])]
-    return build_library("cuda-on-cpu", sources, flags, _HEADERS)
+    return build_library("cuda-on-cpu", sources, flags)
 
 
 @cache
@@ -88,19 +85,19 @@ def build_kernels(
         raise ToolchainError(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"
         )
-    flags = [*_COMMON_FLAGS, *_kernel_flags(source, defines)]
+    flags = [*_COMMON_FLAGS, *_kernel_flags(source, defines, include)]
     if interruptible or translation.volatile:
         flags.append(f"-fsanitize-coverage={_every_basic_block()}")
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translation.text, encoding="utf-8")
-        return build_library(f"cpu-{source.stem}", [text, runtime], flags, _HEADERS)
+        return build_library(f"cpu-{source.stem}", [text, runtime], flags)
 
 
-def _kernel_flags(source: Path, defines: Mapping[str, Define]) -> list[str]:
+def _kernel_flags(source: Path, defines: Mapping[str, Define], include: Sequence[Path]) -> list[str]:
     """What every compilation of translated kernels needs besides the common flags."""
     return [
-        *("-isystem", str(_INCLUDE), "-isystem", str(_INCLUDE / "cuda"), f"-I{source.parent}"),
+        *(f"-I{folder}" for folder in (_INCLUDE, _INCLUDE / "cuda", source.parent, *include)),
         *("-include", str(_INCLUDE / "cuda_on_cpu.h")),
         *("-fstack-clash-protection", "-UNDEBUG"),
         *(f"-D{name}={value}" for name, value in sorted(defines.items())),
@@ -117,8 +114,10 @@ def diagnose(
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translate(source, include).text, encoding="utf-8")
-        flags = [*_PROCESSOR_FLAGS, *_kernel_flags(source, defines), *warnings]
-        command = [*compiler(), "-std=c++17", "-fsyntax-only", *flags, str(text)]
+        ours = ["-isystem", str(_INCLUDE), "-isystem", str(_INCLUDE / "cuda")]  # about which nobody is asked
+        flags = [*ours, *_PROCESSOR_FLAGS, *_kernel_flags(source, defines, include), *warnings]
+        # Not -fsyntax-only, which ziglang's compiler cannot do.
+        command = [*compiler(), "-std=c++17", *flags, "-c", str(text), "-o", str(text.with_suffix(".o"))]
         return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
