@@ -31,10 +31,10 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
 
     A template opens files by {{ rows("h200/all-variants.csv") }} and quotes them, as in
     {{ all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error. See
-    bfsbench/report/text.py for what a template can ask.
+    bfsbench.texts.py for what a template can ask.
     """
-    from bfsbench.report.text import fill_in
     from bfsbench.storage import output
+    from bfsbench.texts import fill_in
 
     if check and out is None:
         raise click.UsageError("--check needs the --out it is to look at")

@@ -5,7 +5,8 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
     {% set all = rows("h200/all-variants.csv") %}
     On FLA `luo` takes {{ all.of(graph="USA-road-d.FLA", variant="luo").ms | number }} ms.
 
-Rows that are asked for and not there are an error, so a text cannot quote what was not measured.
+``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims. Rows that
+are asked for and not there are an error, so a text cannot quote what was not measured.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.bench.point import knob_values
 from bfsbench.bench.results import read_results
+from bfsbench.compare.points import Comparison, compare
+from bfsbench.compare.sides import read_side
 from bfsbench.errors import BfsbenchError, InputError, ToolchainError
+from bfsbench.experiments import find
+from bfsbench.experiments.claims import WORST_FIRST, findings, verdict_of
+from bfsbench.experiments.outcome import read_outcome
 from bfsbench.report.rows import SETTING, configurations, fastest, select
 
 if TYPE_CHECKING:
@@ -144,6 +150,19 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(sum(logs) / len(logs))
 
 
+def compared(folder: Path, a: str, b: str, threshold: float = 0.05) -> Comparison:
+    """Two result files compared as :func:`bfsbench.compare.points.compare` does it."""
+    return compare(read_side(str(folder / a)), read_side(str(folder / b)), threshold)
+
+
+def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
+    """How many of an experiment's claims are reproduced, undecided and not reproduced in these files."""
+    experiment = find(name)
+    found = findings(read_outcome(experiment, [folder / file for file in files], {}))
+    verdicts = [verdict_of([one for one in found if one.claim is claim]) for claim in experiment.claims]
+    return {verdict: verdicts.count(verdict) for verdict in WORST_FIRST}
+
+
 def fill_in(template: Path, folder: Path) -> str:
     """The text that a template makes of the result files below ``folder``.
 
@@ -170,7 +189,12 @@ def fill_in(template: Path, folder: Path) -> str:
         return Rows(read_results([folder / file for file in files]), ", ".join(files)).required()
 
     try:
-        text = environment.get_template(template.name).render(rows=rows, geometric_mean=geometric_mean)
+        text = environment.get_template(template.name).render(
+            rows=rows,
+            geometric_mean=geometric_mean,
+            compared=partial(compared, folder),
+            claims=partial(claims, folder),
+        )
     except jinja2.TemplateNotFound:
         raise InputError(f"cannot read {template}: there is no such file") from None
     except jinja2.TemplateSyntaxError as error:

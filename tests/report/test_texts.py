@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from result_rows import failed_row, row, write
 
 from bfsbench.cli import main
-from bfsbench.report.text import number, span
+from bfsbench.texts import number, span
 
 
 def run(*arguments: object) -> Result:
@@ -25,7 +25,8 @@ def folder(tmp_path: Path) -> Path:
         row(5.0, variant="bfs4k", source=0, knobs="K1=8 K2=0.5"),
         failed_row(variant="merrill"),
     ]
-    write(tmp_path / "rows" / "a.csv", rows)
+    repeats = {"search_ms_samples": "1;1.1;1.2;1.3;1.4"}
+    write(tmp_path / "rows" / "a.csv", [one | repeats for one in rows])
     return tmp_path
 
 
@@ -47,6 +48,8 @@ def filled(folder: Path, template: str) -> Result:
         ("{{ rows('a.csv').failed | length }} {{ rows('a.csv').failed.variants | join }}", "1 merrill"),
         ("{{ rows('a.csv').without(variant='pull').best_each.values() | span }}", "5"),
         ("{{ (rows('a.csv').of(K1=4).ms / rows('a.csv').of(K1=8).ms) | number }} times", "1.4 times"),
+        ("{{ compared('a.csv', 'a.csv').count('slower') }}", "0"),
+        ("{{ claims('bfs4k-table2', 'a.csv')['undecided'] }}", "1"),
         ("{{ geometric_mean([2, 8]) | number }}", "4"),
     ],
 )
