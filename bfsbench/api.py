@@ -367,4 +367,4 @@ def _named(graph: str | Graph) -> str:
         return resolve(graph).full_name
     if load(graph.full_name).checksum != graph.checksum:
         raise UsageError(f"{graph.full_name} names another graph than the one given: sweep what has a name")
-    return graph.full_name
+    return resolve(graph.full_name).full_name

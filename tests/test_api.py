@@ -72,7 +72,7 @@ def test_a_sweep_is_a_data_frame(tmp_path: Path) -> None:
     what = {"block": [32, 64], "W_SZ": "4:8:x2", "sources": [3], "repeats": 2, "backend": "cpu"}
     rows = bfsbench.sweep([graph, "pmpp"], ["virtual_warp", "cpu_queue"], out=out, **what)
     assert len(rows) == 2 * (2 * 2 + 1) and set(rows["status"]) == {"ok"}
-    assert list(dict.fromkeys(rows["graph"])) == [graph.full_name, "pmpp:directed"]
+    assert list(dict.fromkeys(rows["graph"])) == [graph.full_name, "pmpp-example:directed"]
     counts = rows[["source", "depth", "reached", "edges_traversed", "num_vertices", "num_edges", "block"]]
     assert {str(kind) for kind in counts.dtypes} == {"Int64"}
     assert set(rows["source"]) == {3} and set(rows["block"].dropna()) == {32, 64}
