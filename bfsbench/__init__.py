@@ -11,6 +11,7 @@ The words of the command line work in Python as well::
     bfsbench.path(result.parents, target=7)
     pairs = bfsbench.all_pairs(bfsbench.generate("weighted_random", n=500), next_hops=True)
     bfsbench.path_between(pairs.next_hops, source=3, target=7)
+    rows = bfsbench.sweep(graph, ["push", "pull"], block=[64, 256], backend="cpu")
     rows = bfsbench.read_results("results/run.csv")
 """
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from bfsbench.api import read_results as read_results
     from bfsbench.api import search as search
     from bfsbench.api import solve as solve
+    from bfsbench.api import sweep as sweep
 
 __version__ = "0.1.0"
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "read_results",
     "search",
     "solve",
+    "sweep",
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench.bench import axes as axis_language
 from bfsbench.bench import results
+from bfsbench.bench.plan import Axes, Crossing, Part, chosen_variants, launches
+from bfsbench.bench.runner import Method
 from bfsbench.bench.session import Session
-from bfsbench.bench.sources import check_source
-from bfsbench.bench.sweep import Axes, launches
+from bfsbench.bench.sources import SourceChoice, check_source
+from bfsbench.bench.sweep import Request, SweepProgress
+from bfsbench.bench.sweep import sweep as carry_out
+from bfsbench.cluster.runners import runner_maker
 from bfsbench.errors import UsageError
 from bfsbench.families.apsp.next_hops import path_between
 from bfsbench.families.base import Family
@@ -23,10 +28,10 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec
 from bfsbench.graphs.generators import generate as generate_edges
 from bfsbench.graphs.graph import Graph
-from bfsbench.graphs.load import load
+from bfsbench.graphs.load import load, resolve
 from bfsbench.graphs.recipe import Recipe
 from bfsbench.programs import KnobValue, Variant
-from bfsbench.variants import all_variants, find, find_family
+from bfsbench.variants import all_variants, family_of, find, find_family
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +49,7 @@ __all__ = [
     "read_results",
     "search",
     "solve",
+    "sweep",
 ]
 
 
@@ -260,3 +266,105 @@ def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
     for item in paths:
         flat.extend([item] if isinstance(item, Path | str) else item)
     return results.read_results(flat)
+
+
+Values = str | KnobValue | Sequence[str | KnobValue]
+"""Of an axis: one, several, or as on the command line, where ``32:1024:x2`` is a range."""
+
+
+def sweep(
+    graphs: str | Graph | Sequence[str | Graph],
+    variants: str | Sequence[str] = "all",
+    *,
+    family: str | None = None,
+    grid: Values = "auto",
+    block: Values = "auto",
+    preset: str = "default",
+    sources: int | Sequence[int] | None = None,
+    seed: int = 0,
+    repeats: int = 5,
+    timeout: float = 60.0,
+    backend: str = "auto",
+    schedule_seed: int = 0,
+    cluster: str | None = None,
+    mixed_devices: bool = False,
+    out: Path | str | None = None,
+    resume: bool = False,
+    retry_failed: bool = False,
+    profile: bool = False,
+    parents: bool = False,
+    progress: SweepProgress | None = None,
+    **knobs: Values,
+) -> pd.DataFrame:
+    """Measure every combination of graph, source, variant, grid, block and knob values, as ``bfsbench run``.
+
+    Points run in a process of their own, which is replaced when one crashes or hangs; so a script that sweeps
+    does it below ``if __name__ == "__main__":``, as :mod:`multiprocessing` wants it. ::
+
+        rows = bfsbench.sweep("soc-Epinions1", ["push", "virtual_warp"], block="64:256:x2", W_SZ=[8, 32])
+        rows[rows.status == "ok"].groupby("variant").search_ms.min()
+
+    Parameters
+    ----------
+    graphs
+        Names, files or generators as for ``--dataset``, or graphs of :func:`load` and :func:`generate`.
+    variants
+        Names or aliases; ``"all"`` is all of the ``family``, ``"bfs"`` unless variants say otherwise.
+    grid, block
+        Most blocks of a launch, and threads a block; ``"auto"`` is what suits the work and the variant.
+    knobs
+        Values by name, for the variants that have the knob. Others have the values of ``preset``:
+        ``"default"``, ``"paper"`` or ``"auto"``, by the paper's rules for the graph.
+    sources
+        How many to choose by ``seed``, or which vertices, counted from 0; by default one is chosen.
+    repeats, timeout
+        Timed runs a point, and seconds that a point may take, compiling included.
+    backend, schedule_seed, cluster, mixed_devices
+        Where points run, as the options of these names say it.
+    out, resume, retry_failed
+        The result file to write, or none; continue it, and measure failed points again.
+    profile, parents
+        Level profiles beside ``out``; trees or next hops after the timed runs.
+    progress
+        Hears of every point; by default nothing is shown.
+
+    Returns
+    -------
+    The rows of all points, also of those that failed, in the order of the points: the columns of result
+    files, with counts as Int64, other numbers as float64 (NA or NaN where a row has none), the samples in
+    ``search_ms_samples`` and ``wall_ms_samples`` as lists of floats in ms, and the rest as text.
+
+    Raises UsageError for unknown names, values out of range and files that cannot be written or resumed,
+    BfsbenchError when nothing can run at all. An interrupt ends what runs; rows in ``out`` stay.
+    """
+    _require_positive(repeats=repeats, **({"sources": sources} if isinstance(sources, int) else {}))
+    chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
+    given, count = (None, sources) if sources is None or isinstance(sources, int) else (sources, None)
+    values = {name: axis_language.expand(_listed(value)) for name, value in knobs.items()}
+    grids, blocks = axis_language.grids(_listed(grid)), axis_language.blocks(_listed(block))
+    names = [_named(graph) for graph in ([graphs] if isinstance(graphs, str | Graph) else graphs)]
+    choice = SourceChoice.of(family_of(chosen), given, count, seed)
+    work = Crossing([Part(list(dict.fromkeys(names)), Axes(chosen, grids, blocks, values, preset), choice)])
+    runner = runner_maker(cluster, mixed_devices, schedule_seed, lambda line: None)
+    method = Method(repeats, timeout, profile, parents)
+    path = None if out is None else Path(out)
+    outcome = carry_out(Request(work, method, path, resume, retry_failed, backend, runner), progress)
+    return results.table(outcome.rows)
+
+
+def _listed(values: Values) -> str:
+    """The values of an axis as the command line has them."""
+    return (
+        ",".join(map(str, values))
+        if isinstance(values, Sequence) and not isinstance(values, str)
+        else str(values)
+    )
+
+
+def _named(graph: str | Graph) -> str:
+    """The full name of a graph, by which other processes find it. Raises UsageError unless they do."""
+    if isinstance(graph, str):
+        return resolve(graph).full_name
+    if load(graph.full_name).checksum != graph.checksum:
+        raise UsageError(f"{graph.full_name} names another graph than the one given: sweep what has a name")
+    return resolve(graph.full_name).full_name

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bfsbench
+from bfsbench.bench.runner import Measured
+from bfsbench.bench.sweep import SweepProgress
+from bfsbench.bench.worker import DeviceInfo
 from bfsbench.errors import UsageError
 from tests.bench.test_results import make_row, write
 
@@ -57,3 +64,72 @@ def test_results_are_a_data_frame(tmp_path: Path) -> None:
     write(tmp_path / "b.csv", make_row(), make_row())
     assert len(bfsbench.read_results(tmp_path / "a.csv", [tmp_path / "b.csv"])) == 3
     assert not hasattr(bfsbench, "no_such_function")
+
+
+def test_a_sweep_is_a_data_frame(tmp_path: Path) -> None:
+    graph = bfsbench.generate("lattice", rows=9, columns=7, seed=1)
+    out = tmp_path / "r.csv"
+    what = {"block": [32, 64], "W_SZ": "4:8:x2", "sources": [3], "repeats": 2, "backend": "cpu"}
+    rows = bfsbench.sweep([graph, "pmpp"], ["virtual_warp", "cpu_queue"], out=out, **what)
+    assert len(rows) == 2 * (2 * 2 + 1) and set(rows["status"]) == {"ok"}
+    assert list(dict.fromkeys(rows["graph"])) == [graph.full_name, "pmpp-example:directed"]
+    counts = rows[["source", "depth", "reached", "edges_traversed", "num_vertices", "num_edges", "block"]]
+    assert {str(kind) for kind in counts.dtypes} == {"Int64"}
+    assert set(rows["source"]) == {3} and set(rows["block"].dropna()) == {32, 64}
+    assert rows["block"].isna().sum() == 2, "host programs have no blocks"
+    for samples, best in zip(rows["search_ms_samples"], rows["search_ms"], strict=True):
+        assert len(samples) == 2 and min(samples) == pytest.approx(best)
+    again = bfsbench.sweep([graph, "pmpp"], ["virtual_warp", "cpu_queue"], out=out, resume=True, **what)
+    pd.testing.assert_frame_equal(rows, again)
+    assert len(bfsbench.read_results(out)) == len(rows)
+
+
+class Heard(SweepProgress):
+    """Keeps what it is told of a sweep."""
+
+    def __init__(self) -> None:
+        self.words: list[object] = []
+
+    def begin(self, device: DeviceInfo | None, total: int) -> None:
+        self.words.append((device, total))
+
+    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
+        self.words.append((size, len(held)))
+
+    def done(self, measured: Measured) -> None:
+        self.words.append(measured.row["status"])
+
+
+def test_a_sweep_is_heard_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    heard = Heard()
+    rows = bfsbench.sweep("pmpp", "cpu_queue", sources=2, repeats=1, progress=heard)
+    assert heard.words == [(None, 2), (2, 0), "ok", "ok"]
+    assert len(set(rows["source"])) == 2 and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"variants": "pushh"}, "did you mean push"),
+        ({"graphs": "soc-Epinion1"}, "did you mean soc-Epinions1"),
+        ({"sources": [9]}, "source 9 is out of range"),
+        ({"sources": 0}, "sources must be at least 1"),
+        ({"repeats": 0}, "repeats must be at least 1"),
+        ({"preset": "best"}, "'best' is no preset of knobs"),
+        ({"W_SZ": 5}, "knob W_SZ belongs to none"),
+        ({"block": "64:32:x2"}, "does not get from its first value to its last"),
+        ({"resume": True}, "resume needs the"),
+        ({"profile": True}, "level profiles go beside a result file"),
+        ({"mixed_devices": True}, "goes with --cluster"),
+    ],
+)
+def test_mistakes_of_a_sweep_are_named(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        bfsbench.sweep(**{"graphs": "pmpp", "variants": "cpu_queue", **arguments})
+
+
+def test_a_graph_that_its_name_does_not_give_is_not_swept() -> None:
+    graph = replace(bfsbench.generate("pmpp"), checksum="0")
+    with pytest.raises(UsageError, match="pmpp:directed names another graph"):
+        bfsbench.sweep(graph, "cpu_queue")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bfsbench.cli import loading
-from bfsbench.cli.loading import load_with_progress
+from bfsbench.cli import progress as displays
+from bfsbench.cli.progress import load_with_progress
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import Progress, load
@@ -35,8 +35,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
         time.sleep(0.3)
         return load(text, progress)
 
-    monkeypatch.setattr(loading, "MOMENT_S", 0.05)
-    monkeypatch.setattr(loading, "load", load_slowly)
+    monkeypatch.setattr(displays, "MOMENT_S", 0.05)
+    monkeypatch.setattr(displays.load, "load", load_slowly)
 
 
 def shown(text: str, *, terminal: bool) -> str:
@@ -63,7 +63,7 @@ def test_a_bar_on_a_terminal() -> None:
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_nothing_for_a_graph_that_is_made_at_once(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "MOMENT_S", 60.0)
+    monkeypatch.setattr(displays, "MOMENT_S", 60.0)
     started = time.monotonic()
     assert "path" not in shown("path(n=5)", terminal=terminal)
     assert time.monotonic() - started < 30, "the display is not waited for"

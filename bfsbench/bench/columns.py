@@ -84,6 +84,15 @@ NUMERIC = (
 )
 """Those of COLUMNS that hold numbers."""
 
+COUNTS = (
+    *("source", "num_vertices", "num_edges", "block", "sm_clock_mhz", "memory_clock_mhz"),
+    *(column.name for family in _HERE for column in family.columns if column.kind == "count"),
+)
+"""Those of NUMERIC that hold whole numbers."""
+
+SAMPLES = ("search_ms_samples", "wall_ms_samples")
+"""Those of COLUMNS that hold several numbers."""
+
 PROFILE_NUMERIC = (
     *("source", "block"),
     *(column.name for family in _HERE for column in family.profile if column.numeric),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,8 +20,8 @@ from bfsbench import storage
 from bfsbench.bench.columns import ADDED as ADDED
 from bfsbench.bench.columns import AXES as AXES
 from bfsbench.bench.columns import COLUMNS as COLUMNS
+from bfsbench.bench.columns import COUNTS, SAMPLES, appended_columns
 from bfsbench.bench.columns import NUMERIC as NUMERIC
-from bfsbench.bench.columns import appended_columns
 from bfsbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -276,3 +277,25 @@ def read_tables(files: Iterable[Path], columns: Sequence[str], numeric: Sequence
     whole = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=[*columns, "file"])
     texts = {name: "" for name in appended if name in whole and name not in numbers}
     return whole.fillna(texts)[[*(name for name in whole if name != "file"), "file"]]
+
+
+def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
+    """Rows for analysis: counts as Int64, other numbers as float64, ``SAMPLES`` as lists of floats, the rest
+    as text. Where a row has no number, it is NA or NaN, and a list is empty."""
+    import pandas as pd
+
+    others = {
+        name: column for name, column in appended_columns(COLUMNS).items() if any(name in row for row in rows)
+    }
+    counts = {*COUNTS, *(name for name, column in others.items() if column.kind == "count")}
+    numbers = {*NUMERIC, *(name for name, column in others.items() if column.numeric)}
+    names = [*COLUMNS, *others]
+    frame = pd.DataFrame([[row.get(name, "") for name in names] for row in rows], columns=names)
+    for name in numbers:
+        if name in counts:
+            frame[name] = pd.array([int(text) if text else None for text in frame[name]], dtype="Int64")
+        else:
+            frame[name] = [float(text) if text else math.nan for text in frame[name]]
+    for name in SAMPLES:
+        frame[name] = [[float(sample) for sample in text.split(";") if sample] for text in frame[name]]
+    return frame

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from bfsbench.errors import UsageError
+from bfsbench.families.base import Family
 from bfsbench.graphs.graph import Graph
 
 
@@ -41,3 +45,37 @@ def check_source(graph: Graph, source: int) -> int:
             f"source {source} is out of range: {graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
         )
     return source
+
+
+@dataclass(frozen=True)
+class SourceChoice:
+    """Which sources to search from: those given, or ``count`` chosen by ``seed``."""
+
+    given: tuple[int, ...]
+    count: int
+    seed: int
+
+    @classmethod
+    def of(cls, family: Family, given: Sequence[int] | None, count: int | None, seed: int) -> SourceChoice:
+        """The choice for one family: the sources given, or ``count``, 1 unless it is said; for a family
+        without sources none. Raises UsageError."""
+        if not family.from_sources:
+            if given is not None or count is not None:
+                raise UsageError(f"{family.title} have no source to choose")
+            return cls((), 0, seed)
+        if given is not None and count is not None:
+            raise UsageError("sources that are given and a number of them exclude each other")
+        return cls((), count or 1, seed) if given is None else cls(tuple(given), 0, seed)
+
+    def choose(self, graph: Graph) -> list[int | None]:
+        """The sources in a graph; one None for a family without.
+
+        Raises UsageError for one that the graph does not have.
+        """
+        if self.given:
+            return [check_source(graph, source) for source in self.given]
+        return [*choose_sources(graph, self.count, self.seed)] if self.count else [None]
+
+    def stand_ins(self) -> list[int | None]:
+        """As many numbers as there will be sources, for counting points before the graph is there."""
+        return [*(self.given or range(self.count))] or [None]

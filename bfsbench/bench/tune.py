@@ -15,16 +15,16 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bfsbench.backends.base import Limits
+from bfsbench.bench.plan import Axes, Batches, Questions, Row, Setting, blocks_of, check_axes
 from bfsbench.bench.point import KnobValue, Point
-from bfsbench.bench.results import axes_of
-from bfsbench.bench.sweep import Axes, blocks_of
-from bfsbench.errors import ToolchainError
-from bfsbench.variants import find
-from bfsbench.variants.base import Knob
+from bfsbench.bench.sources import SourceChoice
+from bfsbench.errors import ToolchainError, UsageError
+from bfsbench.variants import find, find_family
+from bfsbench.variants.base import Knob, Variant
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -38,6 +38,8 @@ UP_FROM_ZERO = (0, 1, 2, 4, 8, 16)
 
 Configuration = tuple[int, ...]
 """An index into the values of each axis of a Space."""
+Took = dict[Configuration, float | None]
+"""The search time of each configuration in the order asked, in ms; None for one that failed."""
 Strategy = Generator[Configuration, float | None, None]
 """Yields configurations, is sent their search time in ms, or None for one that failed."""
 
@@ -252,42 +254,6 @@ def _distribution(axis: Axis) -> BaseDistribution:
     return IntDistribution(0, last) if axis.ordered else CategoricalDistribution(range(last + 1))
 
 
-class Objective:
-    """The search time of a configuration: the median over the sources, in ms; None when one of them failed.
-
-    ``rows`` are those that exist already; ``measure`` makes the row of another point. ``note`` is called with
-    each row that is used for the first time.
-    """
-
-    def __init__(
-        self,
-        space: Space,
-        sources: Sequence[int | None],
-        rows: Iterable[Mapping[str, str]],
-        measure: Callable[[Point], Mapping[str, str]],
-        note: Callable[[Mapping[str, str]], None],
-    ) -> None:
-        self._space = space
-        self.sources = sources
-        self._rows = {axes_of(row): row for row in rows}
-        self._measure = measure
-        self._note = note
-        self.points = 0
-        """How many points the answers so far come from."""
-
-    def __call__(self, configuration: Configuration) -> float | None:
-        times = []
-        for source in self.sources:
-            point = self._space.point(configuration, source)
-            row = self._rows.get(tuple(point.axes().values())) or self._measure(point)
-            self.points += 1
-            self._note(row)
-            if row["status"] != "ok":
-                return None
-            times.append(float(row["search_ms"]))
-        return statistics.median(times)
-
-
 @dataclass(frozen=True)
 class Budget:
     """When to stop. A configuration is begun only if all its points are within ``points`` and before
@@ -303,17 +269,94 @@ class Budget:
         return in_time and (self.points is None or points <= self.points)
 
 
-def tune(strategy: Strategy, objective: Objective, budget: Budget) -> dict[Configuration, float | None]:
-    """What each configuration that the strategy asked for took, in the order asked, within a budget."""
-    took: dict[Configuration, float | None] = {}
+def tune(
+    strategy: Strategy, space: Space, sources: Sequence[int | None], budget: Budget
+) -> Generator[Sequence[Point], Sequence[Row], Took]:
+    """Yields the points to measure within a budget, one at a time, and is sent their rows; returns what was
+    found.
+
+    A configuration takes as long as the median of its sources, and is given up when one of them fails.
+    """
+    took: Took = {}
+    points = 0
     configuration = next(strategy, None)
-    while configuration is not None and budget.allows(objective.points + len(objective.sources)):
-        took[configuration] = objective(configuration)
+    while configuration is not None and budget.allows(points + len(sources)):
+        times = []
+        for source in sources:
+            (row,) = yield [space.point(configuration, source)]
+            points += 1
+            if row["status"] != "ok":
+                break
+            times.append(float(row["search_ms"]))
+        took[configuration] = statistics.median(times) if len(times) == len(sources) else None
         configuration = _next(strategy, took[configuration])
     return took
 
 
-def best(took: Mapping[Configuration, float | None]) -> tuple[Configuration, float] | None:
+def best(took: Took) -> tuple[Configuration, float] | None:
     """The fastest configuration and its ms, the earliest of equals; None when all failed."""
     times = [(configuration, value) for configuration, value in took.items() if value is not None]
     return min(times, key=lambda pair: pair[1], default=None)
+
+
+@dataclass
+class Tuning:
+    """The work of a sweep for the fastest configuration of one variant on one graph.
+
+    Axes that are empty get values to try. ``points`` and ``minutes`` limit it; ``seed`` chooses what
+    ``optuna`` asks. Raises ToolchainError when optuna is needed and not installed, UsageError for a budget
+    that is too small.
+    """
+
+    graph: str
+    """Its full name."""
+    axes: Axes
+    sources: SourceChoice
+    method: str = "optuna"
+    seed: int = 0
+    points: int | None = None
+    minutes: float | None = None
+    space: Space = field(init=False)
+    """Once begun."""
+    chosen: Sequence[int | None] = ()
+    """The sources, once begun."""
+    took: Took = field(default_factory=dict)
+    """In the end."""
+
+    def __post_init__(self) -> None:
+        if self.method == "optuna":
+            require_optuna()
+            if self.points is None and self.minutes is None:
+                raise UsageError("tune needs --points or --minutes, to know when to stop")
+        needed = len(self.sources.stand_ins())
+        if self.points is not None and self.points < needed:
+            raise UsageError(f"--points {self.points}: a configuration takes {needed} points, one a source")
+
+    @property
+    def graphs(self) -> list[str]:
+        """Its full name."""
+        return [self.graph]
+
+    @property
+    def variants(self) -> Sequence[type[Variant]]:
+        """The one."""
+        return self.axes.variants
+
+    def check(self, limits: Limits | None) -> None:
+        """Raises UsageError for what the variant has not, and for what a device of these limits cannot do."""
+        check_axes(with_launches(self.axes, limits), limits)
+
+    def ask(self, setting: Setting) -> Questions:
+        """The points in the order of the method, each after the row of the one before."""
+        graph, (variant,) = setting.graphs[self.graph], self.axes.variants
+        find_family(variant.family).require(graph)
+        preset = variant.preset(self.axes.preset, graph.statistics)
+        self.space = Space.of(with_launches(self.axes, setting.limits), self.graph, preset, setting.backend)
+        self.chosen = self.sources.choose(graph)
+        total = self.space.size * len(self.chosen)
+        return Questions(min(total, self.points or total), self._batches())
+
+    def _batches(self) -> Batches:
+        strategy = by_optuna(self.space, self.seed) if self.method == "optuna" else exhaustive(self.space)
+        deadline = None if self.minutes is None else time.monotonic() + 60 * self.minutes
+        self.took = yield from tune(strategy, self.space, self.chosen, Budget(self.points, deadline))

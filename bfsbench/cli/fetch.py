@@ -68,7 +68,7 @@ def fetch(
     if not datasets:
         raise UsageError("name the graphs to fetch, or give --family or --all; --list shows them")
 
-    from bfsbench.cli.fetch_display import FetchDisplay
+    from bfsbench.cli.progress import FetchDisplay
     from bfsbench.graphs.download import Patience, Transfer
     from bfsbench.graphs.fetch import Fetcher
 

@@ -35,7 +35,7 @@ def command(dataset: str, source: int, target: int, variant: str, backend: str) 
     What they find is checked. Without a path the exit code is 1.
     """
     from bfsbench import api
-    from bfsbench.cli.loading import load_with_progress
+    from bfsbench.cli.progress import load_with_progress
     from bfsbench.errors import NoPathError
     from bfsbench.variants import find, find_family
 

@@ -1,59 +1,104 @@
-"""The one progress display of a sweep: a live bar on a terminal, plain lines elsewhere."""
+"""Progress displays: a live bar on a terminal, plain lines elsewhere; on stderr."""
 
 from __future__ import annotations
 
-import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Self
 
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TransferSpeedColumn,
+)
+
+from bfsbench.bench.runner import Measured
+from bfsbench.bench.sweep import SweepProgress
+from bfsbench.bench.worker import DeviceInfo
+from bfsbench.graphs import load
+from bfsbench.graphs.fetch import Stage
+from bfsbench.graphs.graph import Graph
 from bfsbench.variants import with_aliases
 
-if TYPE_CHECKING:
-    from bfsbench.bench.runner import Measured
-
 LINE_EVERY_S = 10.0
+"""Between the lines of a sweep that is not on a terminal."""
+MOMENT_S = 1.0
+"""How long making a graph may take before it is shown."""
 
 
-class SweepProgress:
-    """Shows how far a sweep is, its last result and how many points failed; on stderr."""
+class Display:
+    """The base of all: bars that are there between entering and leaving, and lines above them."""
 
-    def __init__(self, total: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        self._total = total
-        self._count = self._failed = 0
-        self._by_worker: Counter[str] = Counter()
-        self._started = self._spoke = time.monotonic()
-        self._console = Console(stderr=True)
+    def __init__(self, *columns: ProgressColumn, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
         self._live = self._console.is_terminal
-        columns = (
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.description}", markup=False),
-        )
-        self._bar = Progress(*columns, console=self._console, disable=not self._live, transient=True)
-        self._task = self._bar.add_task("", total=total)
+        self._bars = Progress(*columns, console=self._console, disable=not self._live, transient=True)
 
-    def __enter__(self) -> SweepProgress:
-        self._bar.start()
+    def __enter__(self) -> Self:
+        self._open()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        self._bars.stop()
+
+    def _open(self) -> None:
+        self._bars.start()
+
+    def _print(self, line: str, style: str = "") -> None:
+        """One message is one line, and brackets and colons in it are themselves."""
+        self._console.print(line, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+class SweepDisplay(Display, SweepProgress):
+    """How far a sweep is, its last result and how many points failed."""
+
+    def __init__(self, path: Path | None) -> None:
+        super().__init__(BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+        self._path = path
+        self._total = self._count = self._failed = 0
+        self._by_worker: Counter[str] = Counter()
+
+    def _open(self) -> None:
+        """The bar waits for the first point: graphs are loaded before, under bars of their own."""
+
+    @contextmanager
+    def loading(self, name: str) -> Iterator[load.Progress]:
+        with loading(name, self._console) as read:
+            yield read
+
+    def begin(self, device: DeviceInfo | None, total: int) -> None:
+        if device:
+            self._print(f"backend {device.backend}: {device.description['gpu']}")
+        self._total = total
+        self._started = self._spoke = time.monotonic()
+        self._task = self._bars.add_task("", total=total)
+        self._bars.start()
+
+    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
+        if held and size == self._total:
+            failed = sum(row["status"] != "ok" for row in held)
+            said = f"{len(held)} of {size} points are in {self._path} already"
+            self._print(said + (f", {failed} of them failed (--retry-failed)" if failed else ""))
+        self._total -= len(held)
+        self._bars.update(self._task, total=self._total)
 
     def done(self, measured: Measured) -> None:
-        """Take note of a point."""
+        row = measured.row
         self._by_worker[measured.worker] += 1
-        self.row(measured.row)
-
-    def row(self, row: Mapping[str, str]) -> None:
-        """Take note of a row."""
         self._count += 1
         ok = row["status"] == "ok"
         self._failed += not ok
@@ -63,13 +108,12 @@ class SweepProgress:
         if self._live:
             failed = f"{self._failed} failed; " if self._failed else ""
             said = f"{self._pace()}; {failed}{what}: {came}"
-            self._bar.update(self._task, completed=self._count, description=said)
+            self._bars.update(self._task, completed=self._count, description=said)
             if not ok:
-                self._console.print(f"{what}: {came}", style="red", markup=False)
+                self._print(f"{what}: {came}", style="red")
         elif not ok or self._count == self._total or time.monotonic() - self._spoke > LINE_EVERY_S:
             self._spoke = time.monotonic()
-            line = f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}"
-            print(line, file=sys.stderr, flush=True)
+            self._print(f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}")
 
     def _pace(self) -> str:
         """Points a minute so far, of several workers each, and how long the rest will take."""
@@ -79,3 +123,88 @@ class SweepProgress:
             pace += f" ({', '.join(f'{n / minutes:.0f}' for _, n in sorted(self._by_worker.items()))})"
         left = (self._total - self._count) * minutes / self._count
         return pace + (f", {left:.0f} min left" if left >= 1 else f", {60 * left:.0f} s left" if left else "")
+
+
+class FetchDisplay(Display):
+    """A bar a graph that is fetched; implements :class:`bfsbench.graphs.fetch.Display`."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        names = TextColumn("{task.fields[graph]}"), TextColumn("{task.description}")
+        super().__init__(*names, BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=console)
+        self._tasks: dict[str, TaskID] = {}
+        self._lock = threading.Lock()
+
+    def stage(self, name: str, stage: Stage, detail: str = "") -> None:
+        """The graph ``name`` begins a stage."""
+        with self._lock:
+            if name not in self._tasks:
+                self._tasks[name] = self._bars.add_task(stage, total=None, graph=name)
+            self._bars.reset(self._tasks[name], total=None, description=stage)
+        if not self._live and stage != "waiting":
+            self._print(f"{name}: {stage} {detail}".rstrip())
+
+    def progress(self, name: str, done: int, total: int | None) -> None:
+        """Bytes done of the stage, and in all if known."""
+        self._bars.update(self._tasks[name], completed=done, total=total)
+
+    def note(self, name: str, text: str) -> None:
+        """Something goes wrong that does not end the stage."""
+        self._print(f"{name}: {text}", style="yellow")
+
+    def finish(self, name: str, outcome: str, failed: bool) -> None:
+        """The graph is done with."""
+        with self._lock:
+            task = self._tasks.pop(name, None)
+        if task is not None:
+            self._bars.remove_task(task)
+        self._print(f"{name}: {outcome}", style="red" if failed else "")
+
+
+class LoadingDisplay(Display):
+    """A bar that shows after a moment, and nothing at all when the work ends before that."""
+
+    def __init__(self, what: str, console: Console | None = None) -> None:
+        description = TextColumn("{task.description}", markup=False)
+        super().__init__(description, BarColumn(), TimeElapsedColumn(), console=console)
+        self._what = what
+        self._task = self._bars.add_task(what, total=None)
+        self._timer = threading.Timer(MOMENT_S, self._show)
+
+    def _open(self) -> None:
+        self._timer.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        self._timer.join()
+        super().__exit__(kind, error, trace)
+
+    def progress(self, done: int, total: int) -> None:
+        """Bytes of the file read so far and in all; what follows the reading has no known length."""
+        self._bars.update(self._task, completed=done, total=total if done < total else None)
+
+    def _show(self) -> None:
+        if self._live:
+            self._bars.start()
+        else:
+            self._print(self._what)
+
+
+@contextmanager
+def loading(text: str, console: Console | None = None) -> Iterator[load.Progress]:
+    """Surrounds the loading of the graph that ``text`` names, and gives what to call with the bytes read.
+
+    While a graph is converted or generated, a terminal shows a bar; elsewhere one line says what takes so
+    long.
+    """
+    request = load.resolve(text)
+    what = f"{'generating' if request.spec else 'converting'} {request.name}"
+    with LoadingDisplay(what, console) as display:
+        yield display.progress
+
+
+def load_with_progress(text: str, console: Console | None = None) -> Graph:
+    """The graph that ``text`` names, as :func:`bfsbench.graphs.load.load` gives it and with its errors."""
+    with loading(text, console) as read:
+        return load.load(text, read)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +12,12 @@ import click
 
 from bfsbench.bench.axes import split_list
 from bfsbench.cli import completion
-from bfsbench.cli.sweep_options import check_resuming, closing, measuring_options, resume_options, start
-from bfsbench.cli.sweeping import cluster_options, execute, print_plan, runner_for
+from bfsbench.cli.sweep_options import Measuring, measuring_options
+from bfsbench.cli.sweeping import carry_out_points, print_plan
 from bfsbench.errors import UsageError
 from bfsbench.wording import counted
 
 if TYPE_CHECKING:
-    from bfsbench.bench.runner import Method, Runner
     from bfsbench.experiments.choice import Choice
     from bfsbench.experiments.declaration import Experiment
     from bfsbench.graphs.graph import Graph
@@ -47,8 +43,7 @@ RESULTS = Path("results")
     help="Where a graph is missing, search a similar one, marked as a stand-in everywhere.",
 )
 @click.option("--graph", "graphs", multiple=True, metavar="LABELS", help="Only these graphs.")
-@measuring_options
-@cluster_options
+@measuring_options("Measure only what the files in --out do not hold yet.")
 @click.option(
     "--out",
     default=RESULTS / "reproduce",
@@ -57,7 +52,6 @@ RESULTS = Path("results")
     metavar="DIR",
     help="Folder for rows (NAME.csv), tables (NAME.md) and pictures.",
 )
-@resume_options("Measure only what the files in --out do not hold yet.")
 @click.option(
     "--rows",
     multiple=True,
@@ -72,15 +66,8 @@ def command(
     scale: float,
     stand_ins: bool,
     graphs: tuple[str, ...],
-    repeats: int,
-    timeout: float,
-    backend: str,
-    schedule_seed: int,
-    cluster: str | None,
-    mixed_devices: bool,
+    measuring: Measuring,
     out: Path,
-    resume: bool,
-    retry_failed: bool,
     rows: tuple[Path, ...],
 ) -> None:
     """Carry out experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
@@ -95,7 +82,6 @@ def command(
         return _print_list()
     if not names:
         raise UsageError("name an experiment (see 'bfsbench reproduce --list') or a file")
-    check_resuming(resume, retry_failed, out)
     experiments = [find(name) for name in names]
     labels = [label for value in graphs for label in split_list(value)]
     can_do_without = dry_run or bool(rows)
@@ -104,16 +90,12 @@ def command(
         for experiment, choices in zip(experiments, chosen, strict=True):
             _show(experiment, list(rows), out, _loaded(choices) if experiment.needs_graphs else {})
         return
-    new_runner = partial(
-        runner_for, schedule_seed=schedule_seed, cluster=cluster, mixed_devices=mixed_devices
-    )
-    run = _Run(repeats, timeout, backend, new_runner, out, resume, retry_failed)
     if dry_run:
         for experiment, choices in zip(experiments, chosen, strict=True):
-            run.print_plan(experiment, choices)
+            _print_plan(experiment, choices, measuring)
         return
-    failed = sum(run.carry_out(*pair) for pair in zip(experiments, chosen, strict=True))
-    if failed:
+    complete = [_carry_out(*pair, measuring, out) for pair in zip(experiments, chosen, strict=True)]
+    if not all(complete):
         raise SystemExit(1)
 
 
@@ -150,87 +132,38 @@ def _chosen(
     return choices
 
 
-@dataclass(frozen=True)
-class _Run:
-    """How the experiments of one command are carried out."""
+def _carry_out(experiment: Experiment, choices: list[Choice], measuring: Measuring, out: Path) -> bool:
+    """Measure, then write and show the tables; returns whether all points have a time."""
+    from bfsbench.experiments.sweeps import work_of
 
-    repeats: int
-    timeout: float
-    backend: str
-    new_runner: Callable[[str | None], Runner]
-    """Of a backend; None is for host programs only."""
-    out: Path
-    resume: bool
-    retry_failed: bool
+    click.echo(f"{experiment.name}: {experiment.title}", err=True)
+    path = out / f"{experiment.name}.csv"
+    work = work_of(experiment, choices)
+    complete = not experiment.sweeps or carry_out_points(
+        measuring.request(work, path, profile=experiment.profile)
+    )
+    _show(experiment, [path] if path.exists() else [], out, _loaded(choices))
+    return complete
 
-    def carry_out(self, experiment: Experiment, choices: list[Choice]) -> int:
-        """Measure, then write and show the tables; returns how many points have no time."""
-        click.echo(f"{experiment.name}: {experiment.title}", err=True)
-        path = self.out / f"{experiment.name}.csv"
-        failed = 0
-        if experiment.sweeps:
-            runner = self._runner(experiment)
-            with closing(runner, path):
-                failed = self._measure(experiment, choices, runner, path)
-        _show(experiment, [path] if path.exists() else [], self.out, _loaded(choices))
-        return failed
 
-    def _measure(self, experiment: Experiment, choices: list[Choice], runner: Runner, path: Path) -> int:
-        from bfsbench.bench.sweep import Output
-        from bfsbench.experiments.sweeps import points_of, sources_of
+def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Measuring) -> None:
+    """Say how many points there are and how long they may take."""
+    from bfsbench.bench.sweep import preview
+    from bfsbench.experiments.estimate import RULE, Experience
+    from bfsbench.experiments.sweeps import work_of
 
-        where = self._start(experiment, runner)
-        output = Output(path, resume=self.resume, retry=self.retry_failed, with_profiles=experiment.profile)
-        try:
-            graphs = _loaded(choices)
-            sources = {choice: sources_of(experiment, choice, graphs[choice.full_name]) for choice in choices}
-            statistics = {name: graph.statistics for name, graph in graphs.items()}
-            points = points_of(experiment, sources, statistics, where)
-            return execute(points, graphs, runner, output, self._method(experiment))
-        finally:
-            output.close()
-
-    def _method(self, experiment: Experiment) -> Method:
-        from bfsbench.bench.runner import Method
-
-        return Method(self.repeats, self.timeout, experiment.profile)
-
-    def _runner(self, experiment: Experiment) -> Runner:
-        from bfsbench.experiments.series import variants_of
-
-        host_only = all(
-            variant.host for sweep in experiment.sweeps for variant in variants_of(experiment, sweep)
-        )
-        return self.new_runner(None if host_only else self.backend)
-
-    def _start(self, experiment: Experiment, runner: Runner) -> str:
-        """Start the runner and check all sweeps on its device; returns the backend for rows."""
-        from bfsbench.experiments.sweeps import axes_of
-
-        return [start(runner, axes_of(experiment, sweep)) for sweep in experiment.sweeps][-1]
-
-    def print_plan(self, experiment: Experiment, choices: list[Choice]) -> None:
-        """Say how many points there are and how long they may take."""
-        from bfsbench.experiments.estimate import RULE, Experience
-        from bfsbench.experiments.sweeps import counted_sources, points_of
-
-        runner = self._runner(experiment)
-        try:
-            where = self._start(experiment, runner) if experiment.sweeps else "host"
-        finally:
-            runner.close()
-        sources = counted_sources(experiment)
-        points = points_of(experiment, dict.fromkeys(choices, sources), {}, where)
-        click.echo(f"{experiment.name}: {experiment.title}\n")
-        print_plan(points, self.repeats)
-        seconds, guessed = Experience(RESULTS).seconds(points)
-        basis = f"{guessed} of them counted as {RULE}" if guessed else f"by rows in {RESULTS}/"
-        click.echo(f"about {seconds:.0f} s, reading and generating graphs not counted ({basis})\n")
+    work = work_of(experiment, choices)
+    points = preview(measuring.request(work, None), work) if experiment.sweeps else []
+    click.echo(f"{experiment.name}: {experiment.title}\n")
+    print_plan(points, measuring.repeats)
+    seconds, guessed = Experience(RESULTS).seconds(points)
+    basis = f"{guessed} of them counted as {RULE}" if guessed else f"by rows in {RESULTS}/"
+    click.echo(f"about {seconds:.0f} s, reading and generating graphs not counted ({basis})\n")
 
 
 def _loaded(choices: list[Choice]) -> dict[str, Graph]:
     """The graphs by their full names."""
-    from bfsbench.cli.loading import load_with_progress
+    from bfsbench.cli.progress import load_with_progress
 
     return {choice.full_name: load_with_progress(choice.full_name) for choice in choices}
 

@@ -1,14 +1,14 @@
-"""What the commands that measure have in common: options, sources, the worker's life around them."""
+"""The options that the commands that measure have in common, and what their words mean."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,10 +19,10 @@ from bfsbench.variants import all_variants
 from bfsbench.variants.base import PRESETS, Knob
 
 if TYPE_CHECKING:
-    from bfsbench.bench.runner import Runner
-    from bfsbench.bench.sweep import Axes
+    from bfsbench.bench.plan import Work
+    from bfsbench.bench.sources import SourceChoice
+    from bfsbench.bench.sweep import Request
     from bfsbench.families.base import Family
-    from bfsbench.graphs.graph import Graph
 
 KNOB_PREFIX = "knob_"
 LONGEST_TIMEOUT_S = 1e6
@@ -35,29 +35,6 @@ source_options = together(
         type=click.IntRange(min=1),
         metavar="N",
         help="So many sources of non-zero out-degree, chosen by --seed; 1 by default.",
-    ),
-)
-
-measuring_options = together(
-    click.option(
-        "--repeats", default=5, show_default=True, type=click.IntRange(min=1), help="Timed searches a point."
-    ),
-    click.option(
-        "--timeout",
-        default=60.0,
-        show_default=True,
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="S",
-        callback=lambda _context, _option, seconds: limit_of(seconds),
-        help="Seconds a point may take, compiling included.",
-    ),
-    backend_option("Where kernels run; the CPU shows that they work, never how fast they are."),
-    click.option(
-        "--schedule-seed",
-        default=0,
-        show_default=True,
-        type=click.IntRange(min=0),
-        help="On the CPU: the order in which threads and blocks run; 0 is the fastest.",
     ),
 )
 
@@ -76,18 +53,13 @@ def preset_option(use: str) -> Declaration:
 
 
 def out_option(command: str) -> Declaration:
-    """``--out``, with what ``default_path`` makes of the command's name."""
+    """``--out``, with what ``Measuring.path`` makes of the command's name."""
     return click.option(
         "--out",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
         help=f"Result file; results/{command}-DATE-TIME.csv by default.",
     )
-
-
-def default_path(command: str) -> Path:
-    """Where rows go when nobody says."""
-    return Path("results") / datetime.now().strftime(f"{command}-%Y%m%d-%H%M%S.csv")
 
 
 def knob_options(command: click.Command) -> click.Command:
@@ -126,83 +98,108 @@ def limit_of(timeout: float) -> float:
     return min(timeout, LONGEST_TIMEOUT_S)
 
 
-def resume_options(text: str) -> Declaration:
-    """``--resume``, with what it does, and ``--retry-failed``; for ``check_resuming``."""
-    retry = "With --resume: measure the points that failed again."
-    return together(
-        click.option("--resume", is_flag=True, help=text),
-        click.option("--retry-failed", is_flag=True, help=retry),
-    )
+def source_choice(family: Family, listed: str | None, count: int | None, seed: int) -> SourceChoice:
+    """The sources of ``source_options``. Raises UsageError for what is no list of vertices."""
+    from bfsbench.bench.sources import SourceChoice
 
-
-def check_resuming(resume: bool, retry_failed: bool, out: Path | None) -> None:
-    """Raises UsageError when there is nothing to resume, or to look for failed points in."""
-    if resume and out is None:
-        raise UsageError("--resume needs the --out it is to continue")
-    if retry_failed and not resume:
-        raise UsageError("--retry-failed goes with --resume")
-
-
-@contextmanager
-def closing(runner: Runner, path: Path) -> Iterator[None]:
-    """Close the runner in the end; an interrupt stops it, says how to go on, and ends the program."""
     try:
-        yield
-    except KeyboardInterrupt:
-        runner.stop()
-        again = f": continue with --resume --out {path}" if path.exists() else ""
-        click.echo(f"bfsbench: interrupted{again}", err=True)
-        raise SystemExit(130) from None
-    finally:
-        runner.close()
-
-
-def start(runner: Runner, axes: Axes) -> str:
-    """Start the runner unless it runs, and check the axes on its device; returns the backend for rows."""
-    from bfsbench.bench.sweep import check_axes
-
-    runner.start()
-    check_axes(axes, runner.device.limits if runner.device else None)
-    return runner.device.backend if runner.device else "host"
+        given = None if listed is None else [int(value) for value in axis_language.expand(listed)]
+    except ValueError:
+        raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
+    return SourceChoice.of(family, given, count, seed)
 
 
 @dataclass(frozen=True)
-class SourceChoice:
-    """Which sources to search from: those given, or ``count`` chosen by ``seed``."""
+class Measuring:
+    """The words of ``measuring_options``."""
 
-    given: tuple[int, ...]
-    count: int
-    seed: int
+    repeats: int
+    timeout: float
+    backend: str
+    schedule_seed: int
+    resume: bool
+    retry_failed: bool
+    cluster: str | None = None
+    mixed_devices: bool = False
 
-    @classmethod
-    def of(cls, listed: str | None, count: int | None, seed: int, family: Family) -> SourceChoice:
-        """The choice for one family; of one that has no sources, a count of 0. Raises UsageError."""
-        if not family.from_sources:
-            if listed is not None or count is not None:
-                raise UsageError(f"{family.title} have no source: leave out --source and --sources")
-            return cls((), 0, seed)
-        if listed is None:
-            return cls((), count or 1, seed)
-        if count is not None:
-            raise UsageError("--source and --sources exclude each other")
-        try:
-            return cls(tuple(int(value) for value in axis_language.expand(listed)), 0, seed)
-        except ValueError:
-            raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
+    def request(
+        self, work: Work, path: Path | None, *, profile: bool = False, parents: bool = False
+    ) -> Request:
+        """What to ask :func:`bfsbench.bench.sweep.sweep` for. Raises UsageError, ToolchainError."""
+        from bfsbench.bench.runner import Method
+        from bfsbench.bench.sweep import Request
+        from bfsbench.cluster.runners import runner_maker
 
-    def choose(self, graph: Graph) -> list[int | None]:
-        """The sources in a graph; one None for a family without.
+        method = Method(self.repeats, self.timeout, profile, parents)
+        tell = partial(click.echo, err=True)
+        maker = runner_maker(self.cluster, self.mixed_devices, self.schedule_seed, tell)
+        return Request(work, method, path, self.resume, self.retry_failed, self.backend, maker)
 
-        Raises UsageError for one that the graph does not have.
-        """
-        from bfsbench.bench.sources import check_source, choose_sources
+    def path(self, out: Path | None, command: str) -> Path | None:
+        """Where rows go: to ``out``, else to a file named by the time, unless they are to be resumed."""
+        moment = datetime.now().strftime(f"{command}-%Y%m%d-%H%M%S.csv")
+        return out if out or self.resume else Path("results") / moment
 
-        if not self.given and not self.count:
-            return [None]
-        if self.given:
-            return [check_source(graph, source) for source in self.given]
-        return [*choose_sources(graph, self.count, self.seed)]
 
-    def stand_ins(self) -> list[int | None]:
-        """As many sources as there will be, for counting points before the graph is there."""
-        return [*(self.given or range(self.count))] or [None]
+def measuring_options(resume: str, *, clusters: bool = True) -> Declaration:
+    """How points are measured and where; the command gets all of it as ``measuring``, a Measuring.
+
+    ``resume`` says what ``--resume`` does.
+    """
+    options = together(*_MEASURING, *(_CLUSTER if clusters else ()), *_resuming(resume))
+
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def collect(**words: Any) -> None:
+            own = {field.name: words.pop(field.name) for field in fields(Measuring) if field.name in words}
+            function(measuring=Measuring(**own), **words)
+
+        return options(collect)
+
+    return declare
+
+
+_MEASURING = (
+    click.option(
+        "--repeats", default=5, show_default=True, type=click.IntRange(min=1), help="Timed searches a point."
+    ),
+    click.option(
+        "--timeout",
+        default=60.0,
+        show_default=True,
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="S",
+        callback=lambda _context, _option, seconds: limit_of(seconds),
+        help="Seconds a point may take, compiling included.",
+    ),
+    backend_option("Where kernels run; the CPU shows that they work, never how fast they are."),
+    click.option(
+        "--schedule-seed",
+        default=0,
+        show_default=True,
+        type=click.IntRange(min=0),
+        help="On the CPU: the order in which threads and blocks run; 0 is the fastest.",
+    ),
+)
+
+_CLUSTER = (
+    click.option(
+        "--cluster",
+        metavar="WHERE",
+        help="Spread the points over workers, one a GPU: local[:N] on this machine, dask://HOST:PORT of a "
+        "Dask scheduler, or slurm[:FILE], whose jobs FILE describes.",
+    ),
+    click.option(
+        "--mixed-devices",
+        is_flag=True,
+        help="With --cluster: accept workers with different GPUs or CPUs. Reports keep their rows apart.",
+    ),
+)
+
+
+def _resuming(text: str) -> tuple[Declaration, Declaration]:
+    retry = "With --resume: measure the points that failed again."
+    return (
+        click.option("--resume", is_flag=True, help=text),
+        click.option("--retry-failed", is_flag=True, help=retry),
+    )

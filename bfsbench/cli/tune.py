@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-import time
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,29 +11,20 @@ import click
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import (
-    SourceChoice,
-    check_resuming,
-    closing,
-    default_path,
+    Measuring,
     given_knobs,
     knob_options,
     measuring_options,
     out_option,
     preset_option,
-    resume_options,
+    source_choice,
     source_options,
-    start,
 )
-from bfsbench.errors import UsageError
+from bfsbench.cli.sweeping import carry_out
 from bfsbench.variants import find, find_family
 
 if TYPE_CHECKING:
-    from bfsbench.bench.point import Point
-    from bfsbench.bench.runner import Measured, Method
-    from bfsbench.bench.sweep import Output
-    from bfsbench.bench.tune import Configuration, Space, Strategy
-    from bfsbench.bench.worker import Worker
-    from bfsbench.graphs.graph import Graph
+    from bfsbench.bench.tune import Configuration, Tuning
 
 METHODS = ("optuna", "exhaustive")
 
@@ -61,9 +49,8 @@ METHODS = ("optuna", "exhaustive")
 @preset_option("Values of knobs to begin with")
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses sources and configurations.")
-@measuring_options
+@measuring_options("Continue --out: take what it holds instead of measuring.", clusters=False)
 @out_option("tune")
-@resume_options("Continue --out: take what it holds instead of measuring.")
 @click.option(
     "--points",
     type=click.IntRange(min=1),
@@ -92,13 +79,8 @@ def tune(
     source: str | None,
     num_sources: int | None,
     seed: int,
-    repeats: int,
-    timeout: float,
-    backend: str,
-    schedule_seed: int,
+    measuring: Measuring,
     out: Path | None,
-    resume: bool,
-    retry_failed: bool,
     points: int | None,
     minutes: float | None,
     method: str,
@@ -111,96 +93,44 @@ def tune(
     default. The same seed asks the same questions, so --resume goes on where a tuning stopped. In the end the
     best configuration is printed as a 'bfsbench run' line.
     """
-    from bfsbench.bench import tune as tuning
-    from bfsbench.bench.runner import Method
-    from bfsbench.bench.sweep import Axes, Output
-    from bfsbench.bench.worker import Worker
-    from bfsbench.cli.loading import load_with_progress
+    from bfsbench.bench.plan import Axes
+    from bfsbench.bench.tune import Tuning
     from bfsbench.graphs.load import resolve
 
-    check_resuming(resume, retry_failed, out)
-    if method == "optuna":
-        tuning.require_optuna()
-        if points is None and minutes is None:
-            raise UsageError("tune needs --points or --minutes, to know when to stop")
     chosen = find(variant)
-    question = find_family(chosen.family)
-    wanted = SourceChoice.of(source, num_sources, seed, question)
-    needed = len(wanted.stand_ins())
-    if points is not None and points < needed:
-        raise UsageError(f"--points {points}: a configuration takes {needed} points, one a source")
-    grids = axis_language.grids(grid) if grid is not None else []
-    blocks = axis_language.blocks(block) if block is not None else []
-    axes = Axes([chosen], grids, blocks, given_knobs(knobs))
-    name, path = resolve(dataset).full_name, out or default_path("tune")
-    worker = Worker(None if chosen.host else backend, schedule_seed)
-    with closing(worker, path):
-        worker.start()
-        axes = tuning.with_launches(axes, worker.device.limits if worker.device else None)
-        where = start(worker, axes)
-        output = Output(path, resume=resume, retry=retry_failed)
-        try:
-            graph = load_with_progress(name)
-            question.require(graph)
-            output.check_continuity({name: graph}, worker.origins())
-            space = tuning.Space.of(axes, name, chosen.preset(preset, graph.statistics), where)
-            strategy = tuning.by_optuna(space, seed) if method == "optuna" else tuning.exhaustive(space)
-            measure = _measuring(name, graph, worker, output, Method(repeats, timeout))
-            found = _search(space, strategy, wanted.choose(graph), output, measure, points, minutes)
-        finally:
-            output.close()
-    if not found:
+    grids = [] if grid is None else axis_language.grids(grid)
+    blocks = [] if block is None else axis_language.blocks(block)
+    axes = Axes([chosen], grids, blocks, given_knobs(knobs), preset)
+    sources = source_choice(find_family(chosen.family), source, num_sources, seed)
+    tuning = Tuning(resolve(dataset).full_name, axes, sources, method, seed, points, minutes)
+    request = measuring.request(tuning, measuring.path(out, "tune"))
+    carry_out(request)
+    if not _say_what_was_found(tuning, request.path):
         raise SystemExit(1)
 
 
-def _measuring(
-    name: str, graph: Graph, worker: Worker, output: Output, method: Method
-) -> Callable[[Point], Mapping[str, str]]:
-    """What makes the row of a point and writes it, as a sweep of that point alone."""
-    from bfsbench.bench.sweep import run_sweep
+def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:
+    """Print the best configuration; returns whether anything could be timed."""
+    from bfsbench.bench.tune import best
 
-    def measure(point: Point) -> Mapping[str, str]:
-        outcomes: list[Measured] = []
-        run_sweep([point], {name: graph}, worker, output, method, outcomes.append)
-        return outcomes[0].row
-
-    return measure
-
-
-def _search(
-    space: Space,
-    strategy: Strategy,
-    sources: Sequence[int | None],
-    output: Output,
-    measure: Callable[[Point], Mapping[str, str]],
-    points: int | None,
-    minutes: float | None,
-) -> bool:
-    """Tune under one progress display and say what came of it; returns whether anything could be timed."""
-    from bfsbench.bench.tune import Budget, Objective, best, tune
-    from bfsbench.cli.progress import SweepProgress
-
-    total = min(space.size * len(sources), points or math.inf)
-    deadline = None if minutes is None else time.monotonic() + 60 * minutes
-    with SweepProgress(int(total)) as progress:
-        objective = Objective(space, sources, output.results.rows, measure, progress.row)
-        took = tune(strategy, objective, Budget(points, deadline))
-    failed = sum(value is None for value in took.values())
-    told = f"{len(took)} of {space.size} configurations" + (f", {failed} of them failed" if failed else "")
-    click.echo(f"{told}; see 'bfsbench report {output.path}'", err=True)
-    fastest = best(took)
+    failed = sum(value is None for value in tuning.took.values())
+    tried = f"{len(tuning.took)} of {tuning.space.size} configurations"
+    click.echo(
+        f"{tried}{f', {failed} of them failed' if failed else ''}; see 'bfsbench report {path}'", err=True
+    )
+    fastest = best(tuning.took)
     if fastest is None:
         click.echo("bfsbench: no configuration could be timed", err=True)
         return False
     configuration, milliseconds = fastest
-    over = f", median of {len(sources)} sources" if len(sources) > 1 else ""
-    click.echo(f"{milliseconds:.6g} ms{over}:\n{run_line(space, configuration, sources)}")
+    over = f", median of {len(tuning.chosen)} sources" if len(tuning.chosen) > 1 else ""
+    click.echo(f"{milliseconds:.6g} ms{over}:\n{run_line(tuning, configuration)}")
     return True
 
 
-def run_line(space: Space, configuration: Configuration, sources: Sequence[int | None]) -> str:
+def run_line(tuning: Tuning, configuration: Configuration) -> str:
     """The command that measures a configuration again."""
-    point = space.point(configuration, sources[0])
+    point = tuning.space.point(configuration, tuning.chosen[0])
     words = ["bfsbench", "run", "--dataset", point.graph, "--variant", point.variant]
     if point.backend != "host":
         axes = point.axes()
@@ -211,7 +141,7 @@ def run_line(space: Space, configuration: Configuration, sources: Sequence[int |
     for name, value in point.knobs:
         words += [options[name], str(value)]
     if point.source is not None:
-        words += ["--source", ",".join(map(str, sources))]
+        words += ["--source", ",".join(map(str, tuning.chosen))]
     return shlex.join(words)
 
 

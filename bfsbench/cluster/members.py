@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bfsbench.bench.sweep import SAME_DEVICE
+from bfsbench.bench.output import SAME_DEVICE
 from bfsbench.cluster.tasks import Equipment, Introduction, Unable, introduce
 from bfsbench.errors import BfsbenchError, UsageError
 

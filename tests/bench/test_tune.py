@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from bfsbench.backends.base import Limits
+from bfsbench.bench.plan import Axes, check_axes, plan
 from bfsbench.bench.point import Point
 from bfsbench.bench.results import axes_of, read_rows
-from bfsbench.bench.sweep import Axes, check_axes, plan
 from bfsbench.bench.tune import (
     Budget,
-    Objective,
     Space,
     Strategy,
+    Took,
     best,
     by_optuna,
     exhaustive,
@@ -66,22 +66,35 @@ class Bench:
         self.rows.append(row)
         return row
 
-    def objective(
-        self, space: Space, sources: tuple[int, ...] = (0,), held: tuple[Row, ...] = ()
-    ) -> Objective:
-        return Objective(space, sources, held, self.measure, lambda row: None)
+    def tune(
+        self,
+        space: Space,
+        strategy: Strategy,
+        budget: Budget,
+        sources: tuple[int, ...] = (0,),
+        held: tuple[Row, ...] = (),
+    ) -> Took:
+        """Answer a tuning, from the rows ``held`` or by making others."""
+        rows = {axes_of(row): row for row in held}
+        asking, answer = tune(strategy, space, sources, budget), None
+        while True:
+            try:
+                (point,) = asking.send(answer)
+            except StopIteration as stop:
+                return stop.value
+            answer = [rows.get(tuple(point.axes().values())) or self.measure(point)]
 
 
 def tuned(space: Space, strategy: Strategy, points: int | None = None) -> list[Row]:
     bench = Bench()
-    tune(strategy, bench.objective(space), Budget(points))
+    bench.tune(space, strategy, Budget(points))
     return bench.rows
 
 
 def test_the_best_of_a_known_space_is_found_in_a_part_of_its_points() -> None:
     space, bench = virtual_warp(tuple(2**n for n in range(12)), (32, 64, 128, 256, 512)), Bench()
     assert space.size == 360
-    found = best(tune(by_optuna(space, 0), bench.objective(space), Budget(points=36)))
+    found = best(bench.tune(space, by_optuna(space, 0), Budget(points=36)))
     assert found is not None
     configuration, milliseconds = found
     assert milliseconds == 1
@@ -91,7 +104,7 @@ def test_the_best_of_a_known_space_is_found_in_a_part_of_its_points() -> None:
 def test_axes_that_do_not_depend_on_each_other_take_a_round() -> None:
     space = virtual_warp(tuple(2**n for n in range(12)), (32, 64, 128, 256, 512))
     bench = Bench()
-    took = tune(one_axis_at_a_time(space), bench.objective(space), Budget())
+    took = bench.tune(space, one_axis_at_a_time(space), Budget())
     (_, milliseconds) = best(took) or ((), None)
     sides = [len(axis.values) - 1 for axis in space.axes]
     assert milliseconds == 1 and sum(sides) < len(took) <= 2 * sum(sides) + 1
@@ -119,7 +132,7 @@ def test_resuming_goes_on_as_if_it_had_not_stopped(stop: int) -> None:
     whole = tuned(space, by_optuna(space, 3), points=30)
     bench = Bench()
     held = tuple(tuned(space, by_optuna(space, 3), points=stop))
-    tune(by_optuna(space, 3), bench.objective(space, held=held), Budget(points=30))
+    bench.tune(space, by_optuna(space, 3), Budget(points=30), held=held)
     assert [*held, *bench.rows] == whole
 
 
@@ -137,7 +150,7 @@ def test_every_configuration_is_measured_once_when_nothing_stops_it(
 
 def test_failures_are_told_and_survived() -> None:
     space, bench = virtual_warp(), Bench(lambda point: None if point.block == 64 else bowl(point))
-    took = tune(by_optuna(space, 0), bench.objective(space), Budget(points=36))
+    took = bench.tune(space, by_optuna(space, 0), Budget(points=36))
     assert list(took.values()).count(None) == 18
     found = best(took)
     assert found is not None and space.values(found[0])["block"] == 32
@@ -147,22 +160,23 @@ def test_failures_are_told_and_survived() -> None:
 def test_a_configuration_is_as_fast_as_its_median_source_and_fails_with_any() -> None:
     times: Mapping[int, float | None] = {0: 5.0, 1: 1.0, 2: 2.0, 3: None}
     space, bench = virtual_warp(), Bench(lambda point: times[point.source])
-    assert bench.objective(space, (0, 1, 2))(space.first) == 2
-    objective = bench.objective(space, (3, 0, 1))
-    assert objective(space.first) is None
-    assert objective.points == 1, "the sources behind a failed one are not searched"
+    one = Budget(points=3)
+    assert bench.tune(space, exhaustive(space), one, (0, 1, 2)) == {(0, 0, 0): 2}
+    bench.rows.clear()
+    assert bench.tune(space, exhaustive(space), one, (3, 0, 1)) == {(0, 0, 0): None}
+    assert len(bench.rows) == 1, "the sources behind a failed one are not searched"
 
 
 def test_points_are_counted_over_all_sources_and_never_exceeded() -> None:
     space, bench = virtual_warp(), Bench()
-    took = tune(by_optuna(space, 0), bench.objective(space, (0, 1, 2)), Budget(points=11))
+    took = bench.tune(space, by_optuna(space, 0), Budget(points=11), (0, 1, 2))
     assert len(took) == 3 and len(bench.rows) == 9
 
 
 def test_no_configuration_is_begun_after_the_deadline() -> None:
     clock = itertools.count()
     space, bench = virtual_warp(), Bench()
-    tune(exhaustive(space), bench.objective(space), Budget(deadline=5, now=lambda: float(next(clock))))
+    bench.tune(space, exhaustive(space), Budget(deadline=5, now=lambda: float(next(clock))))
     assert len(bench.rows) == 5
 
 

@@ -25,11 +25,12 @@ import numpy as np
 from tabulate import tabulate
 
 import bfsbench
+from bfsbench.bench.output import Output
+from bfsbench.bench.plan import Axes, plan
 from bfsbench.bench.point import Point
 from bfsbench.bench.results import axes_of
 from bfsbench.bench.runner import Measured, Method, Runner
 from bfsbench.bench.sources import choose_sources
-from bfsbench.bench.sweep import Axes, Output, plan, run_sweep
 from bfsbench.bench.worker import Worker
 from bfsbench.cluster.address import Local
 from bfsbench.cluster.launch import require_dask
@@ -72,9 +73,11 @@ def sweep(runner: Runner, points: Sequence[Point], graphs: Mapping[str, Graph], 
     keep_record(runner)
     outcomes: list[Measured] = []
     with tempfile.TemporaryDirectory() as folder:
-        output = Output(Path(folder) / "rows.csv", resume=False)
+        output = Output(Path(folder) / "rows.csv", method)
         began = time.time()
-        run_sweep(points, graphs, runner, output, method, outcomes.append)
+        for measured in runner.run(points, graphs, method):
+            output.append(measured)
+            outcomes.append(measured)
         ended = time.time()
         output.close()
     spans = keep_record(runner)

@@ -11,17 +11,15 @@ OUT.csv, where a later call goes on. A line per graph and search says what was f
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
 import click
 
 from bfsbench.bench import tune as tuning
-from bfsbench.bench.point import Point
-from bfsbench.bench.runner import Measured, Method
+from bfsbench.bench.output import Output
+from bfsbench.bench.plan import Axes
+from bfsbench.bench.runner import Method
 from bfsbench.bench.sources import choose_sources
-from bfsbench.bench.sweep import Axes, Output, run_sweep
 from bfsbench.bench.worker import Worker
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
@@ -29,13 +27,6 @@ from bfsbench.variants import all_variants
 from bfsbench.variants.base import Variant
 
 BLOCKS = (64, 128, 256, 512, 1024)
-
-
-def measured(graph: Graph, worker: Worker, output: Output, method: Method, point: Point) -> Mapping[str, str]:
-    """The row of a point, which is in the file as well."""
-    outcomes: list[Measured] = []
-    run_sweep([point], {graph.full_name: graph}, worker, output, method, outcomes.append)
-    return outcomes[0].row
 
 
 def tuned(
@@ -50,10 +41,18 @@ def tuned(
     where = worker.device.backend if worker.device else "host"
     axes = Axes([variant], [None], BLOCKS)
     space = tuning.Space.of(axes, graph.full_name, variant.preset("default", graph.statistics), where)
-    measure = partial(measured, graph, worker, output, method)
-    sources = choose_sources(graph, 1, 0)
-    objective = tuning.Objective(space, sources, output.results.rows, measure, lambda row: None)
-    took = tuning.tune(tuning.one_axis_at_a_time(space), objective, budget)
+    strategy = tuning.one_axis_at_a_time(space)
+    asking = tuning.tune(strategy, space, choose_sources(graph, 1, 0), budget)
+    rows: list[dict[str, str]] | None = None
+    while True:
+        try:
+            (point,) = asking.send(rows)
+        except StopIteration as end:
+            took = end.value
+            break
+        if output.row(point) is None:
+            output.append(worker.run_point(point, graph, method))
+        rows = [output.row(point)]
     best = tuning.best(took)
     found = f"{best[1]:.4g} ms at {space.values(best[0])}" if best else "no time"
     default = took.get(space.first)
@@ -82,7 +81,8 @@ def main(
     ends = time.monotonic() + total
     worker = Worker("auto")
     worker.start()
-    output = Output(out, resume=out.exists())
+    method = Method(repeats, timeout)
+    output = Output(out, method, resume=out.exists())
     searches = [variant for variant in all_variants().values() if variant.family == "bfs"]
     chosen = [variant for variant in searches if not only or variant.name in only.split(",")]
     for text in graphs:
@@ -90,7 +90,7 @@ def main(
         for variant in chosen:
             if time.monotonic() < ends:
                 budget = tuning.Budget(1 if variant.host else points, time.monotonic() + seconds)
-                said = tuned(graph, variant, worker, output, Method(repeats, timeout), budget)
+                said = tuned(graph, variant, worker, output, method, budget)
                 print(f"{graph.full_name} {variant.name}: {said}", flush=True)
     output.close()
     worker.close()

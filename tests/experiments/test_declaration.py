@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.sweep import check_axes
+from bfsbench.bench.plan import check_axes
 from bfsbench.errors import UsageError
 from bfsbench.experiments import bundled, find
 from bfsbench.experiments.declaration import read_experiment

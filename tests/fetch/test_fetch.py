@@ -18,7 +18,7 @@ from fetch_server import MATRIX, SNAP, Server, entry, gzipped, sha256, snap, tar
 from rich.console import Console
 
 from bfsbench.cli import main
-from bfsbench.cli.fetch_display import FetchDisplay
+from bfsbench.cli.progress import FetchDisplay
 from bfsbench.errors import BfsbenchError, FetchError
 from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue

@@ -1,0 +1,99 @@
+"""Where the rows of a sweep go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bfsbench.bench import profile
+from bfsbench.bench.point import Point
+from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, axes_of
+from bfsbench.bench.runner import Measured, Method
+from bfsbench.errors import UsageError
+from bfsbench.graphs.graph import Graph
+
+SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
+
+
+class Output:
+    """The files a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
+
+    Without a path rows are only kept here. A point's profile is written before its row. So a profile without
+    a row is of a point that was interrupted; it is dropped here, as the point will be run again. ``retry``
+    drops the rows of failed points for the same purpose. Raises UsageError, InputError; also where rows lack
+    the profiles or the parents that ``method`` asks for.
+    """
+
+    def __init__(
+        self, path: Path | None, method: Method, *, resume: bool = False, retry: bool = False
+    ) -> None:
+        self.path = path
+        self._results: ResultWriter | None = None
+        self._profiles: ResultWriter | None = None
+        if path is None:
+            if method.profile:
+                raise UsageError("level profiles go beside a result file: name one")
+            self._rows: dict[tuple[str, ...], dict[str, str]] = {}
+            return
+        self._results = ResultWriter(path, resume=resume)
+        try:
+            if retry:
+                self._results.keep_only(lambda row: row["status"] == "ok")
+            self._rows = {axes_of(row): row for row in self._results.rows}
+            timed = [row for row in self._results.rows if row["status"] == "ok"]
+            if method.parents and not all(row["parents_ms"] for row in timed):
+                raise UsageError(f"{path} has rows without parents: choose another --out")
+            if method.profile:
+                self._profiles = self._open_profiles(path, timed, resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_profiles(self, path: Path, timed: Sequence[Mapping[str, str]], resume: bool) -> ResultWriter:
+        beside = path.with_name(path.name.removesuffix(".csv") + LEVELS_SUFFIX)
+        profiles = ResultWriter(beside, resume=resume, columns=profile.COLUMNS)
+        profiles.keep_only(lambda row: axes_of(row) in self._rows)
+        profiled = {axes_of(row) for row in profiles.rows}
+        for row in timed:
+            if row["backend"] != "host" and axes_of(row) not in profiled:
+                profiles.close()
+                raise UsageError(f"{path} has rows without level profiles: choose another --out")
+        return profiles
+
+    def row(self, point: Point) -> dict[str, str] | None:
+        """The row of a point, if there is one."""
+        return self._rows.get(tuple(point.axes().values()))
+
+    def append(self, measured: Measured) -> None:
+        """Keep what became of a point; on disk when this returns."""
+        if self._profiles is not None:
+            self._profiles.append(*measured.levels)
+        if self._results is not None:
+            self._results.append(measured.row)
+        self._rows[axes_of(measured.row)] = measured.row
+
+    def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
+        """Raises UsageError unless the rows are of these graphs and of one of these machines.
+
+        ``origins`` are the provenance columns of the rows to come, one entry a device.
+        """
+        for row in self._rows.values():
+            graph = graphs.get(row["graph"])
+            if graph is not None and row["graph_checksum"] != graph.checksum:
+                raise UsageError(f"cannot resume: {row['graph']} has changed since {self.path} was begun")
+            differences = [_difference(row, origin) for origin in origins]
+            if differences and all(differences):
+                raise UsageError(f"cannot resume: {differences[0]}")
+
+    def close(self) -> None:
+        for writer in (self._results, self._profiles):
+            if writer is not None:
+                writer.close()
+
+
+def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
+    """In what a row's device is not the one of ``origin``; empty if it is."""
+    for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
+        if name in origin and row[name] != origin[name]:
+            return f"rows were taken with {name} '{row[name]}', this is '{origin[name]}'"
+    return ""

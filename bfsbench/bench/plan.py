@@ -1,0 +1,221 @@
+"""Planning: what a sweep crosses, and the points that come of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from bfsbench.backends.base import Limits
+from bfsbench.bench.point import KnobValue, Point
+from bfsbench.bench.sources import SourceChoice
+from bfsbench.errors import UsageError
+from bfsbench.families import DEFAULT
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants import all_variants, family_of, find
+from bfsbench.variants.base import PRESETS, Variant
+
+Row = Mapping[str, str]
+Batches = Generator[Sequence[Point], Sequence[Row], None]
+"""Yields points to measure and is sent their rows, in the same order."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known when a sweep begins to measure."""
+
+    graphs: Mapping[str, Graph]
+    """By their full names."""
+    backend: str
+    """Of the rows of kernels."""
+    limits: Limits | None
+    """Of the device; None when only host programs can run."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What a sweep measures: at most ``total`` points, in ``batches``."""
+
+    total: int
+    batches: Batches
+
+
+class Work(Protocol):
+    """What a sweep is about: it names graphs and variants, and asks for points."""
+
+    @property
+    def graphs(self) -> Sequence[str]:
+        """Full names of the graphs."""
+
+    @property
+    def variants(self) -> Sequence[type[Variant]]:
+        """The variants."""
+
+    def check(self, limits: Limits | None) -> None:
+        """Raises UsageError for what a device of these limits cannot do."""
+
+    def ask(self, setting: Setting) -> Questions:
+        """The points, some of which may depend on the rows of others. Raises UsageError."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What a sweep crosses. Knob values are given by name and apply to each variant that has the knob; those
+    of other knobs are a variant's ``preset`` for the graph. Where a block is None, it is the variant's usual
+    one."""
+
+    variants: Sequence[type[Variant]]
+    grids: Sequence[int | None]
+    blocks: Sequence[int | None]
+    knobs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    preset: str = PRESETS[0]
+
+
+def check_axes(axes: Axes, limits: Limits | None) -> None:
+    """Raises UsageError for knobs nobody has, values out of range, blocks and grids over the limits."""
+    if axes.preset not in PRESETS:
+        raise UsageError(f"'{axes.preset}' is no preset of knobs: choose from {', '.join(PRESETS)}")
+    for name, values in axes.knobs.items():
+        owned = [knob for variant in axes.variants for knob in variant.knobs if knob.name == name]
+        for knob, value in itertools.product(owned, values):
+            knob.check(value)
+        if not owned:
+            chosen = ", ".join(variant.name for variant in axes.variants)
+            raise UsageError(f"knob {name} belongs to none of the variants chosen ({chosen})")
+    if limits is None:
+        return
+    blocks = {block for variant in axes.variants for block in blocks_of(variant, axes)}
+    for block in sorted(blocks):
+        if block > limits.max_threads_per_block:
+            raise UsageError(f"block {block} is over the device's limit of {limits.max_threads_per_block}")
+    for grid in axes.grids:
+        if grid is not None and grid > limits.max_grid:
+            raise UsageError(f"grid {grid} is over the device's limit of {limits.max_grid} blocks")
+        if grid is not None and grid * max(blocks) >= 2**31:
+            raise UsageError(f"grid {grid} x block {max(blocks)} is 2^31 threads or more")
+
+
+def knob_settings(
+    variant: type[Variant], given: Mapping[str, Sequence[str]], preset: Mapping[str, KnobValue]
+) -> list[tuple[tuple[str, KnobValue], ...]]:
+    """All combinations of the knobs of one variant, where none are given the preset's, else the default."""
+    lists = [
+        [
+            (knob.name, knob.check(value))
+            for value in given.get(knob.name, [str(preset.get(knob.name, knob.default))])
+        ]
+        for knob in variant.knobs
+    ]
+    return list(itertools.product(*lists))
+
+
+def blocks_of(variant: type[Variant], axes: Axes) -> list[int]:
+    """Threads a block, of a variant that does not choose them by its knobs."""
+    return [variant.usual_block if block is None else block for block in axes.blocks]
+
+
+def launches(
+    variant: type[Variant], knobs: Mapping[str, KnobValue], axes: Axes
+) -> list[tuple[int | None, int | None]]:
+    """Grids and blocks to run a variant with: those of the axes, unless it has none or chooses its own."""
+    if variant.host:
+        return [(None, None)]
+    own = variant.own_block(knobs)
+    return [(None, own)] if own else list(itertools.product(axes.grids, blocks_of(variant, axes)))
+
+
+def plan(
+    axes: Axes,
+    sources: Mapping[str, Sequence[int | None]],
+    statistics: Mapping[str, Mapping[str, float]],
+    backend: str,
+) -> list[Point]:
+    """The points of a sweep, ordered so that graphs change least often.
+
+    ``sources`` and ``statistics`` are by the graphs' full names; the latter may be empty where the preset
+    needs none.
+    Raises UsageError for a knob value out of range.
+    """
+    points = []
+    for graph, variant in itertools.product(sources, axes.variants):
+        where = "host" if variant.host else backend
+        preset = variant.preset(axes.preset, statistics.get(graph, {}))
+        settings = knob_settings(variant, axes.knobs, preset)
+        for knobs in settings:
+            shapes = launches(variant, dict(knobs), axes)
+            for (grid, block), source in itertools.product(shapes, sources[graph]):
+                points.append(Point(graph, source, variant.name, where, grid, block, knobs))
+    return list(dict.fromkeys(points))
+
+
+def chosen_variants(names: Sequence[str], family: str | None = None) -> list[type[Variant]]:
+    """The variants of these names or aliases, and with ``all`` those of the family: the one given, or that of
+    the others named. Raises UsageError for an unknown name, and for a variant of another family."""
+    named = [find(name) for name in names if name != "all"]
+    for variant in named:
+        if family is not None and variant.family != family:
+            raise UsageError(f"variant {variant.name} is of family {variant.family}, not {family}")
+    meant = family or (named[0].family if named else DEFAULT)
+    every = [variant for variant in all_variants().values() if variant.family == meant]
+    chosen = [v for name in names for v in (every if name == "all" else [find(name)])]
+    return list(dict.fromkeys(chosen))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Graphs by their full names, and the axes and sources that all of them are crossed with."""
+
+    graphs: Sequence[str]
+    axes: Axes
+    sources: SourceChoice
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The work of a sweep whose points are known beforehand: every combination in each of the parts."""
+
+    parts: Sequence[Part]
+
+    @property
+    def graphs(self) -> list[str]:
+        """Full names."""
+        return list(dict.fromkeys(name for part in self.parts for name in part.graphs))
+
+    @property
+    def variants(self) -> list[type[Variant]]:
+        return list(dict.fromkeys(variant for part in self.parts for variant in part.axes.variants))
+
+    def check(self, limits: Limits | None) -> None:
+        """Raises UsageError for what no variant has, and for what a device of these limits cannot do."""
+        for part in self.parts:
+            check_axes(part.axes, limits)
+
+    def ask(self, setting: Setting) -> Questions:
+        """All points at once."""
+        points = self.points(setting.graphs, setting.backend)
+        return Questions(len(points), _once(points))
+
+    def points(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
+        """The points, graph after graph; without ``graphs`` as many, with numbers in place of the sources
+        and of what a preset chooses.
+
+        Raises UsageError for a source that a graph does not have, or a graph that a family cannot take.
+        """
+        points: list[Point] = []
+        for part in self.parts:
+            axes, sources, statistics = part.axes, {}, {}
+            for name in part.graphs:
+                if name in graphs:
+                    family_of(axes.variants).require(graphs[name])
+                    sources[name] = part.sources.choose(graphs[name])
+                    statistics[name] = graphs[name].statistics
+                else:
+                    axes = replace(axes, preset=PRESETS[0])
+                    sources[name] = part.sources.stand_ins()
+            points += plan(axes, sources, statistics, backend)
+        return list(dict.fromkeys(points))
+
+
+def _once(points: Sequence[Point]) -> Batches:
+    yield points
