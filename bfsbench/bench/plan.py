@@ -59,6 +59,14 @@ class Work(Protocol):
         """The points, some of which may depend on the rows of others. Raises UsageError."""
 
 
+class Plannable(Work, Protocol):
+    """Work that can be counted beforehand."""
+
+    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
+        """The points, or where they depend on rows as many as there may be; without ``graphs`` with numbers
+        in place of the sources."""
+
+
 @dataclass(frozen=True)
 class Axes:
     """What a sweep crosses. Knob values are given by name and apply to each variant that has the knob; those
@@ -76,13 +84,7 @@ def check_axes(axes: Axes, limits: Limits | None) -> None:
     """Raises UsageError for knobs nobody has, values out of range, blocks and grids over the limits."""
     if axes.preset not in PRESETS:
         raise UsageError(f"'{axes.preset}' is no preset of knobs: choose from {', '.join(PRESETS)}")
-    for name, values in axes.knobs.items():
-        owned = [knob for variant in axes.variants for knob in variant.knobs if knob.name == name]
-        for knob, value in itertools.product(owned, values):
-            knob.check(value)
-        if not owned:
-            chosen = ", ".join(variant.name for variant in axes.variants)
-            raise UsageError(f"knob {name} belongs to none of the variants chosen ({chosen})")
+    check_knobs(axes.variants, axes.knobs)
     if limits is None:
         return
     blocks = {block for variant in axes.variants for block in blocks_of(variant, axes)}
@@ -94,6 +96,17 @@ def check_axes(axes: Axes, limits: Limits | None) -> None:
             raise UsageError(f"grid {grid} is over the device's limit of {limits.max_grid} blocks")
         if grid is not None and grid * max(blocks) >= 2**31:
             raise UsageError(f"grid {grid} x block {max(blocks)} is 2^31 threads or more")
+
+
+def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[str]]) -> None:
+    """Raises UsageError for knobs that none of the variants has, and for values out of range."""
+    for name, values in knobs.items():
+        owned = [knob for variant in variants for knob in variant.knobs if knob.name == name]
+        for knob, value in itertools.product(owned, values):
+            knob.check(value)
+        if not owned:
+            chosen = ", ".join(variant.name for variant in variants)
+            raise UsageError(f"knob {name} belongs to none of the variants chosen ({chosen})")
 
 
 def knob_settings(
@@ -193,10 +206,10 @@ class Crossing:
 
     def ask(self, setting: Setting) -> Questions:
         """All points at once."""
-        points = self.points(setting.graphs, setting.backend)
+        points = self.planned(setting.graphs, setting.backend)
         return Questions(len(points), _once(points))
 
-    def points(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
+    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         """The points, graph after graph; without ``graphs`` as many, with numbers in place of the sources
         and of what a preset chooses.
 
@@ -219,3 +232,38 @@ class Crossing:
 
 def _once(points: Sequence[Point]) -> Batches:
     yield points
+
+
+@dataclass(frozen=True)
+class Several:
+    """Works that are done one after the other, into one file."""
+
+    works: Sequence[Plannable]
+
+    @property
+    def graphs(self) -> list[str]:
+        """Full names."""
+        return list(dict.fromkeys(name for work in self.works for name in work.graphs))
+
+    @property
+    def variants(self) -> list[type[Variant]]:
+        return list(dict.fromkeys(variant for work in self.works for variant in work.variants))
+
+    def check(self, limits: Limits | None) -> None:
+        """Raises UsageError for what one of the works cannot have."""
+        for work in self.works:
+            work.check(limits)
+
+    def ask(self, setting: Setting) -> Questions:
+        """The points of each work, which hears of its own rows."""
+        questions = [work.ask(setting) for work in self.works]
+        return Questions(sum(one.total for one in questions), _one_after_the_other(questions))
+
+    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
+        """Those of each work."""
+        return list(dict.fromkeys(point for work in self.works for point in work.planned(graphs, backend)))
+
+
+def _one_after_the_other(questions: Sequence[Questions]) -> Batches:
+    for one in questions:
+        yield from one.batches

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bfsbench.bench.output import Output
-from bfsbench.bench.plan import Crossing, Questions, Setting, Work
+from bfsbench.bench.plan import Plannable, Questions, Setting, Work
 from bfsbench.bench.point import Point
 from bfsbench.bench.runner import Measured, Method, Runner
 from bfsbench.bench.worker import DeviceInfo, Worker
@@ -95,11 +95,11 @@ def sweep(request: Request, progress: SweepProgress | None = None) -> Outcome:
             return _carry_out(questions, graphs, runner, output, request.method, shown)
 
 
-def preview(request: Request, work: Crossing) -> list[Point]:
+def preview(request: Request, work: Plannable) -> list[Point]:
     """The points that a sweep of this work would ask for, found without making a graph: as many as there will
     be, with numbers in place of the sources. Raises BfsbenchError."""
     with _started(request) as runner:
-        return work.points({}, _backend(runner))
+        return work.planned({}, _backend(runner))
 
 
 @contextmanager

@@ -29,12 +29,17 @@ from bfsbench.variants.base import Knob, Variant
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
+    from bfsbench.graphs.graph import Graph
+
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 BLOCKS_PER_MULTIPROCESSOR = (1, 2, 4, 8, 16, 32)
 FACTORS = (0.25, 0.5, 1, 2, 4)
 """A knob that is bounded rather than listed is tried at these multiples of its default."""
 UP_FROM_ZERO = (0, 1, 2, 4, 8, 16)
 """The same where the default is 0."""
+
+METHODS = ("optuna", "axes", "exhaustive")
+"""One axis at a time and then Optuna, one axis at a time until nothing changes, every configuration."""
 
 Configuration = tuple[int, ...]
 """An index into the values of each axis of a Space."""
@@ -312,7 +317,7 @@ class Tuning:
     """Its full name."""
     axes: Axes
     sources: SourceChoice
-    method: str = "optuna"
+    method: str = METHODS[0]
     seed: int = 0
     points: int | None = None
     minutes: float | None = None
@@ -328,6 +333,8 @@ class Tuning:
             require_optuna()
             if self.points is None and self.minutes is None:
                 raise UsageError("tune needs --points or --minutes, to know when to stop")
+        elif self.method not in METHODS:
+            raise UsageError(f"unknown method '{self.method}': choose from {', '.join(METHODS)}")
         needed = len(self.sources.stand_ins())
         if self.points is not None and self.points < needed:
             raise UsageError(f"--points {self.points}: a configuration takes {needed} points, one a source")
@@ -356,7 +363,19 @@ class Tuning:
         total = self.space.size * len(self.chosen)
         return Questions(min(total, self.points or total), self._batches())
 
+    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
+        """As many points as may be spent, of the first configurations that there are."""
+        launches = replace(self.axes, grids=self.axes.grids or [None], blocks=self.axes.blocks or [None])
+        space = Space.of(launches, self.graph, {}, backend)
+        sources = self.sources.choose(graphs[self.graph]) if graphs else self.sources.stand_ins()
+        points = (space.point(configuration, source) for configuration in space.all() for source in sources)
+        return list(itertools.islice(points, self.points))
+
     def _batches(self) -> Batches:
-        strategy = by_optuna(self.space, self.seed) if self.method == "optuna" else exhaustive(self.space)
+        strategy = {
+            "optuna": lambda: by_optuna(self.space, self.seed),
+            "axes": lambda: one_axis_at_a_time(self.space),
+            "exhaustive": lambda: exhaustive(self.space),
+        }[self.method]()
         deadline = None if self.minutes is None else time.monotonic() + 60 * self.minutes
         self.took = yield from tune(strategy, self.space, self.chosen, Budget(self.points, deadline))

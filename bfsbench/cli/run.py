@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -11,9 +10,11 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import (
     Measuring,
+    full_names,
     given_knobs,
     knob_options,
     measuring_options,
+    names,
     out_option,
     preset_option,
     source_choice,
@@ -108,34 +109,19 @@ def run(
     from bfsbench.bench.plan import Axes, Crossing, Part, chosen_variants
     from bfsbench.bench.sweep import preview
 
-    chosen = chosen_variants(_names(variants, "--variant"), family)
+    chosen = chosen_variants(names(variants, "--variant"), family)
     axes = Axes(chosen, axis_language.grids(grid), axis_language.blocks(block), given_knobs(knobs), preset)
     question = family_of(chosen)
     sources = source_choice(question, source, num_sources, seed)
     if profile and not question.profile:
         raise UsageError(f"--profile tells what the steps of a run cost; {question.title} have none")
-    work = Crossing([Part(_full_names(datasets), axes, sources)])
+    work = Crossing([Part(full_names(datasets), axes, sources)])
     request = measuring.request(work, measuring.path(out, "run"), profile=profile, parents=parents)
     if dry_run:
         print_plan(preview(request, work), measuring.repeats)
         print_memory(work.graphs)
     elif not carry_out_points(request):
         raise SystemExit(1)
-
-
-def _names(items: Sequence[str], option: str) -> list[str]:
-    """What an option names that may be repeated, each time with a list."""
-    names = [name for item in items for name in axis_language.split_list(item)]
-    if not names:
-        raise UsageError(f"{option} names none")
-    return names
-
-
-def _full_names(datasets: Sequence[str]) -> list[str]:
-    """The graphs asked for, as rows will name them; found without reading more than a header."""
-    from bfsbench.graphs.load import resolve
-
-    return list(dict.fromkeys(resolve(text).full_name for text in _names(datasets, "--dataset")))
 
 
 command = knob_options(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial, wraps
@@ -203,3 +203,18 @@ def _resuming(text: str) -> tuple[Declaration, Declaration]:
         click.option("--resume", is_flag=True, help=text),
         click.option("--retry-failed", is_flag=True, help=retry),
     )
+
+
+def names(items: Sequence[str], option: str) -> list[str]:
+    """What an option names that may be repeated, each time with a list."""
+    found = [name for item in items for name in axis_language.split_list(item)]
+    if not found:
+        raise UsageError(f"{option} names none")
+    return found
+
+
+def full_names(datasets: Sequence[str]) -> list[str]:
+    """The graphs asked for, as rows will name them; found without reading more than a header."""
+    from bfsbench.graphs.load import resolve
+
+    return list(dict.fromkeys(resolve(text).full_name for text in names(datasets, "--dataset")))

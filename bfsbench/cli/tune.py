@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,11 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import (
     Measuring,
+    full_names,
     given_knobs,
     knob_options,
     measuring_options,
+    names,
     out_option,
     preset_option,
     source_choice,
@@ -26,19 +29,25 @@ from bfsbench.variants import find, find_family
 if TYPE_CHECKING:
     from bfsbench.bench.tune import Configuration, Tuning
 
-METHODS = ("optuna", "exhaustive")
-
 
 @click.command(short_help="Find the fastest grid, block and knobs of a variant on a graph.")
 @click.option(
     "--dataset",
+    "datasets",
     shell_complete=completion.datasets,
+    multiple=True,
     required=True,
-    metavar="NAME",
-    help="A name, file or generator, as for 'bfsbench run'.",
+    metavar="LIST",
+    help="Names, files or generators, as for 'bfsbench run'. Each variant is tuned on each of them.",
 )
 @click.option(
-    "--variant", shell_complete=completion.variants, required=True, metavar="NAME", help="A name or alias."
+    "--variant",
+    "variants",
+    shell_complete=completion.variants_or_all,
+    multiple=True,
+    required=True,
+    metavar="LIST",
+    help="Names or aliases, or 'all'.",
 )
 @click.option(
     "--grid",
@@ -55,24 +64,25 @@ METHODS = ("optuna", "exhaustive")
     "--points",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Points to spend, those that --resume finds included.",
+    help="Points to spend on each variant and graph, those that --resume finds included.",
 )
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True),
     metavar="M",
-    help="Begin no configuration after so many minutes of measuring.",
+    help="The same in minutes: no configuration is begun after them.",
 )
 @click.option(
     "--method",
-    default=METHODS[0],
+    default="optuna",
     show_default=True,
-    type=click.Choice(METHODS),
-    help="One axis at a time and then Optuna's Bayesian optimisation, or every configuration.",
+    type=click.Choice(("optuna", "axes", "exhaustive")),
+    help="One axis at a time and then Optuna's Bayesian optimisation; one axis at a time until a round "
+    "changes nothing; or every configuration.",
 )
 def tune(
-    dataset: str,
-    variant: str,
+    datasets: tuple[str, ...],
+    variants: tuple[str, ...],
     grid: str | None,
     block: str | None,
     preset: str,
@@ -86,26 +96,31 @@ def tune(
     method: str,
     **knobs: str | None,
 ) -> None:
-    """Find the configuration of a variant that searches a graph fastest, in so many points or minutes.
+    """Find the configuration of each variant that searches each graph fastest, in --points or --minutes.
 
     What counts is the median of search_ms over the sources. Every point becomes a row of the result file, as
     from 'bfsbench run'. Knobs without a list are chosen from their choices, or from values around their
     default. The same seed asks the same questions, so --resume goes on where a tuning stopped. In the end the
-    best configuration is printed as a 'bfsbench run' line.
+    best configuration is printed as a 'bfsbench run' line. Host programs without knobs take one point.
     """
-    from bfsbench.bench.plan import Axes
+    from bfsbench.bench.plan import Axes, Several, check_knobs, chosen_variants
     from bfsbench.bench.tune import Tuning
-    from bfsbench.graphs.load import resolve
 
-    chosen = find(variant)
     grids = [] if grid is None else axis_language.grids(grid)
     blocks = [] if block is None else axis_language.blocks(block)
-    axes = Axes([chosen], grids, blocks, given_knobs(knobs), preset)
-    sources = source_choice(find_family(chosen.family), source, num_sources, seed)
-    tuning = Tuning(resolve(dataset).full_name, axes, sources, method, seed, points, minutes)
-    request = measuring.request(tuning, measuring.path(out, "tune"))
+    given = given_knobs(knobs)
+    every = chosen_variants(names(variants, "--variant"))
+    check_knobs(every, given)
+    tunings = []
+    for graph, chosen in product(full_names(datasets), every):
+        own = {knob.name: given[knob.name] for knob in chosen.knobs if knob.name in given}
+        axes = Axes([chosen], grids, blocks, own, preset)
+        sources = source_choice(find_family(chosen.family), source, num_sources, seed)
+        tunings.append(Tuning(graph, axes, sources, method, seed, points, minutes))
+    request = measuring.request(Several(tunings), measuring.path(out, "tune"))
     carry_out(request)
-    if not _say_what_was_found(tuning, request.path):
+    found = [_say_what_was_found(tuning, request.path) for tuning in tunings]
+    if not all(found):
         raise SystemExit(1)
 
 
@@ -113,8 +128,9 @@ def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:
     """Print the best configuration; returns whether anything could be timed."""
     from bfsbench.bench.tune import best
 
+    (variant,) = tuning.variants
     failed = sum(value is None for value in tuning.took.values())
-    tried = f"{len(tuning.took)} of {tuning.space.size} configurations"
+    tried = f"{variant.name} on {tuning.graph}: {len(tuning.took)} of {tuning.space.size} configurations"
     click.echo(
         f"{tried}{f', {failed} of them failed' if failed else ''}; see 'bfsbench report {path}'", err=True
     )

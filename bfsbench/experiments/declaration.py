@@ -53,6 +53,9 @@ class Sweep(Part, frozen=True, kw_only=True):
     block: str = "auto"
     knobs: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     preset: str = PRESETS[0]
+    tune: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Points for each variant and graph in which its best block and knobs are looked for, one axis at a
+    time; 0: they are crossed instead. ``grid``, ``block`` and ``knobs`` say what to choose from."""
     label: str = ""
     """Names the series of these rows in drawings, claims and printed tables; it has one variant then."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bfsbench.bench import axes as axis_language
-from bfsbench.bench.plan import Axes, Crossing, Part
+from bfsbench.bench.plan import Axes, Crossing, Part, Plannable, Several
 from bfsbench.bench.sources import SourceChoice
+from bfsbench.bench.tune import Tuning
 from bfsbench.errors import InputError
 from bfsbench.experiments.choice import Choice
 from bfsbench.experiments.declaration import Experiment, Sweep
@@ -17,18 +19,27 @@ from bfsbench.variants import find_family
 RECOMMENDED = "recommended"
 
 
-def work_of(experiment: Experiment, choices: Sequence[Choice]) -> Crossing:
+def work_of(experiment: Experiment, choices: Sequence[Choice]) -> Several:
     """All sweeps on the graphs chosen, ordered so that graphs change least often.
 
     Raises UsageError for an unknown variant or a malformed axis, InputError for sources that are none.
     """
-    parts = []
+    works = []
     for choice in choices:
         sources = sources_of(experiment, choice)
         for sweep in experiment.sweeps:
             if not sweep.graphs or {choice.use.title, choice.use.name} & {*sweep.graphs}:
-                parts.append(Part([choice.full_name], axes_of(experiment, sweep), sources))
-    return Crossing(parts)
+                works += _works_of(sweep, choice.full_name, axes_of(experiment, sweep), sources)
+    return Several(works)
+
+
+def _works_of(sweep: Sweep, graph: str, axes: Axes, sources: SourceChoice) -> list[Plannable]:
+    """A crossing, or where the sweep says so a tuning of each variant."""
+    if not sweep.tune:
+        return [Crossing([Part([graph], axes, sources)])]
+    points = sweep.tune * len(sources.stand_ins())
+    alone = (replace(axes, variants=[variant]) for variant in axes.variants)
+    return [Tuning(graph, one, sources, "axes", points=points) for one in alone]
 
 
 def axes_of(experiment: Experiment, sweep: Sweep) -> Axes:
