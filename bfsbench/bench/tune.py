@@ -309,7 +309,7 @@ class Tuning:
     """
 
     graph: str
-    """Its full name."""
+    """What it is loaded by."""
     axes: Axes
     sources: SourceChoice
     method: str = "optuna"
@@ -334,7 +334,7 @@ class Tuning:
 
     @property
     def graphs(self) -> list[str]:
-        """Its full name."""
+        """What it is loaded by."""
         return [self.graph]
 
     @property

@@ -33,8 +33,8 @@ from bfsbench.variants import all_families, family_of
     required=True,
     metavar="LIST",
     help="Names, files or generators such as 'kronecker(scale=12)'. Behind each may stand :ids=keep, "
-    ":self_loops=drop or :duplicates=drop, then :shrink=0.05 for a part of that size, then :directed or "
-    ":symmetrised.",
+    ":self_loops=drop, :duplicates=drop, :shrink=0.05 for a part of that size, and :directed or "
+    ":symmetrised, in any order.",
 )
 @click.option(
     "--family",
@@ -89,6 +89,7 @@ def run(
     block: str,
     preset: str,
     source: str | None,
+    source_id: str | None,
     num_sources: int | None,
     seed: int,
     measuring: Measuring,
@@ -111,10 +112,10 @@ def run(
     chosen = chosen_variants(_names(variants, "--variant"), family)
     axes = Axes(chosen, axis_language.grids(grid), axis_language.blocks(block), given_knobs(knobs), preset)
     question = family_of(chosen)
-    sources = source_choice(question, source, num_sources, seed)
+    sources = source_choice(question, source, source_id, num_sources, seed)
     if profile and not question.profile:
         raise UsageError(f"--profile tells what the steps of a run cost; {question.title} have none")
-    work = Crossing([Part(_full_names(datasets), axes, sources)])
+    work = Crossing([Part(_locators(datasets), axes, sources)])
     request = measuring.request(work, measuring.path(out, "run"), profile=profile, parents=parents)
     if dry_run:
         print_plan(preview(request, work), measuring.repeats)
@@ -131,11 +132,11 @@ def _names(items: Sequence[str], option: str) -> list[str]:
     return names
 
 
-def _full_names(datasets: Sequence[str]) -> list[str]:
-    """The graphs asked for, as rows will name them; found without reading more than a header."""
+def _locators(datasets: Sequence[str]) -> list[str]:
+    """What the graphs asked for are loaded by; found without reading more than a header."""
     from bfsbench.graphs.load import resolve
 
-    return list(dict.fromkeys(resolve(text).full_name for text in _names(datasets, "--dataset")))
+    return list(dict.fromkeys(resolve(text).locator for text in _names(datasets, "--dataset")))
 
 
 command = knob_options(run)

@@ -77,6 +77,7 @@ def tune(
     block: str | None,
     preset: str,
     source: str | None,
+    source_id: str | None,
     num_sources: int | None,
     seed: int,
     measuring: Measuring,
@@ -101,8 +102,8 @@ def tune(
     grids = [] if grid is None else axis_language.grids(grid)
     blocks = [] if block is None else axis_language.blocks(block)
     axes = Axes([chosen], grids, blocks, given_knobs(knobs), preset)
-    sources = source_choice(find_family(chosen.family), source, num_sources, seed)
-    tuning = Tuning(resolve(dataset).full_name, axes, sources, method, seed, points, minutes)
+    sources = source_choice(find_family(chosen.family), source, source_id, num_sources, seed)
+    tuning = Tuning(resolve(dataset).locator, axes, sources, method, seed, points, minutes)
     request = measuring.request(tuning, measuring.path(out, "tune"))
     carry_out(request)
     if not _say_what_was_found(tuning, request.path):

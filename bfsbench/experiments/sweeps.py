@@ -27,7 +27,7 @@ def work_of(experiment: Experiment, choices: Sequence[Choice]) -> Crossing:
         sources = sources_of(experiment, choice)
         for sweep in experiment.sweeps:
             if not sweep.graphs or {choice.use.title, choice.use.name} & {*sweep.graphs}:
-                parts.append(Part([choice.full_name], axes_of(experiment, sweep), sources))
+                parts.append(Part([choice.request.locator], axes_of(experiment, sweep), sources))
     return Crossing(parts)
 
 
