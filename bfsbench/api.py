@@ -281,6 +281,7 @@ def sweep(
     block: Values = "auto",
     preset: str = "default",
     sources: int | Sequence[int] | None = None,
+    source_ids: Sequence[int] | None = None,
     seed: int = 0,
     repeats: int = 5,
     timeout: float = 60.0,
@@ -317,6 +318,8 @@ def sweep(
         ``"default"``, ``"paper"`` or ``"auto"``, by the paper's rules for the graph.
     sources
         How many to choose by ``seed``, or which vertices, counted from 0; by default one is chosen.
+    source_ids
+        Instead of ``sources``: which vertices, by their ids in the graph's file.
     repeats, timeout
         Timed runs a point, and seconds that a point may take, compiling included.
     backend, schedule_seed, cluster, mixed_devices
@@ -339,11 +342,14 @@ def sweep(
     """
     _require_positive(repeats=repeats, **({"sources": sources} if isinstance(sources, int) else {}))
     chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
-    given, count = (None, sources) if sources is None or isinstance(sources, int) else (sources, None)
+    count = sources if isinstance(sources, int) else None
+    given = source_ids if isinstance(sources, int) or sources is None else sources
+    if source_ids is not None and given is not source_ids:
+        raise UsageError("sources and source_ids exclude each other")
     values = {name: axis_language.expand(_listed(value)) for name, value in knobs.items()}
     grids, blocks = axis_language.grids(_listed(grid)), axis_language.blocks(_listed(block))
     names = [_named(graph) for graph in ([graphs] if isinstance(graphs, str | Graph) else graphs)]
-    choice = SourceChoice.of(family_of(chosen), given, count, seed)
+    choice = SourceChoice.of(family_of(chosen), given, count, seed, source_ids is not None)
     work = Crossing([Part(list(dict.fromkeys(names)), Axes(chosen, grids, blocks, values, preset), choice)])
     runner = runner_maker(cluster, mixed_devices, schedule_seed, lambda line: None)
     method = Method(repeats, timeout, profile, parents)
@@ -362,9 +368,10 @@ def _listed(values: Values) -> str:
 
 
 def _named(graph: str | Graph) -> str:
-    """The full name of a graph, by which other processes find it. Raises UsageError unless they do."""
+    """What other processes find a graph by. Raises UsageError unless they do."""
     if isinstance(graph, str):
-        return resolve(graph).full_name
-    if load(graph.full_name).checksum != graph.checksum:
+        return resolve(graph).locator
+    found = load(graph.locator or graph.full_name)
+    if found.checksum != graph.checksum:
         raise UsageError(f"{graph.full_name} names another graph than the one given: sweep what has a name")
-    return resolve(graph.full_name).full_name
+    return found.locator

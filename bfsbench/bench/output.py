@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bfsbench.bench import profile
-from bfsbench.bench.point import Point
+from bfsbench.bench.point import Point, row_name
 from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, axes_of
 from bfsbench.bench.runner import Measured, Method
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
 
+Identity = tuple[str, ...]
 SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
 
 
@@ -33,13 +34,13 @@ class Output:
         if path is None:
             if method.profile:
                 raise UsageError("level profiles go beside a result file: name one")
-            self._rows: dict[tuple[str, ...], dict[str, str]] = {}
+            self._rows: dict[Identity, dict[str, str]] = {}
             return
         self._results = ResultWriter(path, resume=resume)
         try:
             if retry:
                 self._results.keep_only(lambda row: row["status"] == "ok")
-            self._rows = {axes_of(row): row for row in self._results.rows}
+            self._rows = {_identity(row): row for row in self._results.rows}
             timed = [row for row in self._results.rows if row["status"] == "ok"]
             if method.parents and not all(row["parents_ms"] for row in timed):
                 raise UsageError(f"{path} has rows without parents: choose another --out")
@@ -52,7 +53,8 @@ class Output:
     def _open_profiles(self, path: Path, timed: Sequence[Mapping[str, str]], resume: bool) -> ResultWriter:
         beside = path.with_name(path.name.removesuffix(".csv") + LEVELS_SUFFIX)
         profiles = ResultWriter(beside, resume=resume, columns=profile.COLUMNS)
-        profiles.keep_only(lambda row: axes_of(row) in self._rows)
+        finished = {axes_of(row) for row in self._rows.values()}
+        profiles.keep_only(lambda row: axes_of(row) in finished)
         profiled = {axes_of(row) for row in profiles.rows}
         for row in timed:
             if row["backend"] != "host" and axes_of(row) not in profiled:
@@ -60,9 +62,9 @@ class Output:
                 raise UsageError(f"{path} has rows without level profiles: choose another --out")
         return profiles
 
-    def row(self, point: Point) -> dict[str, str] | None:
-        """The row of a point, if there is one."""
-        return self._rows.get(tuple(point.axes().values()))
+    def row(self, point: Point, graph: Graph) -> dict[str, str] | None:
+        """The row of a point on its graph, if there is one."""
+        return self._rows.get((*point.axes().values(), graph.checksum))
 
     def append(self, measured: Measured) -> None:
         """Keep what became of a point; on disk when this returns."""
@@ -70,17 +72,23 @@ class Output:
             self._profiles.append(*measured.levels)
         if self._results is not None:
             self._results.append(measured.row)
-        self._rows[axes_of(measured.row)] = measured.row
+        self._rows[_identity(measured.row)] = measured.row
 
     def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
         """Raises UsageError unless the rows are of these graphs and of one of these machines.
 
         ``origins`` are the provenance columns of the rows to come, one entry a device.
         """
+        known: dict[str, set[str]] = {}
+        for graph in graphs.values():
+            known.setdefault(graph.full_name, set()).add(graph.checksum)
+        if self._profiles is not None and any(len(checksums) > 1 for checksums in known.values()):
+            raise UsageError("level profiles cannot tell graphs of one name apart: sweep them one by one")
         for row in self._rows.values():
-            graph = graphs.get(row["graph"])
-            if graph is not None and row["graph_checksum"] != graph.checksum:
-                raise UsageError(f"cannot resume: {row['graph']} has changed since {self.path} was begun")
+            name = row_name(row["graph"])
+            if row["graph_checksum"] not in known.get(name, {row["graph_checksum"]}):
+                other = f"{name} has changed since {self.path} was begun, or is another graph of that name"
+                raise UsageError(f"cannot resume: {other}")
             differences = [_difference(row, origin) for origin in origins]
             if differences and all(differences):
                 raise UsageError(f"cannot resume: {differences[0]}")
@@ -89,6 +97,13 @@ class Output:
         for writer in (self._results, self._profiles):
             if writer is not None:
                 writer.close()
+
+
+def _identity(row: Mapping[str, str]) -> Identity:
+    """What no two rows have in common: the axes and the graph's checksum. Graphs are named as rows of today
+    name them."""
+    graph, *others = axes_of(row)
+    return (row_name(graph), *others, row["graph_checksum"])
 
 
 def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:

@@ -26,7 +26,7 @@ class Setting:
     """What is known when a sweep begins to measure."""
 
     graphs: Mapping[str, Graph]
-    """By their full names."""
+    """By what they are loaded by, as points name them."""
     backend: str
     """Of the rows of kernels."""
     limits: Limits | None
@@ -46,7 +46,7 @@ class Work(Protocol):
 
     @property
     def graphs(self) -> Sequence[str]:
-        """Full names of the graphs."""
+        """What the graphs are loaded by."""
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
@@ -146,9 +146,8 @@ def plan(
 ) -> list[Point]:
     """The points of a sweep, ordered so that graphs change least often.
 
-    ``sources`` and ``statistics`` are by the graphs' full names; the latter may be empty where the preset
-    needs none.
-    Raises UsageError for a knob value out of range.
+    ``sources`` and ``statistics`` are by what the graphs are loaded by; the latter may be empty where the
+    preset needs none. Raises UsageError for a knob value out of range.
     """
     points = []
     for graph, variant in itertools.product(sources, axes.variants):
@@ -177,7 +176,7 @@ def chosen_variants(names: Sequence[str], family: str | None = None) -> list[typ
 
 @dataclass(frozen=True)
 class Part:
-    """Graphs by their full names, and the axes and sources that all of them are crossed with."""
+    """Graphs, by what they are loaded by, and the axes and sources that all of them are crossed with."""
 
     graphs: Sequence[str]
     axes: Axes
@@ -192,7 +191,7 @@ class Crossing:
 
     @property
     def graphs(self) -> list[str]:
-        """Full names."""
+        """What they are loaded by."""
         return list(dict.fromkeys(name for part in self.parts for name in part.graphs))
 
     @property

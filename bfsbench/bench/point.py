@@ -16,7 +16,7 @@ class Point:
     """
 
     graph: str
-    """Full name, direction included: ``soc-Epinions1:directed``."""
+    """What it is loaded by: its full name, ``soc-Epinions1:directed``, or of a file its path as well."""
     source: int | None
     variant: str
     backend: str
@@ -28,7 +28,7 @@ class Point:
         """The columns that identify a row, as they are written."""
         host = self.backend == "host"
         return {
-            "graph": self.graph,
+            "graph": row_name(self.graph),
             "source": "" if self.source is None else str(self.source),
             "variant": self.variant,
             "backend": self.backend,
@@ -36,6 +36,11 @@ class Point:
             "block": "" if host else str(self.block),
             "knobs": " ".join(f"{name}={value}" for name, value in self.knobs),
         }
+
+
+def row_name(locator: str) -> str:
+    """What rows call a graph: a file by its name, wherever it lies. Older rows have the path as typed."""
+    return locator.rpartition("/")[2]
 
 
 def knob_values(text: str) -> dict[str, str]:

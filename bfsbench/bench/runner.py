@@ -50,7 +50,7 @@ class Runner(Protocol):
         """Once started: provenance columns of the rows to come, one entry a device."""
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """The points' rows as they are made, in any order. ``graphs`` are by the full names in the points."""
+        """The points' rows as they are made, in any order. ``graphs`` are by the names in the points."""
 
     def close(self) -> None:
         """Let idle processes end by themselves."""

@@ -117,7 +117,7 @@ class Session:
         return self.problem(find(point.variant).family, point.source)
 
     def _graph_of(self, point: Point) -> Graph:
-        if self._graph is None or self._graph.full_name != point.graph:
+        if self._graph is None or self._graph.locator != point.graph:
             graph = load(point.graph)
             self.use(graph)
             return graph

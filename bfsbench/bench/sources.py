@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -39,11 +40,13 @@ def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
 
 
 def check_source(graph: Graph, source: int) -> int:
-    """The source itself. Raises UsageError when the graph has no such vertex."""
+    """The source itself. Raises UsageError, with what there is, when the graph has no such vertex."""
     if not 0 <= source < graph.num_vertices:
-        raise UsageError(
-            f"source {source} is out of range: {graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
-        )
+        there = f"{graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
+        ids = graph.original_ids
+        if ids is not None and len(ids):
+            there += f", whose ids in its file, for --source-id, lie within {ids[0]} .. {ids[-1]}"
+        raise UsageError(f"source {source} is out of range: {there}")
     return source
 
 
@@ -54,9 +57,18 @@ class SourceChoice:
     given: tuple[int, ...]
     count: int
     seed: int
+    published: bool = False
+    """Whether those given are ids of the graph's file; vertices are counted from 0 otherwise."""
 
     @classmethod
-    def of(cls, family: Family, given: Sequence[int] | None, count: int | None, seed: int) -> SourceChoice:
+    def of(
+        cls,
+        family: Family,
+        given: Sequence[int] | None,
+        count: int | None,
+        seed: int,
+        published: bool = False,
+    ) -> SourceChoice:
         """The choice for one family: the sources given, or ``count``, 1 unless it is said; for a family
         without sources none. Raises UsageError."""
         if not family.from_sources:
@@ -65,7 +77,7 @@ class SourceChoice:
             return cls((), 0, seed)
         if given is not None and count is not None:
             raise UsageError("sources that are given and a number of them exclude each other")
-        return cls((), count or 1, seed) if given is None else cls(tuple(given), 0, seed)
+        return cls((), count or 1, seed) if given is None else cls(tuple(given), 0, seed, published)
 
     def choose(self, graph: Graph) -> list[int | None]:
         """The sources in a graph; one None for a family without.
@@ -73,7 +85,8 @@ class SourceChoice:
         Raises UsageError for one that the graph does not have.
         """
         if self.given:
-            return [check_source(graph, source) for source in self.given]
+            vertex = graph.vertex if self.published else partial(check_source, graph)
+            return [vertex(source) for source in self.given]
         return [*choose_sources(graph, self.count, self.seed)] if self.count else [None]
 
     def stand_ins(self) -> list[int | None]:

@@ -139,17 +139,18 @@ def _carry_out(
     progress.begin(runner.device, questions.total)
     batch = next(questions.batches, None)
     while batch is not None:
-        held = [row for row in map(output.row, batch) if row is not None]
-        progress.batch(len(batch), held)
-        left = [point for point in batch if output.row(point) is None]
+        rows = [output.row(point, graphs[point.graph]) for point in batch]
+        progress.batch(len(batch), [row for row in rows if row is not None])
+        left = [point for point, row in zip(batch, rows, strict=True) if row is None]
         for measured in runner.run(left, graphs, method):
             output.append(measured)
             outcome.statuses[measured.row["status"]] += 1
             progress.done(measured)
-        rows = [row for row in map(output.row, batch) if row is not None]
-        outcome.rows.extend(rows)
+        rows = [output.row(point, graphs[point.graph]) for point in batch]
+        answers = [row for row in rows if row is not None]
+        outcome.rows.extend(answers)
         try:
-            batch = questions.batches.send(rows)
+            batch = questions.batches.send(answers)
         except StopIteration:
             batch = None
     return outcome

@@ -314,7 +314,7 @@ class Tuning:
     """
 
     graph: str
-    """Its full name."""
+    """What it is loaded by."""
     axes: Axes
     sources: SourceChoice
     method: str = METHODS[0]
@@ -341,7 +341,7 @@ class Tuning:
 
     @property
     def graphs(self) -> list[str]:
-        """Its full name."""
+        """What it is loaded by."""
         return [self.graph]
 
     @property

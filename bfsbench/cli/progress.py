@@ -199,7 +199,7 @@ def loading(text: str, console: Console | None = None) -> Iterator[load.Progress
     long.
     """
     request = load.resolve(text)
-    what = f"{'generating' if request.spec else 'converting'} {request.name}"
+    what = f"{'generating' if request.spec else 'converting'} {request.path or request.name}"
     with LoadingDisplay(what, console) as display:
         yield display.progress
 

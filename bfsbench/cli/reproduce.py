@@ -165,7 +165,7 @@ def _loaded(choices: list[Choice]) -> dict[str, Graph]:
     """The graphs by their full names."""
     from bfsbench.cli.progress import load_with_progress
 
-    return {choice.full_name: load_with_progress(choice.full_name) for choice in choices}
+    return {choice.full_name: load_with_progress(choice.request.locator) for choice in choices}
 
 
 def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[str, Graph]) -> None:

@@ -10,9 +10,9 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import (
     Measuring,
-    full_names,
     given_knobs,
     knob_options,
+    locators,
     measuring_options,
     names,
     out_option,
@@ -34,8 +34,8 @@ from bfsbench.variants import all_families, family_of
     required=True,
     metavar="LIST",
     help="Names, files or generators such as 'kronecker(scale=12)'. Behind each may stand :ids=keep, "
-    ":self_loops=drop or :duplicates=drop, then :shrink=0.05 for a part of that size, then :directed or "
-    ":symmetrised.",
+    ":self_loops=drop, :duplicates=drop, :shrink=0.05 for a part of that size, and :directed or "
+    ":symmetrised, in any order.",
 )
 @click.option(
     "--family",
@@ -90,6 +90,7 @@ def run(
     block: str,
     preset: str,
     source: str | None,
+    source_id: str | None,
     num_sources: int | None,
     seed: int,
     measuring: Measuring,
@@ -112,10 +113,10 @@ def run(
     chosen = chosen_variants(names(variants, "--variant"), family)
     axes = Axes(chosen, axis_language.grids(grid), axis_language.blocks(block), given_knobs(knobs), preset)
     question = family_of(chosen)
-    sources = source_choice(question, source, num_sources, seed)
+    sources = source_choice(question, source, source_id, num_sources, seed)
     if profile and not question.profile:
         raise UsageError(f"--profile tells what the steps of a run cost; {question.title} have none")
-    work = Crossing([Part(full_names(datasets), axes, sources)])
+    work = Crossing([Part(locators(datasets), axes, sources)])
     request = measuring.request(work, measuring.path(out, "run"), profile=profile, parents=parents)
     if dry_run:
         print_plan(preview(request, work), measuring.repeats)

@@ -30,6 +30,12 @@ LONGEST_TIMEOUT_S = 1e6
 source_options = together(
     click.option("--source", "source", metavar="LIST", help="Source vertices, counted from 0."),
     click.option(
+        "--source-id",
+        "source_id",
+        metavar="LIST",
+        help="Source vertices by their ids in the graph's file, as 'bfsbench path' has them.",
+    ),
+    click.option(
         "--sources",
         "num_sources",
         type=click.IntRange(min=1),
@@ -98,15 +104,22 @@ def limit_of(timeout: float) -> float:
     return min(timeout, LONGEST_TIMEOUT_S)
 
 
-def source_choice(family: Family, listed: str | None, count: int | None, seed: int) -> SourceChoice:
+def source_choice(
+    family: Family, source: str | None, source_id: str | None, count: int | None, seed: int
+) -> SourceChoice:
     """The sources of ``source_options``. Raises UsageError for what is no list of vertices."""
     from bfsbench.bench.sources import SourceChoice
 
+    if source is not None and source_id is not None:
+        raise UsageError("--source and --source-id exclude each other")
+    published = source_id is not None
+    listed = source_id if published else source
     try:
         given = None if listed is None else [int(value) for value in axis_language.expand(listed)]
     except ValueError:
-        raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
-    return SourceChoice.of(family, given, count, seed)
+        option = "--source-id" if published else "--source"
+        raise UsageError(f"{option}: '{listed}' is not a list of vertices") from None
+    return SourceChoice.of(family, given, count, seed, published)
 
 
 @dataclass(frozen=True)
@@ -213,8 +226,8 @@ def names(items: Sequence[str], option: str) -> list[str]:
     return found
 
 
-def full_names(datasets: Sequence[str]) -> list[str]:
-    """The graphs asked for, as rows will name them; found without reading more than a header."""
+def locators(datasets: Sequence[str]) -> list[str]:
+    """What the graphs asked for are loaded by; found without reading more than a header."""
     from bfsbench.graphs.load import resolve
 
-    return list(dict.fromkeys(resolve(text).full_name for text in names(datasets, "--dataset")))
+    return list(dict.fromkeys(resolve(text).locator for text in names(datasets, "--dataset")))

@@ -43,9 +43,10 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     """Say how many points of each graph, variant and backend there are."""
     from tabulate import tabulate
 
+    from bfsbench.bench.point import row_name
     from bfsbench.variants import with_aliases
 
-    counts = Counter((point.graph, with_aliases(point.variant), point.backend) for point in points)
+    counts = Counter((row_name(point.graph), with_aliases(point.variant), point.backend) for point in points)
     rows = [(*key, count) for key, count in counts.items()]
     click.echo(tabulate(rows, headers=["graph", "variant", "backend", "points"]))
     total, timed = counted(len(points), "point"), counted(repeats, "time")

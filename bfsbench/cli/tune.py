@@ -13,9 +13,9 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import (
     Measuring,
-    full_names,
     given_knobs,
     knob_options,
+    locators,
     measuring_options,
     names,
     out_option,
@@ -87,6 +87,7 @@ def tune(
     block: str | None,
     preset: str,
     source: str | None,
+    source_id: str | None,
     num_sources: int | None,
     seed: int,
     measuring: Measuring,
@@ -112,10 +113,10 @@ def tune(
     every = chosen_variants(names(variants, "--variant"))
     check_knobs(every, given)
     tunings = []
-    for graph, chosen in product(full_names(datasets), every):
+    for graph, chosen in product(locators(datasets), every):
         own = {knob.name: given[knob.name] for knob in chosen.knobs if knob.name in given}
         axes = Axes([chosen], grids, blocks, own, preset)
-        sources = source_choice(find_family(chosen.family), source, num_sources, seed)
+        sources = source_choice(find_family(chosen.family), source, source_id, num_sources, seed)
         tunings.append(Tuning(graph, axes, sources, method, seed, points, minutes))
     request = measuring.request(Several(tunings), measuring.path(out, "tune"))
     carry_out(request)

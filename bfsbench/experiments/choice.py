@@ -69,7 +69,7 @@ def _stand_in(use: GraphUse, missing: Request) -> Request:
     for text in use.stand_ins:
         request = resolve(text)
         if is_here(request) and missing.dataset is not None:
-            plain, marks = split_marks(request.name)
+            plain, marks = split_marks(request.locator.removesuffix(f":{request.direction}"))
             return _named(plain, Marks(marks.shrink, missing.dataset.name), request)
     return missing
 
@@ -78,7 +78,7 @@ def _marked(request: Request, scale: float) -> Request:
     """The shrunk graph; the same where its generator has nothing to shrink."""
     if scale >= 1:
         return request
-    plain, marks = split_marks(request.name)
+    plain, marks = split_marks(request.locator.removesuffix(f":{request.direction}"))
     shrunk = _named(plain, Marks(marks.shrink * scale, marks.stands_for), request)
     return request if request.spec is not None and shrunk.spec == request.spec else shrunk
 
@@ -108,7 +108,7 @@ def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
 def _use_of(experiment: Experiment, full_name: str, stands_for: str) -> GraphUse | None:
     for use in experiment.graphs:
         request = resolve(use.name)
-        plain, _ = split_marks(request.name)
+        plain, _ = split_marks(request.locator.removesuffix(f":{request.direction}"))
         if stands_for:
             if request.dataset is not None and request.dataset.name == stands_for:
                 return use

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
 
-from bfsbench.bench.point import Point
+from bfsbench.bench.point import Point, row_name
 from bfsbench.bench.results import LEVELS_SUFFIX, read_rows
 from bfsbench.errors import InputError
 from bfsbench.graphs.marks import Marks, split_marks
@@ -51,7 +51,7 @@ class Experience:
 
 def _itself(full_name: str) -> str:
     """The graph's name without the mark of what it stands for."""
-    name, _, direction = full_name.rpartition(":")
+    name, _, direction = row_name(full_name).rpartition(":")
     plain, marks = split_marks(name)
     return f"{plain}{Marks(marks.shrink).suffix}:{direction}"
 

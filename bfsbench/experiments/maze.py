@@ -53,7 +53,7 @@ def routed(graph: Graph) -> Route:
 
 
 def _parameters(graph: Graph) -> tuple[int, int, float, int]:
-    spec = resolve(graph.full_name).spec
+    spec = resolve(graph.locator or graph.full_name).spec
     name, given = parse_spec(spec) if spec else ("", {})
     if name != MAZE.name:
         raise UsageError(f"{graph.name} is no maze: a maze is drawn from the generator '{MAZE.name}'")

@@ -29,7 +29,7 @@ def work_of(experiment: Experiment, choices: Sequence[Choice]) -> Several:
         sources = sources_of(experiment, choice)
         for sweep in experiment.sweeps:
             if not sweep.graphs or {choice.use.title, choice.use.name} & {*sweep.graphs}:
-                works += _works_of(sweep, choice.full_name, axes_of(experiment, sweep), sources)
+                works += _works_of(sweep, choice.request.locator, axes_of(experiment, sweep), sources)
     return Several(works)
 
 

@@ -53,7 +53,7 @@ class Graph:
     """
 
     name: str
-    """Dataset name as the user gave it, without the direction."""
+    """As result rows give it, without the direction."""
     direction: Direction
     row_offsets: Offsets
     column_indices: Ids
@@ -68,6 +68,9 @@ class Graph:
     weights: npt.NDArray[np.int32] | None = None
     """int32[E] in CSR order, ascending among parallel arcs; None where arcs have no weights."""
     statistics: dict[str, float] = field(default_factory=dict)
+    locator: str = ""
+    """By which it is loaded again; empty where it was not loaded. It equals its full name unless it is a
+    file's, which is found by its path."""
 
     def __repr__(self) -> str:
         return f"<Graph {self.full_name}: {self.num_vertices:,} vertices, {self.num_edges:,} arcs>"

@@ -15,7 +15,7 @@ from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
-from bfsbench.graphs.marks import UNMARKED, Marks, split_marks
+from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, marks_of, split_marks
 from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 }
 """Fields of :class:`Recipe` that a user may set behind a graph's name, and their values."""
 
+_SUFFIX = re.compile(rf":(?:({'|'.join(_DIRECTIONS)})|(\w+)=([\w.+-]*))$", re.ASCII)
+
 Overrides = dict[str, Any]
 """Fields of :class:`Recipe` by name."""
 
@@ -43,7 +45,7 @@ class Request:
     """What a text like ``soc-Slashdot0902:directed`` asks for: a dataset, a file, or a generated graph."""
 
     name: str
-    """Canonical: the catalogue's name, the path as given, or the generator's shortest specification, followed
+    """Canonical: the catalogue's name, that of the file, or the generator's shortest specification, followed
     by the options that were set and the marks."""
     direction: Direction
     overrides: Overrides
@@ -55,13 +57,22 @@ class Request:
 
     @property
     def full_name(self) -> str:
-        """As result rows name the graph; asks for the same graph again."""
+        """As result rows name the graph. Files of one name are told apart by their checksums."""
         return f"{self.name}:{self.direction}"
+
+    @property
+    def locator(self) -> str:
+        """What asks for the same graph again, from whatever folder."""
+        return f"{self._located(self.name)}:{self.direction}"
 
     @property
     def stored_name(self) -> str:
         """As the cache names the graph: what it stands for makes it no other graph."""
-        return split_marks(self.name)[0] + Marks(self.marks.shrink).suffix
+        return self._located(split_marks(self.name)[0]) + Marks(self.marks.shrink).suffix
+
+    def _located(self, name: str) -> str:
+        """The name, of a file with its folder."""
+        return name if self.path is None else f"{self.path.parent.resolve() / name}"
 
     @property
     def needs_file(self) -> bool:
@@ -73,11 +84,11 @@ def load(text: str, progress: Progress | None = None) -> Graph:
     """The graph that ``text`` names, converted or generated if the cache does not hold it yet.
 
     ``text`` is a name or alias of the catalogue, the path of a graph file, or what a generator is to draw,
-    such as ``kronecker(scale=12,edge_factor=16,seed=1)``. Options such as ``:duplicates=drop`` may follow,
-    then ``:shrink=SHARE`` for a small graph of the kind and ``:stands_for=NAME``, which is but a mark, and
-    then ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far and in all
-    while a file is converted. Raises UsageError for an unknown name or a graph that is not here, InputError
-    for a file that is damaged or does not hold what its publisher says.
+    such as ``kronecker(scale=12,edge_factor=16,seed=1)``. In any order may follow options such as
+    ``:duplicates=drop``, ``:shrink=SHARE`` for a small graph of the kind, ``:stands_for=NAME``, which is but
+    a mark, and ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far and in
+    all while a file is converted. Raises UsageError for an unknown name or a graph that is not here,
+    InputError for a file that is damaged or does not hold what its publisher says.
     """
     request = resolve(text)
     found = files.held(request.dataset) if request.dataset else None
@@ -96,7 +107,7 @@ def resolve(text: str) -> Request:
         directed = request.direction == "directed"
     elif os.sep in name or ("(" not in name and Path(name).is_file()):
         path = Path(name).expanduser()
-        request = Request(name, "directed", options, path=path)
+        request = Request(path.name, "directed", options, path=path)
         directed = _file_orientation(path, options.get("format")) == "directed"
     elif "(" in name or _is_generator(name):
         spec = _canonical(*_parse(name))
@@ -129,7 +140,7 @@ def prepare(request: Request, found: Held | None, progress: Progress | None = No
     graph = store.open(request.stored_name, recipe, checksum)
     if graph is None:
         graph = _build(store, request, found, progress)
-    return replace(graph, name=request.name)
+    return replace(graph, name=request.name, locator=request.locator)
 
 
 def _build(store: GraphStore, request: Request, found: Held | None, progress: Progress | None) -> Graph:
@@ -194,22 +205,29 @@ def _edges(request: Request, found: Held | None, recipe: Recipe, progress: Progr
 
 
 def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
-    """Name, options, marks and direction of ``NAME[:OPTION=VALUE...][:DIRECTION]``."""
-    name, direction, options = text, None, {}
-    for word in _DIRECTIONS:
-        if name.endswith(f":{word}"):
-            name, direction = name.removesuffix(f":{word}"), word
-    name, marks = split_marks(name)
-    while match := re.search(r":(\w+)=(\w*)$", name):
-        key, value = match.groups()
-        if key not in _OPTIONS:
-            known = (*_OPTIONS, "shrink", "stands_for")
-            raise UsageError(f"unknown option '{key}' in '{text}': choose from {', '.join(known)}")
-        if value not in _OPTIONS[key]:
-            raise UsageError(f"option {key}: '{value}' is not one of {', '.join(_OPTIONS[key])}")
-        options[key] = value
+    """Name, options, marks and direction of a text; what follows the name may stand in any order."""
+    name, found = text, dict[str, str]()
+    while match := _SUFFIX.search(name):
+        direction, key, value = match.groups()
+        _check_option(key, value, text)
+        if (key or "direction") in found:
+            raise UsageError(f"'{text}' says its {key or 'direction'} twice")
+        found[key or "direction"] = direction if key is None else value
         name = name[: match.start()]
-    return name, options, marks, direction
+    options = {key: value for key, value in found.items() if key in _OPTIONS}
+    chosen = next((word for word in _DIRECTIONS if word == found.get("direction")), None)
+    return name, options, marks_of(found), chosen
+
+
+def _check_option(key: str | None, value: str, text: str) -> None:
+    """Raises UsageError for an option that nobody knows, or a value that it does not have."""
+    if key is None or key in MARKS:
+        return
+    if key not in _OPTIONS:
+        known = (*_OPTIONS, *MARKS)
+        raise UsageError(f"unknown option '{key}' in '{text}': choose from {', '.join(known)}")
+    if value not in _OPTIONS[key]:
+        raise UsageError(f"option {key}: '{value}' is not one of {', '.join(_OPTIONS[key])}")
 
 
 def _with_direction(request: Request, direction: Direction | None, directed: bool) -> Request:

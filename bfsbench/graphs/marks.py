@@ -7,11 +7,13 @@ They travel in the name, so that every result row, table and picture shows them:
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bfsbench.errors import UsageError
 
-_MARK = re.compile(r":(shrink|stands_for)=([\w.+-]*)$", re.ASCII)
+MARKS = ("shrink", "stands_for")
+_MARK = re.compile(rf":({'|'.join(MARKS)})=([\w.+-]*)$", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -36,16 +38,21 @@ UNMARKED = Marks()
 def split_marks(name: str) -> tuple[str, Marks]:
     """The name without its marks (and without a direction behind them), and the marks.
 
-    Raises UsageError for a share that is not between 0 and 1 or an empty name.
+    Raises UsageError as ``marks_of`` does.
     """
     found: dict[str, str] = {}
     while match := _MARK.search(name):
         found[match[1]] = match[2]
         name = name[: match.start()]
+    return name, marks_of(found)
+
+
+def marks_of(found: Mapping[str, str]) -> Marks:
+    """The marks by their names. Raises UsageError for a share not between 0 and 1, and an empty name."""
     stands_for = found.get("stands_for", "")
     if "stands_for" in found and not stands_for:
         raise UsageError("option stands_for: the name of a graph is missing")
-    return name, Marks(_share(found.get("shrink", "1")), stands_for)
+    return Marks(_share(found.get("shrink", "1")), stands_for)
 
 
 def _share(text: str) -> float:

@@ -215,5 +215,6 @@ def _load(folder: Path, name: str, recipe: Recipe, source_checksum: str) -> Grap
         checksum=meta.checksum,
         source_checksum=source_checksum,
         statistics={**meta.statistics},
+        locator="",
         **arrays,
     )

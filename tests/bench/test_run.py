@@ -231,7 +231,54 @@ def test_resuming_over_a_changed_graph_is_refused(tmp_path: Path) -> None:
     run(*words, cwd=tmp_path)
     (tmp_path / "g.txt").write_text("0 1\n1 2\n2 0\n")
     done = run(*words, "--block", "64", "--resume", cwd=tmp_path, check=2)
-    assert "./g.txt:directed has changed since r.csv was begun" in done.stderr
+    assert "cannot resume: g.txt:directed has changed since r.csv was begun" in done.stderr
+
+
+def test_a_file_is_one_graph_by_whatever_path(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("0 1\n1 2\n")
+    (tmp_path / "in").mkdir()
+    words = ("--variant", "cpu_queue", "--source", "0", "--repeats", "1")
+    run("--dataset", "./g.txt", *words, cwd=tmp_path)
+    path = tmp_path / "r.csv"
+    (row,) = read_rows(path)
+    assert row["graph"] == "g.txt:directed"
+    again = run("--dataset", "../g.txt", *words, "--out", "../r.csv", "--resume", cwd=tmp_path / "in")
+    assert "nothing left to do" in again.stderr
+    path.write_text(path.read_text().replace("g.txt:directed", "./g.txt:directed"))
+    older = run("--dataset", str(tmp_path / "g.txt"), *words, "--resume", cwd=tmp_path)
+    assert "nothing left to do" in older.stderr, "rows of before have the path as it was typed"
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for folder, edges in (("a", "0 1\n"), ("b", "0 1\n1 2\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "g.txt").write_text(edges)
+    words = ("--dataset", "a/g.txt,b/g.txt", "--variant", "cpu_queue,push", "--source", "0", "--repeats", "1")
+    run(*words, cwd=tmp_path)
+    rows = read_rows(tmp_path / "r.csv")
+    assert {(row["graph"], row["num_vertices"]) for row in rows} == {
+        ("g.txt:directed", "2"),
+        ("g.txt:directed", "3"),
+    }
+    assert len(rows) == 4 and len({row["graph_checksum"] for row in rows}) == 2
+    assert "nothing left to do" in run(*words, "--resume", cwd=tmp_path).stderr
+    done = run(*words, "--profile", "--out", "p.csv", cwd=tmp_path, check=2)
+    assert "level profiles cannot tell graphs of one name apart" in done.stderr
+
+
+def test_sources_by_the_ids_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("7 50\n50 3000\n")
+    words = ("--dataset", "./g.txt", "--variant", "cpu_queue", "--repeats", "1")
+    run(*words, "--source-id", "50,7", cwd=tmp_path)
+    assert [row["source"] for row in read_rows(tmp_path / "r.csv")] == ["1", "0"]
+    for option, value, says in (
+        ("--source-id", "8", "vertex 8 is not in g.txt:directed, whose ids lie within 7 .. 3000"),
+        ("--source-id", "x", "--source-id: 'x' is not a list of vertices"),
+        ("--source", "3", "vertices 0 .. 2, whose ids in its file, for --source-id, lie within 7 .. 3000"),
+    ):
+        assert says in run(*words, option, value, "--out", "s.csv", cwd=tmp_path, check=2).stderr
+    both = run(*words, "--source", "1", "--source-id", "50", "--out", "s.csv", cwd=tmp_path, check=2)
+    assert "exclude each other" in both.stderr
 
 
 def test_profiles_cannot_be_added_to_rows_without(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_symmetrising_what_is_undirected_makes_no_second_copy(home: Path) -> Non
 def test_options_are_part_of_the_name() -> None:
     graph = load("pmpp:self_loops=drop:duplicates=drop:symmetrised")
     assert graph.full_name == "pmpp-example:self_loops=drop:duplicates=drop:symmetrised"
-    assert load(graph.full_name).checksum == graph.checksum
+    assert load(graph.locator).checksum == graph.checksum
 
 
 @pytest.mark.parametrize(
@@ -127,10 +128,10 @@ def test_a_path_stands_for_its_graph(tmp_path: Path, name: str, content: bytes) 
     path = tmp_path / name
     path.write_bytes(content)
     graph = load(str(path))
-    assert graph.full_name == f"{path}:directed"
+    assert (graph.full_name, graph.locator) == (f"{path.name}:directed", f"{path}:directed")
     assert graph.row_offsets.tolist() == [0, 2, 3, 4, 5, 6]
     assert graph.column_indices.tolist() == [1, 2, 3, 3, 4, 0]
-    assert load(graph.full_name).checksum == graph.checksum
+    assert load(graph.locator).checksum == graph.checksum
 
 
 def test_the_header_tells_that_a_matrix_is_undirected(tmp_path: Path) -> None:
@@ -203,3 +204,22 @@ def test_ids_kept_are_not_counted_against_the_publisher() -> None:
     graph = load("soc-Epinions1:ids=keep")
     assert graph.num_vertices > 75_879
     assert np.diff(graph.row_offsets).sum() == 508_837
+
+
+@pytest.mark.parametrize(
+    "suffixes", list(itertools.permutations(["symmetrised", "self_loops=drop", "shrink=0.9"]))
+)
+def test_what_follows_a_name_may_stand_in_any_order(tmp_path: Path, suffixes: tuple[str, ...]) -> None:
+    path = tmp_path / "g.txt"
+    path.write_text("0 1\n1 1\n1 2\n")
+    assert (
+        resolve(":".join([str(path), *suffixes])).full_name == "g.txt:self_loops=drop:shrink=0.9:symmetrised"
+    )
+
+
+@pytest.mark.parametrize(
+    "twice", ["directed:symmetrised", "ids=keep:directed:ids=keep", "shrink=0.5:shrink=0.4"]
+)
+def test_what_follows_a_name_is_said_once(twice: str) -> None:
+    with pytest.raises(UsageError, match="twice"):
+        resolve(f"soc-Epinions1:{twice}")
