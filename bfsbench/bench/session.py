@@ -76,18 +76,18 @@ class Session:
     def time(self, variant: Variant, problem: Problem, repeats: int) -> Timing:
         """Check and time a variant that ``build`` made. Raises WrongResultError, DeviceError."""
         timing = measure(variant, problem.run(variant), repeats)
-        self._require_unwritten()
+        self._require_unwritten(variant)
         return timing
 
     def paths(self, variant: Variant, problem: Problem) -> Paths:
         """Paths after ``time`` has timed the variant; see ``Problem.paths``."""
         found = problem.paths(variant)
-        self._require_unwritten()
+        self._require_unwritten(variant)
         return found
 
-    def _require_unwritten(self) -> None:
-        """Raises WrongResultError when something has written into an array of the graph on the device."""
-        written = self._on_device.written() if self._on_device else []
+    def _require_unwritten(self, variant: Variant) -> None:
+        """Raises WrongResultError when a kernel has written into an array of the graph on the device."""
+        written = [] if variant.host or self._on_device is None else self._on_device.written()
         if written:
             self._renew_graph()
             raise WrongResultError(f"a kernel wrote into the graph: {', '.join(written)}")
@@ -130,8 +130,9 @@ class Session:
         Raises WrongResultError, DeviceError.
         """
         self._graph_of(point)
-        steps = self._problem_of(point).profile(self._build(point))
-        self._require_unwritten()
+        variant = self._build(point)
+        steps = self._problem_of(point).profile(variant)
+        self._require_unwritten(variant)
         return profile_rows(steps, row)
 
     def _build(self, point: Point) -> Variant:

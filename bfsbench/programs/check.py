@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from bfsbench.paths import CUDA_SRC
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from bfsbench.backends.base import Buffer, Device
 
 POISON = -0x5A5A5A5B
@@ -18,11 +18,13 @@ POISON = -0x5A5A5A5B
 _SOURCE = CUDA_SRC / "check.cu"
 _BLOCK = 256
 _BLOCKS_PER_MULTIPROCESSOR = 8
+_ITEMS_PER_THREAD = 16
+"""At least, so that few items do not take many threads."""
 
 
 def _blocks(device: Device, items: int) -> int:
     most = _BLOCKS_PER_MULTIPROCESSOR * device.limits.num_multiprocessors
-    return max(1, min(-(-items // _BLOCK), most, device.limits.max_grid))
+    return max(1, min(-(-items // (_BLOCK * _ITEMS_PER_THREAD)), most, device.limits.max_grid))
 
 
 class ExpectedAnswer:
@@ -41,6 +43,8 @@ class ExpectedAnswer:
         rows: npt.NDArray[np.int32] | None = None,
         pitch: int | None = None,
     ) -> None:
+        import numpy as np
+
         width = 1 if expected.ndim == 1 else expected.shape[1]
         words = np.ascontiguousarray(expected, np.int32).reshape(-1)
         self._kernel = device.module(_SOURCE, {"WIDE_OFFSETS": 0}).kernel("count_differences")
@@ -78,15 +82,18 @@ class _Sum:
     """The sum of an array's words, when made and now."""
 
     def __init__(self, device: Device, array: Buffer) -> None:
+        import numpy as np
+
         words = array.size * array.dtype.itemsize // 4
-        self._first, self._latest = (device.upload(np.zeros(1, np.uint64)) for _ in range(2))
+        self._zero = np.zeros(1, np.uint64)
+        self._first, self._latest = (device.upload(self._zero) for _ in range(2))
         kernel = device.module(_SOURCE, {"WIDE_OFFSETS": 0}).kernel("sum_words")
         self._blocks = _blocks(device, words)
         self._launch = kernel.bind(array, np.int64(words), self._latest, block=_BLOCK)
         kernel.bind(array, np.int64(words), self._first, block=_BLOCK)(self._blocks)
 
     def again(self) -> None:
-        self._latest.upload(np.zeros(1, np.uint64))
+        self._latest.upload(self._zero)
         self._launch(self._blocks)
 
     def differs(self) -> bool:

@@ -64,9 +64,7 @@ class DeviceGraph:
     def column_offsets(self) -> Buffer:
         host = self.host_graph
         shared = host.column_offsets is host.row_offsets
-        return (
-            self.row_offsets if shared else self._uploaded("column_offsets", host.column_offsets)
-        )
+        return self.row_offsets if shared else self._uploaded("column_offsets", host.column_offsets)
 
     @cached_property
     def row_indices(self) -> Buffer:
