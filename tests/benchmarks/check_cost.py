@@ -1,9 +1,9 @@
 """What it costs that every timed run is verified: the time of points now, and checked as they used to be.
 
 As it was: the answer of the untimed run and of the last timed one is downloaded and compared. As it is:
-answers are overwritten before every run and compared after it, and the graph's arrays are summed up when a point
-ends. Both are taken in turns, in one process, everything from building a variant to its times included; the
-reference is not.
+answers are overwritten before every run and compared after it, and the graph's arrays are summed up when a
+point ends. Both are taken in turns, in one process, everything from building a variant to its times included;
+the reference is not.
 
     python tests/benchmarks/check_cost.py cuda 'kronecker(scale=20,edge_factor=48)' USA-road-d.FLA
 """
