@@ -175,7 +175,7 @@ def _solve(
         run = problem.run(prepared)
         timing = session.time(prepared, problem, shape.repeats)
         where = "host" if session.device is None else session.device.backend
-        found = problem.paths(prepared) if shape.paths else None
+        found = session.paths(prepared, problem) if shape.paths else None
         return Solution(
             run.answer(),
             where,

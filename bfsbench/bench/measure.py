@@ -1,4 +1,4 @@
-"""Measuring one prepared run: checked once, then timed.
+"""Measuring one prepared variant: every run is checked, the timed ones outside the clock.
 
 ``search_ms`` spans everything from the first operation of the run to the last, its initialisation included,
 with the graph on the device and the answer left there, by the device's own events (the host's clock for host
@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 from bfsbench.families.base import Run
-from bfsbench.programs import HostClock, Variant
+from bfsbench.programs import Clock, HostClock, Variant
 
 
 @dataclass(frozen=True)
@@ -29,34 +29,49 @@ class Timing:
 def measure(variant: Variant, run: Run, repeats: int) -> Timing:
     """Prepare, run once untimed and check, then time ``repeats`` initialisations and as many whole runs.
 
-    The answer of the last run, which stays in ``variant``, is checked as well. Raises WrongResultError.
+    Raises WrongResultError when an answer is wrong, that of any run.
     """
     started = time.perf_counter()
     variant.prepare()
     prepare_ms = (time.perf_counter() - started) * 1e3
+    clock = variant.clock()
+    sample(run, clock)
+    resets = [_reset_ms(run, clock) for _ in range(repeats)]
+    samples = [sample(run, clock) for _ in range(repeats)]
+    search, wall = ([getattr(one, name) for one in samples] for name in ("search_ms", "wall_ms"))
+    return Timing(search, wall, min(resets), prepare_ms, variant.preprocess_ms)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run took in ms, by the variant's clock and by the host's."""
+
+    search_ms: float
+    wall_ms: float
+
+
+def sample(run: Run, clock: Clock) -> Sample:
+    """Time one run. The answer of the one before is overwritten first, and this one's is checked in the end.
+
+    Raises WrongResultError.
+    """
+    run.poison()
+    clock.wait()
+    host = HostClock()
+    host.start()
+    clock.start()
     run.reset()
     run.solve()
+    search_ms = clock.stop()
+    wall_ms = host.stop()
     run.check()
+    return Sample(search_ms, wall_ms)
 
-    clock = variant.clock()
-    resets = []
-    for _ in range(repeats):
-        clock.start()
-        run.reset()
-        resets.append(clock.stop())
 
-    search, wall = [], []
-    host = HostClock()
-    for _ in range(repeats):
-        host.start()
-        clock.start()
-        run.reset()
-        run.solve()
-        search.append(clock.stop())
-        wall.append(host.stop())
-    run.check()
-
-    return Timing(search, wall, min(resets), prepare_ms, variant.preprocess_ms)
+def _reset_ms(run: Run, clock: Clock) -> float:
+    clock.start()
+    run.reset()
+    return clock.stop()
 
 
 def timing_columns(timing: Timing) -> dict[str, str]:

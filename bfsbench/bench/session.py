@@ -12,7 +12,7 @@ from bfsbench.bench.point import Point
 from bfsbench.bench.profile import profile_rows
 from bfsbench.bench.row import base_row, failed_row
 from bfsbench.errors import DeviceError, KernelError, UsageError, WrongResultError
-from bfsbench.families.base import Problem
+from bfsbench.families.base import Paths, Problem
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import (
@@ -75,7 +75,27 @@ class Session:
 
     def time(self, variant: Variant, problem: Problem, repeats: int) -> Timing:
         """Check and time a variant that ``build`` made. Raises WrongResultError, DeviceError."""
-        return measure(variant, problem.run(variant), repeats)
+        timing = measure(variant, problem.run(variant), repeats)
+        self._require_unwritten(variant)
+        return timing
+
+    def paths(self, variant: Variant, problem: Problem) -> Paths:
+        """Paths after ``time`` has timed the variant; see ``Problem.paths``."""
+        found = problem.paths(variant)
+        self._require_unwritten(variant)
+        return found
+
+    def _require_unwritten(self, variant: Variant) -> None:
+        """Raises WrongResultError when a kernel has written into an array of the graph on the device."""
+        written = [] if variant.host or self._on_device is None else self._on_device.written()
+        if written:
+            self._renew_graph()
+            raise WrongResultError(f"a kernel wrote into the graph: {', '.join(written)}")
+
+    def _renew_graph(self) -> None:
+        """Forget the graph on the device, so that the next variant has one that nobody has touched."""
+        if self.device and self._graph:
+            self._on_device = DeviceGraph(self.device, self._graph)
 
     def close(self) -> None:
         """Give the device back."""
@@ -98,6 +118,8 @@ class Session:
         except KernelError:
             raise
         except DeviceError as error:
+            if self._on_device and self._on_device.written():
+                self._renew_graph()
             return failed_row(point, graph, device, error.status, str(error))
         clocks = self.device.telemetry() if self.device and point.backend != "host" else {}
         return base_row(point, graph, device) | outcome | clocks
@@ -108,7 +130,10 @@ class Session:
         Raises WrongResultError, DeviceError.
         """
         self._graph_of(point)
-        return profile_rows(self._problem_of(point).profile(self._build(point)), row)
+        variant = self._build(point)
+        steps = self._problem_of(point).profile(variant)
+        self._require_unwritten(variant)
+        return profile_rows(steps, row)
 
     def _build(self, point: Point) -> Variant:
         return self.build(point.variant, point.grid, point.block, dict(point.knobs))
@@ -127,5 +152,5 @@ class Session:
         variant, problem = self._build(point), self._problem_of(point)
         timing = self.time(variant, problem, repeats)
         own = problem.columns(min(timing.search_ms))
-        parents_ms = f"{problem.paths(variant).milliseconds:.6f}" if parents else ""
+        parents_ms = f"{self.paths(variant, problem).milliseconds:.6f}" if parents else ""
         return {"status": "ok", **timing_columns(timing), **own, "parents_ms": parents_ms}

@@ -22,7 +22,7 @@ from bfsbench.bench import provenance
 from bfsbench.bench.point import Point
 from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
-from bfsbench.errors import BfsbenchError, KernelError
+from bfsbench.errors import BfsbenchError, KernelError, WrongResultError
 from bfsbench.graphs.graph import Graph
 from bfsbench.toolchain import prepare_compiler
 
@@ -86,6 +86,9 @@ def _answer(connection: Connection, session: Session) -> None:
             connection.send(getattr(session, method)(*arguments))
         except KernelError as error:
             connection.send(Failure(error.status, str(error), fatal=True))
+            return
+        except WrongResultError as error:
+            connection.send(Failure("wrong", str(error), fatal=True))
             return
         except BfsbenchError as error:
             connection.send(Failure(getattr(error, "status", "error"), str(error)))
@@ -159,6 +162,8 @@ class Worker:
     ) -> dict[str, str] | Failure:
         """The row of a point; see Session.measure."""
         answer: dict[str, str] | Failure = self._ask(limit_s, "measure", point, repeats, parents)
+        if not isinstance(answer, Failure) and answer["status"] == "wrong":
+            self.stop()  # who answers wrong may have written anywhere: the next point gets a fresh process
         return answer
 
     def profile(self, point: Point, row: Mapping[str, str], limit_s: float) -> list[dict[str, str]] | Failure:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from bfsbench.errors import InputError, UsageError
+from bfsbench.errors import InputError
 from bfsbench.experiments.drawings import KINDS
 from bfsbench.experiments.drawings.base import Chart
 from bfsbench.experiments.toml_files import Factor, Part, converted, read_toml
 from bfsbench.families import DEFAULT
-from bfsbench.variants import find_family
+from bfsbench.variants import all_families
 from bfsbench.variants.base import PRESETS
 
 if TYPE_CHECKING:
@@ -135,10 +135,10 @@ def read_experiment(path: Path) -> Experiment:
 
 def _check(path: Path, experiment: Experiment) -> None:
     """What the types do not say: the family exists, labels that are used exist and are unique."""
-    try:
-        find_family(experiment.family)
-    except UsageError as error:
-        raise InputError(f"{path}: {error}") from None
+    families = all_families()
+    if experiment.family not in families:
+        there = ", ".join(families)
+        raise InputError(f"{path}: `family` '{experiment.family}' is not one of {there}")
     labels = [use.title for use in experiment.graphs]
     if twice := next((label for label in labels if labels.count(label) > 1), None):
         raise InputError(f"{path}: two graphs are called '{twice}': give one of them another 'label'")

@@ -44,7 +44,7 @@ def routed(graph: Graph) -> Route:
     """
     rows, columns, blocked, seed = _parameters(graph)
     levels = reference_levels(graph, 0)
-    parents = parents_on_host(graph, levels).links
+    parents = next(parents_on_host(graph, levels)).links
     try:
         cells = [divmod(int(v), columns) for v in path(parents, graph.num_vertices - 1)]
     except NoPathError:

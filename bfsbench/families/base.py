@@ -83,6 +83,9 @@ class Paths:
 class Run(Protocol):
     """A prepared variant with a problem to solve, as often as wanted."""
 
+    def poison(self) -> None:
+        """Overwrite the last answer by what no run writes, so that only another run can make it right."""
+
     def reset(self) -> None:
         """Initialise what a run of its own needs: the first, timed, part of it."""
 

@@ -1,5 +1,6 @@
 """What a variant of any family is, whatever it computes: a declaration, a host loop, a clock around it."""
 
+from bfsbench.programs.check import POISON, ExpectedAnswer
 from bfsbench.programs.clock import Clock, DeviceClock, HostClock
 from bfsbench.programs.device_graph import DeviceGraph
 from bfsbench.programs.knob import PRESETS, Knob, KnobValue
@@ -7,10 +8,12 @@ from bfsbench.programs.traffic import Traffic
 from bfsbench.programs.variant import HostProgram, KernelProgram, KernelSetup, Variant
 
 __all__ = [
+    "POISON",
     "PRESETS",
     "Clock",
     "DeviceClock",
     "DeviceGraph",
+    "ExpectedAnswer",
     "HostClock",
     "HostProgram",
     "KernelProgram",

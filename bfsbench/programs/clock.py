@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 class Clock(Protocol):
     """Times what happens between ``start`` and ``stop`` in ms."""
 
+    def wait(self) -> None:
+        """Wait for what has been issued before, so that it is not timed."""
+
     def start(self) -> None: ...
 
     def stop(self) -> float: ...
@@ -19,6 +22,9 @@ class Clock(Protocol):
 
 class HostClock:
     """The host's monotonic clock."""
+
+    def wait(self) -> None:
+        """Nothing: on the host work is done when it is issued."""
 
     def start(self) -> None:
         self._started = time.perf_counter()
@@ -31,7 +37,11 @@ class DeviceClock:
     """A pair of device events around the work issued between them."""
 
     def __init__(self, device: Device) -> None:
+        self._device = device
         self._first, self._last = device.event(), device.event()
+
+    def wait(self) -> None:
+        self._device.synchronize()
 
     def start(self) -> None:
         self._first.record()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from bfsbench.programs.check import GuardedArrays
+
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from bfsbench.backends.base import Buffer, Device
     from bfsbench.graphs.graph import Graph
 
@@ -14,38 +19,60 @@ Made = TypeVar("Made")
 
 
 class DeviceGraph:
-    """A graph's arrays on a device, each uploaded when first asked for and then kept."""
+    """A graph's arrays on a device, each uploaded when first asked for and then kept.
+
+    All searches share them, so none may write into one: ``written`` tells.
+    """
 
     def __init__(self, device: Device, host_graph: Graph) -> None:
         self.device = device
         self.host_graph = host_graph
         self._made: dict[Callable[..., Any], Any] = {}
+        self._guarded = GuardedArrays(device)
 
     def once(self, make: Callable[[DeviceGraph], Made]) -> Made:
-        """What ``make`` makes of the graph; kept like the arrays, for all searches that ask for the same."""
+        """What ``make`` makes of the graph; kept like the arrays, for all searches that ask for the same.
+
+        Arrays on the device, by themselves or as members of a tuple or a dataclass, are guarded as well.
+        """
         if make not in self._made:
-            self._made[make] = make(self)
+            found = self._made[make] = make(self)
+            parts = found if isinstance(found, tuple) else vars(found).values() if is_dataclass(found) else ()
+            for place, array in enumerate((found, *parts)):
+                if hasattr(array, "download"):
+                    self._guarded.add(f"{make.__name__} ({place})" if place else make.__name__, array)
         made: Made = self._made[make]
         return made
 
+    def written(self) -> list[str]:
+        """Wait, and return the names of the arrays that have been written into since they were uploaded."""
+        return self._guarded.changed()
+
     @cached_property
     def row_offsets(self) -> Buffer:
-        return self.device.upload(self.host_graph.row_offsets)
+        return self._uploaded("row_offsets", self.host_graph.row_offsets)
 
     @cached_property
     def column_indices(self) -> Buffer:
-        return self.device.upload(self.host_graph.column_indices)
+        return self._uploaded("column_indices", self.host_graph.column_indices)
 
     @cached_property
     def edge_sources(self) -> Buffer:
-        return self.device.upload(self.host_graph.edge_sources)
+        return self._uploaded("edge_sources", self.host_graph.edge_sources)
 
     @cached_property
     def column_offsets(self) -> Buffer:
-        shared = self.host_graph.column_offsets is self.host_graph.row_offsets
-        return self.row_offsets if shared else self.device.upload(self.host_graph.column_offsets)
+        host = self.host_graph
+        shared = host.column_offsets is host.row_offsets
+        return self.row_offsets if shared else self._uploaded("column_offsets", host.column_offsets)
 
     @cached_property
     def row_indices(self) -> Buffer:
-        shared = self.host_graph.row_indices is self.host_graph.column_indices
-        return self.column_indices if shared else self.device.upload(self.host_graph.row_indices)
+        host = self.host_graph
+        shared = host.row_indices is host.column_indices
+        return self.column_indices if shared else self._uploaded("row_indices", host.row_indices)
+
+    def _uploaded(self, name: str, array: npt.NDArray[Any]) -> Buffer:
+        buffer = self.device.upload(array)
+        self._guarded.add(name, buffer)
+        return buffer

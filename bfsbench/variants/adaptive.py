@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 from weakref import WeakKeyDictionary
 
-import numpy as np
-import numpy.typing as npt
-
 from bfsbench.backends.base import Argument, Buffer, Device, Launch
 from bfsbench.errors import KernelError, LaunchError
 from bfsbench.variants.base import KernelVariant, Knob
@@ -183,8 +180,7 @@ class Adaptive(KernelVariant):
         self.search(self.num_blocks, source)
         self.mark(0, self.name)
 
-    def levels(self) -> npt.NDArray[np.int32]:
+    def finish(self) -> None:
         """Raises KernelError when blocks waited in vain for each other."""
         if self.state.read(_FAILED):
             raise KernelError(f"adaptive: {self.num_blocks} blocks did not all meet")
-        return self.level_array.download()

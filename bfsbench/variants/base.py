@@ -15,6 +15,7 @@ from bfsbench.families.bfs.searches import (
     SearchVariant,
 )
 from bfsbench.programs import (
+    POISON,
     PRESETS,
     DeviceGraph,
     HostProgram,
@@ -28,6 +29,7 @@ from bfsbench.programs import (
 
 __all__ = [
     "LEVEL_SCAN",
+    "POISON",
     "PRESETS",
     "UNREACHED",
     "AllPairsVariant",

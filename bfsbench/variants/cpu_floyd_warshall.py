@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 
-from bfsbench.graphs.matrix import INFINITY, Matrix, weight_matrix
+from bfsbench.graphs.matrix import INFINITY, weight_matrix
 from bfsbench.native import library
 from bfsbench.variants.base import HostAllPairs
 
@@ -41,10 +41,3 @@ class CpuFloydWarshall(HostAllPairs):
             self.run(len(self.matrix), self.matrix.ctypes.data)
         else:
             self.run_tracking(len(self.matrix), self.matrix.ctypes.data, self.hops.ctypes.data)
-
-    def distances(self) -> Matrix:
-        return self.matrix.copy()
-
-    def next_hops(self) -> Matrix:
-        assert self.hops is not None
-        return self.hops.copy()

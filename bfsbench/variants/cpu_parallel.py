@@ -120,6 +120,3 @@ class CpuParallel(HostVariant):
 
     def traverse(self, source: int) -> None:
         self.run(self.search, source)
-
-    def levels(self) -> npt.NDArray[np.int32]:
-        return self.level_array.copy()

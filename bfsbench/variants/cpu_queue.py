@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bfsbench.families.bfs.levels import Levels, SequentialSearch
+from bfsbench.families.bfs.levels import SequentialSearch
 from bfsbench.variants.base import UNREACHED, HostVariant
 
 
@@ -22,12 +22,10 @@ class CpuQueue(HostVariant):
 
     def prepare(self) -> None:
         self.search = SequentialSearch(self.graph)
+        self.level_array = self.search.levels
 
     def reset(self, source: int) -> None:
-        self.search.levels.fill(UNREACHED)
+        self.level_array.fill(UNREACHED)
 
     def traverse(self, source: int) -> None:
         self.search.run(source)
-
-    def levels(self) -> Levels:
-        return self.search.levels.copy()

@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from bfsbench.backends.base import Argument, Buffer
 from bfsbench.errors import KernelError
@@ -123,6 +122,7 @@ class Luo(KernelVariant):
             return self.graph.row_offsets, self.graph.column_indices, None
         started = time.perf_counter()
         self.split = split = split_rows(self.host_graph, degree)
+        self.level_places = split.first_rows
         self.preprocess_ms = (time.perf_counter() - started) * 1e3
         self.max_degree = min(self.max_degree, degree)
         self.level_array = self.device.empty(len(split.run_lengths), "int32")
@@ -190,7 +190,3 @@ class Luo(KernelVariant):
                 blocks = self.resident_blocks
                 raise KernelError(f"luo_resident: {blocks} blocks did not all meet after level {level}")
             size = sizes[level % 3]
-
-    def levels(self) -> npt.NDArray[np.int32]:
-        levels = self.level_array.download()
-        return levels if self.split is None else levels[self.split.first_rows]

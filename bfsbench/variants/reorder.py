@@ -5,9 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from bfsbench.backends.base import Argument, Buffer
 from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
 from bfsbench.graphs.graph import Ids
@@ -61,6 +58,7 @@ class Reorder(LevelKernelVariant):
     def prepare(self) -> None:
         self.renumbered = self.graph.once(renumber)
         self.preprocess_ms = self.renumbered.milliseconds
+        self.level_places = self.renumbered.new_ids
         super().prepare()
 
     def arguments(self) -> tuple[Argument, ...]:
@@ -72,6 +70,3 @@ class Reorder(LevelKernelVariant):
 
     def reset(self, source: int) -> None:
         super().reset(int(self.renumbered.new_ids[source]))
-
-    def levels(self) -> npt.NDArray[np.int32]:
-        return super().levels()[self.renumbered.new_ids]

@@ -118,7 +118,7 @@ def test_wrong_distances_are_a_wrong_row(tmp_path: Path, monkeypatch: pytest.Mon
     right = Session(None).measure(point, 1, True)
     assert right["status"] == "ok" and float(right["parents_ms"]) > 0
     monkeypatch.setattr(
-        apsp.family, "reference_distances", lambda graph, rows: np.zeros((len(rows), 40), np.int32)
+        apsp.problem, "reference_distances", lambda graph, rows: np.zeros((len(rows), 40), np.int32)
     )
     row = Session(None).measure(point, 1)
     assert row["status"] == "wrong" and "distances differ" in row["reason"]

@@ -117,13 +117,14 @@ def test_a_killed_sweep_resumes_to_the_rows_of_an_uninterrupted_one(tmp_path: Pa
 
 
 def test_every_kind_of_failure_is_a_row_and_the_sweep_goes_on(tmp_path: Path) -> None:
-    names = "lies,dies,hangs,raises,starves,traps,misspelt,push"
+    names = "lies,scribbles,dies,hangs,raises,starves,traps,misspelt,push"
     done = run(
         "--dataset", LATTICE, "--variant", names, "--timeout", "10", cwd=tmp_path, faulty=True, check=1
     )
     outcome = {row["variant"]: (row["status"], row["reason"]) for row in read_rows(tmp_path / "r.csv")}
     assert outcome["lies"][0] == "wrong"
     assert "1 of 63 levels differ; vertex 62" in outcome["lies"][1]
+    assert outcome["scribbles"] == ("wrong", "a kernel wrote into the graph: column_indices")
     assert outcome["dies"] == ("crash", "the worker process was killed by SIGKILL")
     assert outcome["hangs"] == ("timeout", "not finished within 10 s")
     assert outcome["raises"] == ("error", "ZeroDivisionError: a bug")
@@ -133,7 +134,7 @@ def test_every_kind_of_failure_is_a_row_and_the_sweep_goes_on(tmp_path: Path) ->
     assert outcome["misspelt"][0] == "error"
     assert "no_such_name" in outcome["misspelt"][1]
     assert outcome["frontier_numbers"] == ("ok", "")
-    assert "8 points" in done.stderr
+    assert "9 points" in done.stderr
 
 
 def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:

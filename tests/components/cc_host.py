@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from bfsbench.variants.components import ComponentsVariant, Labels
 
-from bfsbench.variants.base import HostProgram
+from bfsbench.variants.base import POISON, HostProgram
 
 
 class HostComponents(HostProgram, ComponentsVariant):
@@ -18,6 +18,9 @@ class HostComponents(HostProgram, ComponentsVariant):
 
     def prepare(self) -> None:
         self.label = np.empty(self.graph.num_vertices, np.int32)
+
+    def poison(self) -> None:
+        self.label.fill(POISON)
 
     def reset(self) -> None:
         self.label[:] = np.arange(len(self.label))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from bfsbench.variants.components import ComponentsVariant, Labels
 
-from bfsbench.variants.base import KernelProgram, Knob
+from bfsbench.variants.base import POISON, KernelProgram, Knob
 
 
 class SpreadComponents(KernelProgram, ComponentsVariant):
@@ -25,6 +25,9 @@ class SpreadComponents(KernelProgram, ComponentsVariant):
         spread = self.kernel(self.name)
         self.begin = self.kernel("cc_begin").bind(self.label, self.num_vertices, block=self.block)
         self.spread = spread.bind(*arcs, self.label, self.progress, block=self.block, scalars=1)
+
+    def poison(self) -> None:
+        self.label.fill(POISON)
 
     def reset(self) -> None:
         self.progress.fill(0)

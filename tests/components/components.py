@@ -26,6 +26,10 @@ class ComponentsVariant(Variant):
     frontier = "none"
 
     @abstractmethod
+    def poison(self) -> None:
+        """Overwrite the labels."""
+
+    @abstractmethod
     def reset(self) -> None:
         """Give each vertex itself as its label."""
 
@@ -92,6 +96,7 @@ class ComponentsRun:
     def __init__(self, variant: ComponentsVariant, expected: Labels) -> None:
         self._variant = variant
         self._expected = expected
+        self.poison = variant.poison
         self.reset = variant.reset
         self.solve = variant.solve
         self.answer = variant.labels

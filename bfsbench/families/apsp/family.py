@@ -1,18 +1,16 @@
-"""The question of all-pairs shortest paths, and how answers to it are judged."""
+"""What all-pairs shortest paths are asked, and the columns and paths of their rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from bfsbench.errors import UsageError
-from bfsbench.families.apsp.distances import check_distances, reference_distances, rows_to_check
-from bfsbench.families.apsp.variants import AllPairsVariant
-from bfsbench.families.base import Family, Figure, Paths, Problem
+from bfsbench.families.base import Family, Figure
 
 if TYPE_CHECKING:
+    from bfsbench.families.apsp.problem import AllPairs
     from bfsbench.graphs.graph import Graph, Ids
     from bfsbench.graphs.matrix import Matrix
-    from bfsbench.programs import Variant
 
 
 class AllPairsShortestPaths(Family):
@@ -35,6 +33,8 @@ class AllPairsShortestPaths(Family):
     def problem(self, graph: Graph, source: int | None) -> AllPairs:
         if source is not None:
             raise UsageError("all-pairs shortest paths have no source")
+        from bfsbench.families.apsp.problem import AllPairs
+
         self.require(graph)
         return AllPairs(graph)
 
@@ -42,73 +42,3 @@ class AllPairsShortestPaths(Family):
         from bfsbench.families.apsp.next_hops import path_between
 
         return path_between(links, source, target)
-
-
-class AllPairs(Problem):
-    """All pairs of one graph.
-
-    ``rows`` are the vertices from which distances are known: all, or of a large graph a sample;
-    ``distances``, int32[len(rows), V], are SciPy's.
-    """
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.rows = rows_to_check(graph.num_vertices)
-        self.distances = reference_distances(graph, self.rows)
-
-    def run(self, variant: Variant) -> AllPairsRun:
-        return AllPairsRun(_all_pairs(variant), self)
-
-    def check_distances(self, distances: Matrix) -> None:
-        """Raises WrongDistancesError, naming the first pair that differs and how many do."""
-        check_distances(distances[self.rows], self.distances, self.rows)
-
-    def paths(self, variant: Variant) -> Paths:
-        """Next hops by another run, which keeps track of them. Raises WrongDistancesError."""
-        from bfsbench.families.apsp.next_hops import check_next_hops
-        from bfsbench.graphs.matrix import weight_matrix
-
-        tracking = _all_pairs(variant.another())
-        tracking.tracks = True
-        tracking.prepare()
-        run, clock = self.run(tracking), tracking.clock()
-        for _ in range(2):
-            clock.start()
-            run.reset()
-            run.solve()
-            milliseconds = clock.stop()
-            run.check()
-        hops = tracking.next_hops()
-        check_next_hops(weight_matrix(self.graph), tracking.distances(), hops)
-        return Paths(hops, milliseconds)
-
-    def columns(self, milliseconds: float) -> dict[str, str]:
-        operations = 2 * float(self.graph.num_vertices) ** 3
-        return {"gops": f"{operations / milliseconds / 1e6:.3f}" if milliseconds > 0 else ""}
-
-
-class AllPairsRun:
-    """All pairs by one variant; see :class:`bfsbench.families.base.Run`."""
-
-    def __init__(self, variant: AllPairsVariant, problem: AllPairs) -> None:
-        self._variant = variant
-        self._problem = problem
-
-    def reset(self) -> None:
-        self._variant.reset()
-
-    def solve(self) -> None:
-        self._variant.solve()
-
-    def answer(self) -> Matrix:
-        return self._variant.distances()
-
-    def check(self) -> None:
-        """Raises WrongDistancesError."""
-        self._problem.check_distances(self._variant.distances())
-
-
-def _all_pairs(variant: Variant) -> AllPairsVariant:
-    if not isinstance(variant, AllPairsVariant):
-        raise UsageError(f"variant {variant.name} finds no all-pairs shortest paths")
-    return variant

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from bfsbench.backends.base import Buffer, Launch
-from bfsbench.programs import DeviceGraph, HostProgram, KernelProgram, Variant
+from bfsbench.programs import POISON, DeviceGraph, HostProgram, KernelProgram, Variant
 
 if TYPE_CHECKING:
     from bfsbench.graphs.matrix import Matrix
@@ -24,6 +24,10 @@ class AllPairsVariant(Variant):
     layout = ("matrix",)
     frontier = "none"
     tracks: bool = False
+
+    @abstractmethod
+    def poison(self) -> None:
+        """Fill what ``distances`` and ``next_hops`` are made of with POISON."""
 
     @abstractmethod
     def reset(self) -> None:
@@ -46,7 +50,25 @@ class AllPairsVariant(Variant):
 
 
 class HostAllPairs(HostProgram, AllPairsVariant):
-    """A native program."""
+    """A native program, which makes ``matrix`` in ``prepare``, and ``hops`` where it tracks them."""
+
+    matrix: Matrix
+    """int32[V, V]: where a run leaves the distances."""
+    hops: Matrix | None = None
+    """The same for next hops."""
+
+    def poison(self) -> None:
+        self.matrix.fill(POISON)
+        if self.hops is not None:
+            self.hops.fill(POISON)
+
+    def distances(self) -> Matrix:
+        return self.matrix.copy()
+
+    def next_hops(self) -> Matrix:
+        if self.hops is None:
+            raise ValueError("nothing was tracked: set tracks before prepare")
+        return self.hops.copy()
 
 
 class KernelAllPairs(KernelProgram, AllPairsVariant):
@@ -76,6 +98,11 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
     def result(self) -> Buffer:
         """The padded matrix that holds the distances after ``solve``."""
         return self.matrix
+
+    def poison(self) -> None:
+        for matrix in (self.matrix, self.result(), self.via):
+            if matrix is not None:
+                matrix.fill(POISON)
 
     def reset(self) -> None:
         self.begin(self.pitch)

@@ -1,24 +1,19 @@
-"""The question that breadth-first searches answer, and how their answers are judged."""
+"""What breadth-first searches are asked, and the columns, paths and profiles of their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bfsbench.errors import UsageError
-from bfsbench.families.base import PICTURES, Column, Family, Figure, Paths, Problem
-from bfsbench.families.bfs.levels import Levels, check_levels, reference_levels
-from bfsbench.families.bfs.searches import KernelVariant, SearchVariant
+from bfsbench.families.base import PICTURES, Column, Family, Figure
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bfsbench.families.bfs.parents import Parents
+    from bfsbench.families.bfs.search import Search
     from bfsbench.graphs.graph import Graph, Ids
-    from bfsbench.programs import Variant
 
 _BARELY = 0.01
 """Share of the vertices below which a search says little about the graph."""
@@ -70,6 +65,8 @@ class BreadthFirstSearch(Family):
     def problem(self, graph: Graph, source: int | None) -> Search:
         if source is None:
             raise UsageError("a breadth-first search needs a source")
+        from bfsbench.families.bfs.search import Search
+
         return Search(graph, source)
 
     def path(self, links: Parents | None, source: int, target: int) -> Ids:
@@ -86,73 +83,3 @@ class BreadthFirstSearch(Family):
                 count = f"{found.sum()} of {len(found)} sources" if len(found) > 1 else "the source"
                 mean = "; the harmonic mean is theirs, look at the median" if len(found) > 1 else ""
                 yield f"Warning: {graph}: {count} reached less than 1 % of the vertices{mean}."
-
-
-class Search(Problem):
-    """The search of one graph from one source; ``levels``, int32[V], are those of the sequential search."""
-
-    def __init__(self, graph: Graph, source: int) -> None:
-        self.graph = graph
-        self.source = source
-        self.levels = reference_levels(graph, source)
-
-    def run(self, variant: Variant) -> SearchRun:
-        return SearchRun(_search(variant), self.source, self.levels)
-
-    @cached_property
-    def edges_traversed(self) -> int:
-        """Sum of the out-degrees of the reached vertices."""
-        return int(np.diff(self.graph.row_offsets)[self.levels >= 0].sum(dtype=np.int64))
-
-    def columns(self, milliseconds: float) -> dict[str, str]:
-        mteps = self.edges_traversed / milliseconds / 1e3 if milliseconds > 0 else 0.0
-        return {
-            "depth": str(int(self.levels.max())),
-            "reached": str(int(np.count_nonzero(self.levels >= 0))),
-            "edges_traversed": str(self.edges_traversed),
-            "mteps": f"{mteps:.3f}",
-            "mteps_graph500": f"{mteps / 2:.3f}" if self.graph.direction == "symmetrised" else "",
-        }
-
-    def paths(self, variant: Variant) -> Paths:
-        """The breadth-first tree of the search that ``variant`` did last. Raises WrongParentsError."""
-        from bfsbench.families.bfs.parents import breadth_first_tree
-
-        return breadth_first_tree(self.graph, self.source, _search(variant))
-
-    def profile(self, variant: Variant) -> list[dict[str, str]]:
-        """Of searches by kernels only. Raises WrongLevelsError."""
-        from bfsbench.families.bfs.profile import count, profiled
-
-        if not isinstance(variant, KernelVariant):
-            return []
-        counted = count(variant.another(), self.source, self.levels)
-        return profiled(variant, counted, self.source, self.levels)
-
-
-class SearchRun:
-    """A search from one source; see :class:`bfsbench.families.base.Run`."""
-
-    def __init__(self, variant: SearchVariant, source: int, reference: Levels) -> None:
-        self._variant = variant
-        self._source = source
-        self._reference = reference
-
-    def reset(self) -> None:
-        self._variant.reset(self._source)
-
-    def solve(self) -> None:
-        self._variant.traverse(self._source)
-
-    def answer(self) -> Levels:
-        return self._variant.levels()
-
-    def check(self) -> None:
-        """Raises WrongLevelsError."""
-        check_levels(self._variant.levels(), self._reference)
-
-
-def _search(variant: Variant) -> SearchVariant:
-    if not isinstance(variant, SearchVariant):
-        raise UsageError(f"variant {variant.name} is no breadth-first search")
-    return variant

@@ -51,8 +51,9 @@ def reference_levels(graph: Graph, source: int) -> Levels:
 
 def check_levels(levels: Levels, reference: Levels) -> None:
     """Raises WrongLevelsError, naming the first vertex that differs and how many do."""
+    if np.array_equal(levels, reference):
+        return
     wrong = np.flatnonzero(levels != reference)
-    if len(wrong):
-        v = wrong[0]
-        first = f"vertex {v} has {levels[v]} instead of {reference[v]}"
-        raise WrongLevelsError(f"{len(wrong)} of {len(levels)} levels differ; {first}")
+    v = wrong[0]
+    first = f"vertex {v} has {levels[v]} instead of {reference[v]}"
+    raise WrongLevelsError(f"{len(wrong)} of {len(levels)} levels differ; {first}")

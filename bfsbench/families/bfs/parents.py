@@ -20,10 +20,11 @@ from bfsbench.families.bfs.searches import UNREACHED, SearchVariant
 from bfsbench.graphs.graph import Graph, Ids
 from bfsbench.native import library
 from bfsbench.paths import CUDA_SRC
-from bfsbench.programs import Clock, DeviceClock, DeviceGraph, HostClock, KernelProgram
+from bfsbench.programs import POISON, Clock, DeviceClock, DeviceGraph, HostClock, KernelProgram
 
 NO_PARENT = -1
 BLOCK = 256
+RUNS = 2
 ARCS_AT_A_TIME = 1 << 22
 """Arcs checked at once, which bounds the memory that checking takes."""
 
@@ -35,21 +36,25 @@ class WrongParentsError(WrongResultError):
 
 
 def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
-    """Parents, int32[V], after a search, derived where it ran and checked; the second time of two.
+    """Parents, int32[V], after a search, derived where it ran; the second time of two, both checked.
 
     Raises WrongParentsError, DeviceError.
     """
     levels = np.ascontiguousarray(search.levels(), np.int32)
     if isinstance(search, KernelProgram):
-        tree = parents_on_device(search.graph, levels)
+        derived = parents_on_device(search.graph, levels)
     else:
-        tree = parents_on_host(graph, levels)
-    check_parents(graph, source, levels, tree.links)
+        derived = parents_on_host(graph, levels)
+    checked: Parents | None = None
+    for tree in derived:
+        if checked is None or not np.array_equal(checked, tree.links):
+            check_parents(graph, source, levels, tree.links)
+        checked = tree.links
     return tree
 
 
-def parents_on_device(graph: DeviceGraph, levels: Levels) -> Paths:
-    """Derive parents from levels, int32[V], by a kernel over the CSC arrays. Raises DeviceError."""
+def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
+    """Derive parents from levels, int32[V], by a kernel over the CSC arrays, twice. Raises DeviceError."""
     device, num_vertices = graph.device, len(levels)
     wide = graph.column_offsets.dtype.itemsize == 8
     kernel = device.module(CUDA_SRC / "parents.cu", {"WIDE_OFFSETS": int(wide)}).kernel("parents")
@@ -58,15 +63,16 @@ def parents_on_device(graph: DeviceGraph, levels: Levels) -> Paths:
     launch = kernel.bind(*arrays, block=BLOCK)
     blocks = min(-(-num_vertices // BLOCK), device.limits.max_grid, (2**31 - 1) // BLOCK)
     clock: Clock = DeviceClock(device)
-    for _ in range(2):
+    for _ in range(RUNS):
+        found.fill(POISON)
         clock.start()
         launch(blocks)
         milliseconds = clock.stop()
-    return Paths(found.download(), milliseconds)
+        yield Paths(found.download(), milliseconds)
 
 
-def parents_on_host(graph: Graph, levels: Levels) -> Paths:
-    """Derive parents from levels, int32[V] and contiguous, by a native program on all cores."""
+def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
+    """Derive parents from levels, int32[V] and contiguous, by a native program on all cores, twice."""
     native = library("parents")
     derive = native.parents_64 if graph.column_offsets.dtype.itemsize == 8 else native.parents_32
     derive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 4]
@@ -74,11 +80,12 @@ def parents_on_host(graph: Graph, levels: Levels) -> Paths:
     found = np.empty(graph.num_vertices, np.int32)
     arrays = (graph.column_offsets, graph.row_indices, levels, found)
     clock = HostClock()
-    for _ in range(2):
+    for _ in range(RUNS):
+        found.fill(POISON)
         clock.start()
         derive(len(levels), *(array.ctypes.data for array in arrays))
         milliseconds = clock.stop()
-    return Paths(found, milliseconds)
+        yield Paths(found.copy(), milliseconds)
 
 
 def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -> None:

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from bfsbench.programs import HostProgram, KernelProgram, KernelSetup, Traffic, Variant
+from bfsbench.programs import POISON, HostProgram, KernelProgram, KernelSetup, Traffic, Variant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,12 +39,25 @@ class SearchVariant(Variant):
         """Search from ``source``; on return all its work has been issued, not necessarily finished."""
 
     @abstractmethod
+    def poison(self) -> None:
+        """Fill what ``levels`` returns with POISON."""
+
+    @abstractmethod
     def levels(self) -> npt.NDArray[np.int32]:
         """Wait, and return int32[V]: the level of each vertex, UNREACHED where it has none."""
 
 
 class HostVariant(HostProgram, SearchVariant):
-    """A search by a native program."""
+    """A search by a native program, which makes ``level_array`` in ``prepare``."""
+
+    level_array: npt.NDArray[np.int32]
+    """int32[V]: where a search leaves the levels."""
+
+    def poison(self) -> None:
+        self.level_array.fill(POISON)
+
+    def levels(self) -> npt.NDArray[np.int32]:
+        return self.level_array.copy()
 
 
 class KernelVariant(KernelProgram, SearchVariant):
@@ -70,6 +83,8 @@ class KernelVariant(KernelProgram, SearchVariant):
         """uint64[levels x counters] that the kernels add to, for those that have counters. Set before
         ``prepare``; timed searches leave it None and spend nothing on it."""
         self.level_array: Buffer = self.device.empty(self.num_vertices, "int32")
+        self.level_places: npt.NDArray[np.int32] | None = None
+        """int32[V]: where in ``level_array`` the level of each vertex is, if not at its own number."""
 
     def defines(self) -> dict[str, int | str]:
         counting = {"COUNTERS": int(self.counts is not None)} if self.counters else {}
@@ -79,8 +94,16 @@ class KernelVariant(KernelProgram, SearchVariant):
         self.level_array.fill(UNREACHED)
         self.level_array.fill(0, start=source, count=1)
 
+    def poison(self) -> None:
+        self.level_array.fill(POISON)
+
+    def finish(self) -> None:
+        """Wait for the search. Raises KernelError where its kernels have noticed a failure."""
+
     def levels(self) -> npt.NDArray[np.int32]:
-        return self.level_array.download()
+        self.finish()
+        levels = self.level_array.download()
+        return levels if self.level_places is None else levels[self.level_places]
 
     def counted(self) -> list[dict[str, int]]:
         """Wait, and return what has been counted in each level while its frontier was expanded, by the names

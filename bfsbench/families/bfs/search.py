@@ -1,0 +1,103 @@
+"""One search, asked of a variant, and how its answer is judged."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bfsbench.errors import UsageError
+from bfsbench.families.base import Paths, Problem
+from bfsbench.families.bfs.levels import Levels, check_levels, reference_levels
+from bfsbench.families.bfs.searches import KernelVariant, SearchVariant
+from bfsbench.programs import ExpectedAnswer
+
+if TYPE_CHECKING:
+    from bfsbench.graphs.graph import Graph
+    from bfsbench.programs import Variant
+
+
+class Search(Problem):
+    """The search of one graph from one source; ``levels``, int32[V], are those of the sequential search."""
+
+    def __init__(self, graph: Graph, source: int) -> None:
+        self.graph = graph
+        self.source = source
+        self.levels = reference_levels(graph, source)
+
+    def run(self, variant: Variant) -> SearchRun:
+        return SearchRun(_search(variant), self.source, self.levels)
+
+    @cached_property
+    def edges_traversed(self) -> int:
+        """Sum of the out-degrees of the reached vertices."""
+        return int(np.diff(self.graph.row_offsets)[self.levels >= 0].sum(dtype=np.int64))
+
+    def columns(self, milliseconds: float) -> dict[str, str]:
+        mteps = self.edges_traversed / milliseconds / 1e3 if milliseconds > 0 else 0.0
+        return {
+            "depth": str(int(self.levels.max())),
+            "reached": str(int(np.count_nonzero(self.levels >= 0))),
+            "edges_traversed": str(self.edges_traversed),
+            "mteps": f"{mteps:.3f}",
+            "mteps_graph500": f"{mteps / 2:.3f}" if self.graph.direction == "symmetrised" else "",
+        }
+
+    def paths(self, variant: Variant) -> Paths:
+        """The breadth-first tree of the search that ``variant`` did last. Raises WrongParentsError."""
+        from bfsbench.families.bfs.parents import breadth_first_tree
+
+        return breadth_first_tree(self.graph, self.source, _search(variant))
+
+    def profile(self, variant: Variant) -> list[dict[str, str]]:
+        """Of searches by kernels only. Raises WrongLevelsError."""
+        from bfsbench.families.bfs.profile import count, profiled
+
+        if not isinstance(variant, KernelVariant):
+            return []
+        counted = count(variant.another(), self.source, self.levels)
+        return profiled(variant, counted, self.source, self.levels)
+
+
+class SearchRun:
+    """A search from one source; see :class:`bfsbench.families.base.Run`."""
+
+    def __init__(self, variant: SearchVariant, source: int, reference: Levels) -> None:
+        self._variant = variant
+        self._source = source
+        self._reference = reference
+        self._expected: ExpectedAnswer | None = None
+
+    def poison(self) -> None:
+        self._variant.poison()
+
+    def reset(self) -> None:
+        self._variant.reset(self._source)
+
+    def solve(self) -> None:
+        self._variant.traverse(self._source)
+
+    def answer(self) -> Levels:
+        return self._variant.levels()
+
+    def check(self) -> None:
+        """On the device where kernels left the levels there. Raises WrongLevelsError."""
+        if not self._is_right_on_device():
+            check_levels(self._variant.levels(), self._reference)
+
+    def _is_right_on_device(self) -> bool:
+        variant = self._variant
+        if not isinstance(variant, KernelVariant) or type(variant).levels is not KernelVariant.levels:
+            return False
+        variant.finish()
+        if self._expected is None:
+            places = variant.level_places
+            self._expected = ExpectedAnswer(variant.device, self._reference, rows=places)
+        return self._expected.differences(variant.level_array) == 0
+
+
+def _search(variant: Variant) -> SearchVariant:
+    if not isinstance(variant, SearchVariant):
+        raise UsageError(f"variant {variant.name} is no breadth-first search")
+    return variant

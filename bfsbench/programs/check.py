@@ -1,0 +1,100 @@
+"""What is done to arrays between timed runs, on the device that they are on (``cuda_src/check.cu``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bfsbench.paths import CUDA_SRC
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from bfsbench.backends.base import Buffer, Device
+
+POISON = -0x5A5A5A5B
+"""What answers are filled with before every run: a number that is no level, distance, vertex or label."""
+
+_SOURCE = CUDA_SRC / "check.cu"
+_BLOCK = 256
+_BLOCKS_PER_MULTIPROCESSOR = 8
+_ITEMS_PER_THREAD = 16
+"""At least, so that few items do not take many threads."""
+
+
+def _blocks(device: Device, items: int) -> int:
+    most = _BLOCKS_PER_MULTIPROCESSOR * device.limits.num_multiprocessors
+    return max(1, min(-(-items // (_BLOCK * _ITEMS_PER_THREAD)), most, device.limits.max_grid))
+
+
+class ExpectedAnswer:
+    """The right answer on a device, to compare others with.
+
+    ``expected`` is int32[rows, width], or int32[rows]. What is compared with it has rows ``pitch`` elements
+    apart (by default ``width``); ``rows``, int32[rows], says which of them, by default all in their order.
+    Raises DeviceOutOfMemoryError.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        expected: npt.NDArray[np.int32],
+        *,
+        rows: npt.NDArray[np.int32] | None = None,
+        pitch: int | None = None,
+    ) -> None:
+        import numpy as np
+
+        width = 1 if expected.ndim == 1 else expected.shape[1]
+        words = np.ascontiguousarray(expected, np.int32).reshape(-1)
+        self._kernel = device.module(_SOURCE, {"WIDE_OFFSETS": 0}).kernel("count_differences")
+        self._differences = device.signal()
+        rows_there = None if rows is None else device.upload(np.ascontiguousarray(rows, np.int32))
+        self._expected = (device.upload(words), rows_there, len(expected), width, pitch or width)
+        self._blocks = _blocks(device, len(words))
+
+    def differences(self, found: Buffer) -> int:
+        """Wait, and return in how many places an int32 array on the device differs."""
+        self._differences.fill(0)
+        self._kernel.bind(found, *self._expected, self._differences, block=_BLOCK)(self._blocks)
+        return self._differences.read()
+
+
+class GuardedArrays:
+    """Arrays on a device that nobody may write into."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._sums: dict[str, _Sum] = {}
+
+    def add(self, name: str, array: Buffer) -> None:
+        """Sum an array up, before anybody else has it."""
+        self._sums[name] = _Sum(self._device, array)
+
+    def changed(self) -> list[str]:
+        """Wait, and return the names of the arrays that are not as they were."""
+        for sum in self._sums.values():
+            sum.again()
+        return [name for name, sum in self._sums.items() if sum.differs()]
+
+
+class _Sum:
+    """The sum of an array's words, when made and now."""
+
+    def __init__(self, device: Device, array: Buffer) -> None:
+        import numpy as np
+
+        words = array.size * array.dtype.itemsize // 4
+        self._zero = np.zeros(1, np.uint64)
+        self._first, self._latest = (device.upload(self._zero) for _ in range(2))
+        kernel = device.module(_SOURCE, {"WIDE_OFFSETS": 0}).kernel("sum_words")
+        self._blocks = _blocks(device, words)
+        self._launch = kernel.bind(array, np.int64(words), self._latest, block=_BLOCK)
+        kernel.bind(array, np.int64(words), self._first, block=_BLOCK)(self._blocks)
+
+    def again(self) -> None:
+        self._latest.upload(self._zero)
+        self._launch(self._blocks)
+
+    def differs(self) -> bool:
+        return bool(self._first.download() != self._latest.download())

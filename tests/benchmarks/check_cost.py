@@ -1,0 +1,101 @@
+"""What it costs that every timed run is verified: the time of points now, and checked as they used to be.
+
+As it was: the answer of the untimed run and of the last timed one is downloaded and compared. As it is:
+answers are overwritten before every run and compared after it, and the graph's arrays are summed up when a
+point ends. Both are taken in turns, in one process, everything from building a variant to its times included;
+the reference is not.
+
+    python tests/benchmarks/check_cost.py cuda 'kronecker(scale=20,edge_factor=48)' USA-road-d.FLA
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+from tabulate import tabulate
+
+import bfsbench
+from bfsbench.bench.session import Session
+from bfsbench.bench.sources import choose_sources
+from bfsbench.errors import BfsbenchError
+from bfsbench.families.base import Problem
+from bfsbench.families.bfs import Search, check_levels
+from bfsbench.graphs.graph import Graph
+from bfsbench.programs import HostClock, Variant
+
+REPEATS = 5
+ROUNDS = 5
+
+
+def as_before(variant: Variant, problem: Problem) -> None:
+    """Time a variant with the checks that there used to be."""
+    assert isinstance(problem, Search)
+    run, clock = problem.run(variant), variant.clock()
+    variant.prepare()
+    run.reset()
+    run.solve()
+    check_levels(run.answer(), problem.levels)
+    for _ in range(REPEATS):
+        clock.start()
+        run.reset()
+        clock.stop()
+    for _ in range(REPEATS):
+        clock.start()
+        run.reset()
+        run.solve()
+        clock.stop()
+    check_levels(run.answer(), problem.levels)
+
+
+def took_ms(work: Callable[[], object]) -> float:
+    clock = HostClock()
+    clock.start()
+    work()
+    return clock.stop()
+
+
+def costs(session: Session, graph: Graph, variant: type[Variant]) -> tuple[float, float]:
+    """Median ms of a point as it was and as it is; the first of each, which compiles, is left out."""
+    (source,) = choose_sources(graph, 1, seed=0)
+    problem = session.problem("bfs", source)
+
+    def build() -> Variant:
+        block = None if variant.host else variant.own_block({}) or variant.usual_block
+        return session.build(variant.name, None, block, variant.knob_values({}))
+
+    ways = (lambda: as_before(build(), problem), lambda: session.time(build(), problem, REPEATS))
+    rounds = [[took_ms(way) for way in ways] for _ in range(1 + ROUNDS)][1:]
+    before, now = (statistics.median(column) for column in zip(*rounds, strict=True))
+    return before, now
+
+
+def main() -> None:
+    backend = sys.argv[1] if len(sys.argv) > 1 else "auto"
+    names = sys.argv[2:] or ["kronecker(scale=12,edge_factor=16)", "lattice(rows=60,columns=60)"]
+    session = Session(backend)
+    rows = []
+    for name in names:
+        graph = bfsbench.load(name)
+        session.use(graph)
+        for variant in bfsbench.list_variants().values():
+            if variant.family != "bfs":
+                continue
+            started = time.perf_counter()
+            try:
+                before, now = costs(session, graph, variant)
+            except BfsbenchError as error:
+                print(f"{variant.name} on {name}: {error}", file=sys.stderr)
+                continue
+            rows.append((name, variant.name, before, now, 100 * (now / before - 1)))
+            print(f"{variant.name} on {name}: {time.perf_counter() - started:.1f} s", file=sys.stderr)
+    session.close()
+    print(tabulate(rows, headers=["graph", "variant", "ms before", "ms now", "% longer"], floatfmt=".2f"))
+    before, now = (sum(row[i] for row in rows) for i in (2, 3))
+    print(f"all points: {before:.1f} ms before, {now:.1f} ms now: {100 * (now / before - 1):.1f} % longer")
+
+
+if __name__ == "__main__":
+    main()
