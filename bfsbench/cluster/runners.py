@@ -38,4 +38,6 @@ def runner_maker(
     from bfsbench.cluster.runner import Cluster
     from bfsbench.cluster.tasks import Equipment
 
-    return lambda backend: Cluster(place, Equipment(backend, schedule_seed), mixed_devices, tell, certificates)
+    return lambda backend: Cluster(
+        place, Equipment(backend, schedule_seed), mixed_devices, tell, certificates
+    )
