@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -40,7 +41,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield begin
     for process in started:
         for one in family(process.pid):
-            one.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
         process.communicate()
 
 
