@@ -289,6 +289,7 @@ def sweep(
     schedule_seed: int = 0,
     cluster: str | None = None,
     mixed_devices: bool = False,
+    tls: Path | str | None = None,
     out: Path | str | None = None,
     resume: bool = False,
     retry_failed: bool = False,
@@ -322,7 +323,7 @@ def sweep(
         Instead of ``sources``: which vertices, by their ids in the graph's file.
     repeats, timeout
         Timed runs a point, and seconds that a point may take, compiling included.
-    backend, schedule_seed, cluster, mixed_devices
+    backend, schedule_seed, cluster, mixed_devices, tls
         Where points run, as the options of these names say it.
     out, resume, retry_failed
         The result file to write, or none; continue it, and measure failed points again.
@@ -351,7 +352,9 @@ def sweep(
     names = [_named(graph) for graph in ([graphs] if isinstance(graphs, str | Graph) else graphs)]
     choice = SourceChoice.of(family_of(chosen), given, count, seed, source_ids is not None)
     work = Crossing([Part(list(dict.fromkeys(names)), Axes(chosen, grids, blocks, values, preset), choice)])
-    runner = runner_maker(cluster, mixed_devices, schedule_seed, lambda line: None)
+    runner = runner_maker(
+        cluster, mixed_devices, schedule_seed, lambda line: None, Path(tls) if tls else None
+    )
     method = Method(repeats, timeout, profile, parents)
     path = None if out is None else Path(out)
     outcome = carry_out(Request(work, method, path, resume, retry_failed, backend, runner), progress)

@@ -29,6 +29,7 @@ COMMANDS = {
     "text": "Write a text whose numbers come from result files.",
     "roofline": "Hold searches against what the device can do at most.",
     "worker": "Offer this machine's GPUs to a sweep on a cluster.",
+    "certificates": "Make certificates for a cluster of several hosts.",
     "doctor": "Check what is installed and what is missing.",
 }
 INTERRUPTED = 130

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bfsbench.bench import axes as axis_language
+from bfsbench.cli.cluster_options import tls_option
 from bfsbench.cli.options import Declaration, backend_option, together
 from bfsbench.errors import UsageError
 from bfsbench.variants import all_variants
@@ -134,6 +135,7 @@ class Measuring:
     retry_failed: bool
     cluster: str | None = None
     mixed_devices: bool = False
+    tls: Path | None = None
 
     def request(
         self, work: Work, path: Path | None, *, profile: bool = False, parents: bool = False
@@ -145,7 +147,7 @@ class Measuring:
 
         method = Method(self.repeats, self.timeout, profile, parents)
         tell = partial(click.echo, err=True)
-        maker = runner_maker(self.cluster, self.mixed_devices, self.schedule_seed, tell)
+        maker = runner_maker(self.cluster, self.mixed_devices, self.schedule_seed, tell, self.tls)
         return Request(work, method, path, self.resume, self.retry_failed, self.backend, maker)
 
     def path(self, out: Path | None, command: str) -> Path | None:
@@ -200,13 +202,14 @@ _CLUSTER = (
         "--cluster",
         metavar="WHERE",
         help="Spread the points over workers, one a GPU: local[:N] on this machine, dask://HOST:PORT of a "
-        "Dask scheduler, or slurm[:FILE], whose jobs FILE describes.",
+        "Dask scheduler, or slurm[:FILE], pbs, sge or lsf likewise, whose jobs FILE describes.",
     ),
     click.option(
         "--mixed-devices",
         is_flag=True,
         help="With --cluster: accept workers with different GPUs or CPUs. Reports keep their rows apart.",
     ),
+    tls_option,
 )
 
 

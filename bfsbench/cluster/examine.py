@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bfsbench.bench import provenance
 from bfsbench.bench.worker import START_LIMIT_S
 from bfsbench.cluster.address import Place
+from bfsbench.cluster.certificates import Certificates
 from bfsbench.cluster.launch import connect, start_workers, undisturbed
 from bfsbench.cluster.tasks import inspect
 from bfsbench.errors import BfsbenchError
@@ -56,15 +57,16 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
     return f"{name}: " + ", ".join(f"{value or 'none'} ({', '.join(names)})" for value, names in who.items())
 
 
-def examine(place: Place) -> Findings:
+def examine(place: Place, certificates: Certificates | None = None) -> Findings:
     """Ask every worker that is there. Raises UsageError and BfsbenchError when none can be asked."""
-    workers = None
+    started = None
+    security = certificates.security() if certificates else None
     try:
         with undisturbed():
-            workers, count = start_workers(place, "auto")
-        client = connect(place, workers)
+            started = start_workers(place, "auto", security)
+        client = connect(place, started)
         try:
-            client.wait_for_workers(count, timeout=START_LIMIT_S)
+            client.wait_for_workers(started.count, timeout=START_LIMIT_S)
             folder = cache_dir()
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=folder) as probe:
@@ -78,7 +80,7 @@ def examine(place: Place) -> Findings:
         finally:
             client.close()
     finally:
-        if workers is not None:
-            workers.close()
+        if started is not None and started.workers is not None:
+            started.workers.close()
     here = {"worker": "this machine", **provenance.host_columns()}
     return Findings(sorted(found, key=lambda facts: facts["worker"]), here)

@@ -15,7 +15,7 @@ import click
 
 from bfsbench.errors import UsageError
 from bfsbench.report.table import Cell, Table
-from bfsbench.variants import all_families
+from bfsbench.variants import look
 
 FORMATS = ("text", "markdown", "csv", "json")
 WIDTH = 100
@@ -70,7 +70,7 @@ def header(column: str) -> str:
 @cache
 def _headings() -> dict[str, str]:
     """What people read above the figures of families."""
-    figures = (figure for family in all_families().values() for figure in family.figures)
+    figures = (figure for family in look().families.values() for figure in family.figures)
     return {name: heading for figure in figures for name, heading in figure.headings.items()}
 
 

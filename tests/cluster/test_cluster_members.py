@@ -23,7 +23,7 @@ from bfsbench.bench.runner import Measured, Method
 from bfsbench.bench.worker import DeviceInfo
 from bfsbench.cli import main
 from bfsbench.cluster import members, tasks
-from bfsbench.cluster.address import Running
+from bfsbench.cluster.address import Running, host_and_port
 from bfsbench.cluster.examine import Findings, examine
 from bfsbench.cluster.launch import require_dask
 from bfsbench.cluster.members import ClusterError
@@ -90,7 +90,7 @@ def apart(name: str) -> dict[str, str]:
 
 
 def cluster_at(address: str, told: list[str], *, mixed_devices: bool = False) -> Cluster:
-    return Cluster(Running(address), Equipment("cuda", 0), mixed_devices, told.append)
+    return Cluster(Running(host_and_port(address)), Equipment("cuda", 0), mixed_devices, told.append)
 
 
 def points(count: int) -> list[Point]:
@@ -238,9 +238,9 @@ def test_a_worker_that_was_started_in_another_way_is_refused(
 
 
 def test_the_doctor_names_what_differs(two_workers: str, describing: Any) -> None:
-    assert examine(Running(two_workers)).works
+    assert examine(Running(host_and_port(two_workers))).works
     describing({"b": {"driver": "570.2"}})
-    found = examine(Running(two_workers))
+    found = examine(Running(host_and_port(two_workers)))
     assert not found.works
     assert found.differences == ["driver: 580.1 (a), 570.2 (b)"]
     assert [facts["gpu_bus_id"] for facts in found.workers] == ["0000:a", "0000:b"]
