@@ -69,22 +69,23 @@ class Request:
         return self.spec is None and self.path is None
 
 
-def load(text: str, progress: Progress | None = None) -> Graph:
+def load(text: str, progress: Progress | None = None, *, check: bool = True) -> Graph:
     """The graph that ``text`` names, converted or generated if the cache does not hold it yet.
 
     ``text`` is a name or alias of the catalogue, the path of a graph file, or what a generator is to draw,
     such as ``kronecker(scale=12,edge_factor=16,seed=1)``. Options such as ``:duplicates=drop`` may follow,
     then ``:shrink=SHARE`` for a small graph of the kind and ``:stands_for=NAME``, which is but a mark, and
     then ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far and in all
-    while a file is converted. Raises UsageError for an unknown name or a graph that is not here, InputError
-    for a file that is damaged or does not hold what its publisher says.
+    while a file is converted. A graph in the cache is checked for damage, unless ``check`` is false because
+    the parent of this process has done so. Raises UsageError for an unknown name or a graph that is not here,
+    InputError for a file that is damaged or does not hold what its publisher says.
     """
     request = resolve(text)
     found = files.held(request.dataset) if request.dataset else None
     if request.dataset is not None and request.needs_file and found is None:
         name = request.dataset.name
         raise UsageError(f"dataset {name} is not here yet: run 'bfsbench fetch {name}'")
-    return prepare(request, found, progress)
+    return prepare(request, found, progress, check=check)
 
 
 def resolve(text: str) -> Request:
@@ -120,13 +121,15 @@ def request_for(dataset: Dataset) -> Request:
     return Request(dataset.name, direction, {}, dataset=dataset, spec=spec)
 
 
-def prepare(request: Request, found: Held | None, progress: Progress | None = None) -> Graph:
+def prepare(
+    request: Request, found: Held | None, progress: Progress | None = None, *, check: bool = True
+) -> Graph:
     """The searchable arrays, from the cache or made and checked now. ``found`` is a dataset's file."""
     from bfsbench.graphs.store import GraphStore
 
     recipe, checksum = _identity(request, found)
     store = GraphStore()
-    graph = store.open(request.stored_name, recipe, checksum)
+    graph = store.open(request.stored_name, recipe, checksum, check=check)
     if graph is None:
         graph = _build(store, request, found, progress)
     return replace(graph, name=request.name)
@@ -154,7 +157,7 @@ def stored(request: Request, found: Held | None) -> Path | None:
     if request.needs_file and found is None:
         return None
     store, (recipe, checksum) = GraphStore(), _identity(request, found)
-    graph = store.open(request.stored_name, recipe, checksum)
+    graph = store.open(request.stored_name, recipe, checksum, check=False)
     return None if graph is None else store.folder(request.stored_name, recipe)
 
 
