@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,15 @@ settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache of the tests' own, shared by all workers of one test run so that code is compiled once."""
+def cache(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Path]:
+    """A cache of the tests' own, shared by all workers of one test run. Compiled code, which is found by what
+    it is made of, stays in pytest's cache for the next run."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if worker else base) / "cache"
     folder.mkdir(exist_ok=True)
+    with suppress(FileExistsError):
+        (folder / "native").symlink_to(pytestconfig.cache.mkdir("compiled"))
     before = os.environ.get("BFSBENCH_CACHE")
     os.environ["BFSBENCH_CACHE"] = str(folder)
     yield folder

@@ -17,6 +17,7 @@ from bfsbench.graphs.files import Held
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
 from bfsbench.graphs.marks import UNMARKED, Marks, split_marks
 from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
+from bfsbench.wording import no_formula, printable
 
 if TYPE_CHECKING:
     from bfsbench.graphs.store import GraphStore
@@ -97,7 +98,7 @@ def resolve(text: str) -> Request:
         directed = request.direction == "directed"
     elif os.sep in name or ("(" not in name and Path(name).is_file()):
         path = Path(name).expanduser()
-        request = Request(name, "directed", options, path=path)
+        request = Request(_row_name(name), "directed", options, path=path)
         directed = _file_orientation(path, options.get("format")) == "directed"
     elif "(" in name or _is_generator(name):
         spec = _canonical(*_parse(name))
@@ -112,6 +113,13 @@ def resolve(text: str) -> Request:
     if request.spec is not None:
         request = replace(request, spec=_shrunk(request.spec, marks.shrink))
     return _with_direction(request, direction, directed)
+
+
+def _row_name(path: str) -> str:
+    """How rows name a file's graph. Raises UsageError for a name that no row could have."""
+    if not path.isprintable():
+        raise UsageError(f"graph file '{printable(path)}': rename it, its name has unprintable characters")
+    return path if no_formula(path) == path else f"{os.curdir}{os.sep}{path}"
 
 
 def request_for(dataset: Dataset) -> Request:
