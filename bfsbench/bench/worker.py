@@ -173,7 +173,7 @@ class Worker:
         answer = self._ask(limit_s, messages.Measure(point, repeats, parents))
         if isinstance(answer, messages.Row) and point.axes().items() <= answer.columns.items():
             if answer.columns["status"] == "wrong":
-                self.stop()  # who answers wrong may have written anywhere: the next point gets a fresh process
+                self.stop()  # it may have written anywhere: the next point gets a fresh process
             return answer.columns
         return self._failure(answer)
 

@@ -14,6 +14,7 @@ import click
 
 from bfsbench import __version__
 from bfsbench.errors import BfsbenchError
+from bfsbench.wording import printable
 
 COMMANDS = {
     "list": "Show variants, papers, datasets, knobs, generators and counters.",
@@ -105,5 +106,5 @@ def main() -> None:
 
 
 def _end(message: str, code: int) -> NoReturn:
-    click.echo(f"bfsbench: {message}", err=True)
+    click.echo("\n".join(printable(line) for line in f"bfsbench: {message}".split("\n")), err=True)
     sys.exit(code)

@@ -31,6 +31,7 @@ from bfsbench.graphs import load
 from bfsbench.graphs.fetch import Stage
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import with_aliases
+from bfsbench.wording import printable
 
 LINE_EVERY_S = 10.0
 """Between the lines of a sweep that is not on a terminal."""
@@ -60,7 +61,9 @@ class Display:
 
     def _print(self, line: str, style: str = "") -> None:
         """One message is one line, and brackets and colons in it are themselves."""
-        self._console.print(line, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        self._console.print(
+            printable(line), style=style, markup=False, highlight=False, emoji=False, soft_wrap=True
+        )
 
 
 class SweepDisplay(Display, SweepProgress):
