@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import click
@@ -61,7 +62,7 @@ def _examine_cluster(text: str, style: str, tls: Path | None) -> bool:
     from bfsbench.cluster.examine import ALIKE
     from bfsbench.cluster.examine import examine as examine_cluster
 
-    found = examine_cluster(place, certificates)
+    found = examine_cluster(place, certificates, partial(click.echo, err=True))
     if style == "json":
         told = {"works": found.works, "workers": found.workers, "here": found.here}
         click.echo(json.dumps(told | {"differences": found.differences}, indent=2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import click
@@ -33,9 +34,10 @@ def command(address: str, workers: int | None, tls: Path | None) -> None:
     require_dask()
     security = certificates.security() if certificates else None
     scheduler = url(place, security)
+    tell = partial(click.echo, err=True)
     if warning := exposure(scheduler):
-        click.echo(f"bfsbench: {warning}", err=True)
+        tell(warning)
     try:
-        asyncio.run(serve(scheduler, nannies(workers, "auto"), security))
+        asyncio.run(serve(scheduler, nannies(workers, "auto"), security, tell))
     except asyncio.CancelledError:
         raise SystemExit(130) from None

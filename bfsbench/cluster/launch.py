@@ -14,7 +14,7 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from bfsbench.cluster import jobs
 from bfsbench.cluster.address import Jobs, Local, Place, Running, is_loopback
+from bfsbench.cluster.waiting import Wait
 from bfsbench.doctor import DRIVER_LIBRARY
 from bfsbench.errors import ToolchainError, UsageError
 
@@ -140,14 +141,22 @@ def start_workers(place: Place, backend: str | None, security: Security | None) 
     return Started(None, 1, security)
 
 
-def connect(place: Place, started: Started) -> Client:
-    """A client of the scheduler. Raises UsageError."""
+def starting(place: Place) -> str:
+    """What ``start_workers`` waits for, in words."""
+    if isinstance(place, Jobs):
+        return f"{place.queue} to take the jobs"
+    return "the processes of a cluster on this machine to start"
+
+
+def connect(place: Place, started: Started, tell: Callable[[str], None]) -> Client:
+    """A client of the scheduler; ``tell`` is called with what is waited for. Raises UsageError."""
     from distributed import Client
 
     security = started.security
     scheduler = url(place, security) if isinstance(place, Running) else started.workers
     try:
-        return Client(scheduler, timeout=CONNECT_LIMIT_S, set_as_default=False, security=security)
+        with Wait("the scheduler to answer", tell, CONNECT_LIMIT_S).beside():
+            return Client(scheduler, timeout=CONNECT_LIMIT_S, set_as_default=False, security=security)
     except (OSError, RuntimeError) as error:
         raise no_scheduler(str(scheduler), security) from error
 
@@ -195,17 +204,23 @@ def _local(workers: list[dict[str, Any]], security: Security) -> Any:
     )
 
 
-async def serve(address: str, workers: list[dict[str, Any]], security: Security | None) -> None:
+async def serve(
+    address: str,
+    workers: list[dict[str, Any]],
+    security: Security | None,
+    tell: Callable[[str], None],
+) -> None:
     """Run workers, as ``nannies`` gives them, until their scheduler ends or a signal comes.
 
-    Raises UsageError when no scheduler answers.
+    ``tell`` is called with what is waited for. Raises UsageError when no scheduler answers.
     """
     Thread(target=Event().wait, daemon=True).start()  # hears what this one does not
     with deaf():
-        await _serve(address, workers, security)
+        wait = Wait(f"the scheduler at {address} to take in workers", tell, WITHOUT_SCHEDULER_S)
+        await _serve(address, workers, security, wait)
 
 
-async def _serve(address: str, workers: list[dict[str, Any]], security: Security | None) -> None:
+async def _serve(address: str, workers: list[dict[str, Any]], security: Security | None, wait: Wait) -> None:
     from distributed import Nanny
 
     loop, here = asyncio.get_running_loop(), asyncio.current_task()
@@ -216,7 +231,8 @@ async def _serve(address: str, workers: list[dict[str, Any]], security: Security
     starts = [asyncio.ensure_future(nanny) for nanny in running]
     try:
         # Waiting lets them go on when a signal comes, unlike gathering: half started, they cannot be closed.
-        await asyncio.wait(starts)
+        with wait.beside():
+            await asyncio.wait(starts)
         await asyncio.gather(*starts)
         await asyncio.gather(*(nanny.finished() for nanny in running))
     except (TimeoutError, RuntimeError) as error:

@@ -13,10 +13,12 @@ from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
 from bfsbench.cluster.address import Jobs, Place, Running
 from bfsbench.cluster.certificates import Certificates
 from bfsbench.cluster.dispatch import Dispatch
-from bfsbench.cluster.launch import LOOPBACK, connect, exposure, start_workers, undisturbed
+from bfsbench.cluster.launch import LOOPBACK, connect, exposure, start_workers, starting, undisturbed
 from bfsbench.cluster.members import Members, ask
 from bfsbench.cluster.tasks import Equipment, release
+from bfsbench.cluster.waiting import Wait
 from bfsbench.graphs.graph import Graph
+from bfsbench.wording import counted
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -50,23 +52,30 @@ class Cluster:
         if self._members is not None:
             return self._members
         security = self.certificates.security() if self.certificates else None
-        with undisturbed():
+        with undisturbed(), Wait(starting(self.place), self.tell).beside():
             started = start_workers(self.place, self.equipment.backend, security)
             self._workers = started.workers
-        self.client = connect(self.place, started)
+        self.client = connect(self.place, started, self.tell)
         if warning := exposure(self.client.scheduler_info()["address"]):
             self.tell(warning)
         self.tell(f"Dask's dashboard: {self._dashboard()}")
         members = Members(self.client, self.equipment, mixed_devices=self.mixed_devices, tell=self.tell)
-        if isinstance(self.place, Jobs):  # a queue may take days; whoever comes first begins
-            ask(self.client, lambda: members.assemble(1, None))
-        else:
-            ask(self.client, lambda: members.assemble(started.count, START_LIMIT_S))
+        count, what, limit_s = self._expected(started.count)
+        ask(self.client, lambda: members.assemble(count, what, limit_s))
         self._members = members
         self.device = next(iter(members.present.values())).introduction.device
         hosts = {origin["host"] for origin in self.origins()}
         self.tell(f"workers: {len(members.present)} on {', '.join(sorted(hosts))}")
         return members
+
+    def _expected(self, count: int) -> tuple[int, str, float | None]:
+        """How many workers a sweep begins with, where they come from, and for how long it waits for them."""
+        place = self.place
+        if isinstance(place, Jobs):  # a queue may take days: whoever comes first begins
+            return 1, f"the first of {counted(count, f'{place.queue} job')} to start", None
+        if isinstance(place, Running):
+            return count, f"what 'bfsbench worker dask://{place.scheduler}' starts", START_LIMIT_S
+        return count, f"{counted(count, 'worker')} on this machine", START_LIMIT_S
 
     def _dashboard(self) -> str:
         """Where it is shown: of a scheduler that this process started, on this machine alone."""

@@ -14,6 +14,7 @@ import pytest
 from bfsbench.bench.results import read_rows
 from bfsbench.cluster import jobs, launch
 from bfsbench.cluster.address import QUEUES, Jobs
+from bfsbench.cluster.certificates import make
 from bfsbench.errors import InputError, UsageError
 
 SETTINGS = """
@@ -139,9 +140,15 @@ for job; do kill -- -$(cat "$BATCH/job-$job.pid"); done
 
 
 @pytest.mark.parametrize(
-    "queue", ["slurm", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("pbs", "sge", "lsf"))]
+    ("queue", "tls"),
+    [
+        ("slurm", True),
+        *(pytest.param(queue, False, marks=pytest.mark.exhaustive) for queue in QUEUES),
+    ],
 )
-def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(queue: str, tmp_path: Path) -> None:
+def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(
+    queue: str, tls: bool, tmp_path: Path
+) -> None:
     commands = tmp_path / "bin"
     commands.mkdir()
     for name, text in zip(COMMANDS[queue], (SUBMIT, CANCEL), strict=True):
@@ -155,6 +162,9 @@ def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(queue: str, 
     }
     words = ["--variant", "cpu_queue", "--source", "0,1,2,3,4,5", "--repeats", "1", "--out", "r.csv"]
     where = ["--dataset", "lattice(rows=9,columns=7)", "--cluster", f"{queue}:gpus.toml"]
+    if tls:
+        make(tmp_path / "tls")
+        where += ["--tls", "tls"]
     done = subprocess.run(
         [sys.executable, "-m", "bfsbench", "run", *where, *words],
         cwd=tmp_path,
@@ -165,7 +175,7 @@ def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(queue: str, 
     )
     logs = [path.read_text() for path in tmp_path.glob("job-*.log")]
     assert done.returncode == 0, (done.stderr, logs)
-    assert "has no TLS" in done.stderr
+    assert ("has no TLS" in done.stderr) != tls
     rows = read_rows(tmp_path / "r.csv")
     assert sorted(int(row["source"]) for row in rows) == list(range(6))
     assert {row["status"] for row in rows} == {"ok"}

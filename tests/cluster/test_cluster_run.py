@@ -170,6 +170,11 @@ def test_a_lost_scheduler_ends_the_sweep_which_is_resumed(
     assert {row["status"] for row in rows} == {"ok"}
 
 
+def unasked(said: str) -> list[str]:
+    """What a program said beside what it waits for, which it says on a busy machine alone."""
+    return [line for line in said.splitlines() if not line.startswith("waiting for ")]
+
+
 def test_workers_end_with_their_scheduler_and_when_told(
     start: Start, scheduler: tuple[str, subprocess.Popen[str]]
 ) -> None:
@@ -183,7 +188,7 @@ def test_workers_end_with_their_scheduler_and_when_told(
     time.sleep(1)  # a terminal tells them all at once: whoever hears of it first must leave it to the other
     assert family(told.pid)[1:] == workers
     told.send_signal(signal.SIGINT)
-    assert finished(told, 130) == ""
+    assert unasked(finished(told, 130)) == []
     head.kill()
     assert "Traceback" not in finished(other, 0)
 
@@ -195,7 +200,7 @@ def test_workers_that_wait_for_a_scheduler_end_when_told(start: Start) -> None:
         process = start(*BFSBENCH, "worker", f"dask://127.0.0.1:{listener.getsockname()[1]}")
         listener.accept()[0].close()
         process.send_signal(signal.SIGTERM)
-        assert finished(process, 130) == ""
+        assert unasked(finished(process, 130)) == []
 
 
 def test_workers_without_a_scheduler_say_so() -> None:

@@ -81,7 +81,7 @@ def test_a_sweep_with_certificates_and_others_without(
         else:
             sweep = [*RUN[3:], "--variant", "cpu_queue", *line[2:-1]]
     heard = finished(start(*RUN[:3], *sweep, "--out", "r.csv"), 0)
-    assert "warning" not in heard
+    assert "warning" not in heard and "Dask's dashboard" in heard
     assert [row["status"] for row in read_rows(tmp_path / "r.csv")] == ["ok", "ok"]
 
     where = ["--cluster", f"dask://127.0.0.1:{port}"]
@@ -99,7 +99,7 @@ def test_a_sweep_with_certificates_and_others_without(
         for command in (["run", "--dataset", "soc-Epinions1", "--variant", "cpu_queue"], ["doctor"]):
             refused = CliRunner().invoke(main, [*command, *where, *more])
             assert refused.exit_code == 2, refused.output
-            (line,) = refused.stderr.splitlines()
+            *_waits, line = refused.stderr.splitlines()
             assert line.startswith("bfsbench: no scheduler answers at t") and line.endswith(hint)
 
 
@@ -176,7 +176,7 @@ def test_a_folder_that_cannot_serve_is_one_line(tmp_path: Path, monkeypatch: pyt
 def test_a_worker_warns_of_a_scheduler_that_anybody_can_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def serve(address: str, _workers: object, _security: object) -> None:
+    async def serve(address: str, *_others: object) -> None:
         assert address == "tcp://192.0.2.1:8786"
 
     monkeypatch.setattr(launch, "serve", serve)
