@@ -20,8 +20,8 @@
 #include <cooperative_groups.h>
 #endif
 
-#define QUAD 4         // arcs of a part in this regime, and threads that share one
-#define CLUSTER_PARTS (2048 >> WIDE_OFFSETS)  // that a block's queue of one level holds
+// The host defines QUAD, the arcs of a part in this regime and threads that share one, and CLUSTER_PARTS, which a
+// block's queue of one level holds.
 #define SPILLED_ROWS 512  // that a block keeps until it has come to the end of the level
 #define FEW_PARTS 128  // of long rows that a block running a level alone keeps
 #define REGION_BITS 9  // leading bits of a vertex that say which block of the cluster gets it

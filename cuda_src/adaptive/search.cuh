@@ -7,14 +7,9 @@
 #include "prefix_sum.cuh"
 #include "profile.cuh"
 
-#define LAYER_CLUSTER 0  // of a level profile: as the variant names them
-#define LAYER_PUSH 1
-#define LAYER_PULL 2
-#define LAYER_BLOCK 3
-
 #define WINDOW 8        // arcs that a thread reads at a time: a sector of 32 bytes
 #define PART_LANES 4    // threads that share a part
-#define PART (PART_LANES * WINDOW)
+static_assert(PART == PART_LANES * WINDOW, "the host defines PART, the arcs of a part");
 
 // A frontier is a queue of parts of rows rather than of vertices, because its expansion asks for nothing else: the
 // offsets have been read when the vertex was discovered. The row of a hub is many parts, each work for few threads.
@@ -77,9 +72,9 @@ struct search {
         return Row{(edge_t)__ldg(&row_offsets[v]), (edge_t)__ldg(&row_offsets[v + 1])};
     }
     __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
-    // With LIKELY_FIRST, the first in-neighbour of each vertex, or itself: after the rows, from a multiple of 32 on.
+    // With LIKELY_FIRST, the first in-neighbour of each vertex, or itself: after the rows, from a multiple of LIKELY_ALIGNMENT on.
     __device__ __forceinline__ const int *likely() const {
-        return row_indices + (((edge_t)row_indices_end + 31) & ~(edge_t)31);
+        return row_indices + (((edge_t)row_indices_end + LIKELY_ALIGNMENT - 1) & ~(edge_t)(LIKELY_ALIGNMENT - 1));
     }
 };
 

@@ -16,13 +16,13 @@ from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import SHAPES, edge_list, random_digraph
 from tests.variants.adaptive_searches import (
-    BARRIER_WORD,
     CLUSTERS,
     CROWDED,
     LIKELY,
     PULLED,
     PUSHED,
     WAYS,
+    barrier_turned,
     check_shapes,
     compile_with,
     expect_levels,
@@ -233,7 +233,7 @@ def test_a_pulled_level_that_finds_nothing_is_the_last_step(device: Device) -> N
     search = prepared(Adaptive, device, graph, 1, CLUSTER_SIZE=1, **PULLED)
     assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
     steps = 3  # the cluster's, which gives the source back, and two pulled levels
-    assert (search.state.read(BARRIER_WORD) < 0) == (steps % 2 == 1)
+    assert barrier_turned(search) == (steps % 2 == 1)
 
 
 @pytest.mark.parametrize(("blocks", "missed"), [(1, [250]), (3, [])])
@@ -263,7 +263,7 @@ def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytes
         assert levels_of(search, 0) == list(range(num_vertices))
         expanded = num_vertices - 1  # the last vertex has no arcs
         steps = 2 * (expanded // 4) + (expanded % 4 > 0)
-        assert (search.state.read(BARRIER_WORD) < 0) == (steps % 2 == 1)
+        assert barrier_turned(search) == (steps % 2 == 1)
 
 
 @pytest.mark.parametrize("knobs", WAYS)
