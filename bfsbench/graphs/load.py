@@ -16,7 +16,7 @@ from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
 from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, marks_of, split_marks
-from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
+from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe, WeightPolicy
 from bfsbench.wording import no_formula, printable
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "self_loops": get_args(Keep),
     "duplicates": get_args(Keep),
     "orientation": get_args(Orientation),
-    "format": ("snap", "dimacs9", "metis", "mtx"),
+    "weights": get_args(WeightPolicy),
+    "format": (
+        *("snap", "dimacs9", "metis", "mtx", "csv"),
+        *("npz", "npy", "parquet", "arrow", "graphml", "gml"),
+    ),
 }
 """Fields of :class:`Recipe` that a user may set behind a graph's name, and their values."""
 
@@ -257,9 +261,9 @@ def _with_direction(request: Request, direction: Direction | None, directed: boo
 
 def _file_orientation(path: Path, format_name: str | None) -> Orientation:
     """How the edges of a file are to be read, from its header."""
-    from bfsbench.graphs.formats import read_header
+    from bfsbench.graphs.formats import orientation_of
 
-    return read_header(path, format_name).orientation
+    return orientation_of(path, format_name)
 
 
 def _is_generator(name: str) -> bool:
