@@ -172,6 +172,8 @@ class _Stream(io.RawIOBase):
 
 
 def _words(line: str, separator: str) -> list[str]:
+    if not line.strip():
+        return []
     if not separator:
         words = re.split(r"[ \t]+", line.strip(" \t"))
         return words if '"' not in line else _quoted(" ".join(words), " ")

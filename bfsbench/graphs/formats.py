@@ -14,7 +14,7 @@ from bfsbench.graphs import headers, tables
 from bfsbench.graphs.archives import Source, open_text
 from bfsbench.graphs.blocks import Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
 from bfsbench.graphs.columns import edge_list
-from bfsbench.graphs.delimited import COMMENTS, dialect_of, read_table
+from bfsbench.graphs.delimited import COMMENTS, Dialect, dialect_of, read_table
 from bfsbench.graphs.graph import EdgeList, Ids, Orientation
 from bfsbench.graphs.headers import Header, HeaderLines
 from bfsbench.graphs.memory import Size, require
@@ -100,13 +100,19 @@ def format_of(path: Path, name: str | None) -> tuple[str, Format]:
     return found, FORMATS[found]
 
 
-def orientation_of(path: Path, format_name: str | None = None) -> Orientation:
-    """How a file says its edges are to be read, from its beginning. Raises UsageError, InputError."""
+def first_look(
+    path: Path, format_name: str | None = None, ids: IdPolicy | None = None
+) -> tuple[Orientation, str]:
+    """How a file says its edges are to be read, and the library that will read it, from its beginning.
+
+    No library is an empty text. Raises UsageError, InputError.
+    """
     _, form = format_of(path, format_name)
     if form.table is not None:
-        return form.table.orientation(path)
+        return form.table.orientation(path), form.table.library
     with open_text(path, _SUFFIXES) as source:
-        return _header(form, source)[0].orientation
+        header, _ = _header(form, source, ids == "names")
+        return header.orientation, "" if _dialect(header, ids) is None else "pandas"
 
 
 def count_entries(path: Path, format_name: str | None = None) -> tuple[int | None, int]:
@@ -150,6 +156,14 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
     return _read_text(path, name, recipe, progress, wide=True)
 
 
+def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
+    """The dialect of an edge list that pandas must read; None where the native parser does."""
+    dialect = header.dialect
+    if dialect is None or dialect.plain or (dialect.named and ids not in (None, "names")):
+        return None  # where numbers are wanted, the native parser names the line without one
+    return dialect
+
+
 def _header(form: Format, source: Source, words: bool = False) -> tuple[Header, HeaderLines]:
     assert form.read_header is not None
     lines = HeaderLines(source.label, whole_lines(source, source.label), words)
@@ -168,10 +182,7 @@ def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None,
                     progress(position, source.size)
                 yield Block(text, position / max(source.size, 1))
 
-        dialect = header.dialect
-        if dialect is not None and dialect.named and recipe.ids not in (None, "names"):
-            dialect = replace(dialect, plain=True)  # the native parser names the line without an id
-        if dialect is not None and not dialect.plain:
+        if (dialect := _dialect(header, recipe.ids)) is not None:
             columns = read_table((block.text for block in blocks()), source.label, lines.number + 1, dialect)
             columns = replace(columns, orientation=recipe.orientation or header.orientation)
             return replace(edge_list(columns, recipe.ids or FORMATS[name].ids, recipe.weights), format=name)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import scipy.sparse
 
+    from bfsbench.graphs.interop import Links, SparseMatrix
     from bfsbench.graphs.recipe import WeightPolicy
 
 Ids = npt.NDArray[np.int32]
@@ -135,7 +136,7 @@ class Graph:
 
     @staticmethod
     def from_scipy(
-        matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
+        matrix: SparseMatrix,
         *,
         weights: WeightPolicy | None = None,
         directed: bool = True,
@@ -152,9 +153,7 @@ class Graph:
         return interop.from_scipy(matrix, weights=weights, directed=directed, name=name)
 
     @staticmethod
-    def from_networkx(
-        graph: networkx.Graph[Hashable], *, weights: WeightPolicy | None = None, name: str = "graph"
-    ) -> Graph:
+    def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = "graph") -> Graph:
         """A graph of NetworkX, of any kind; its nodes are found by :meth:`vertex`.
 
         Weights are the edges' attribute ``weight``, 1 where it is missing; ``weights`` as for

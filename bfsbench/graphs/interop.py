@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,15 +28,38 @@ TAKEN = (
 )
 
 
+class Entries(Protocol):
+    """A sparse matrix as coordinates, as SciPy has it."""
+
+    row: npt.NDArray[np.integer[Any]]
+    col: npt.NDArray[np.integer[Any]]
+    data: npt.NDArray[np.generic]
+
+
+class SparseMatrix(Protocol):
+    """What of a sparse matrix of SciPy is used."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    def tocoo(self) -> Entries: ...
+
+
 class Links(Protocol):
-    """What of a NetworkX graph is used."""
+    """What of a graph of NetworkX is used."""
 
     def is_directed(self) -> bool: ...
     def nodes(self) -> Iterable[Hashable]: ...
     def edges(self, *, data: str, default: object) -> Iterable[tuple[Hashable, Hashable, object]]: ...
 
 
-def as_graph(anything: object) -> Graph:
+GraphLike: TypeAlias = (
+    "Graph | str | os.PathLike[str] | SparseMatrix | Links | pd.DataFrame | npt.NDArray[np.integer[Any]] "
+    "| tuple[npt.ArrayLike, npt.ArrayLike]"
+)
+"""TAKEN, as types."""
+
+
+def as_graph(anything: GraphLike | object) -> Graph:
     """The graph that somebody's object stands for: any of TAKEN.
 
     Weights of a matrix, a NetworkX graph, a table or a third column are not read, which all-pairs shortest
@@ -49,9 +72,9 @@ def as_graph(anything: object) -> Graph:
 
         return load(os.fspath(anything))
     if hasattr(anything, "tocoo"):
-        return from_scipy(anything)
+        return from_scipy(cast(SparseMatrix, anything))
     if hasattr(anything, "is_directed") and hasattr(anything, "edges"):
-        return from_networkx(anything)
+        return from_networkx(cast(Links, anything))
     if hasattr(anything, "columns") and hasattr(anything, "iloc"):
         return from_pandas(cast("pd.DataFrame", anything))
     if isinstance(anything, np.ndarray) and anything.ndim == 2 and anything.shape[1] in (2, 3):
@@ -107,7 +130,7 @@ def from_csr(
 
 
 def from_scipy(
-    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
+    matrix: SparseMatrix,
     *,
     weights: WeightPolicy | None = None,
     directed: bool = True,
@@ -115,8 +138,8 @@ def from_scipy(
 ) -> Graph:
     """See :meth:`Graph.from_scipy`."""
     if matrix.shape[0] != matrix.shape[1]:
-        rows, columns = matrix.shape
-        raise UsageError(f"a matrix of {rows:,} x {columns:,} is no graph: only square ones are")
+        rows, width = matrix.shape
+        raise UsageError(f"a matrix of {rows:,} x {width:,} is no graph: only square ones are")
     entries = matrix.tocoo()
     columns = Columns(
         *(name, np.asarray(entries.row), np.asarray(entries.col), np.asarray(entries.data)),
@@ -126,9 +149,7 @@ def from_scipy(
     return _build(columns, "keep", weights)
 
 
-def from_networkx(
-    graph: networkx.Graph[Hashable], *, weights: WeightPolicy | None = None, name: str = "graph"
-) -> Graph:
+def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = "graph") -> Graph:
     """See :meth:`Graph.from_networkx`."""
     return _build(networkx_columns(graph, name), "compact", weights)
 

@@ -59,6 +59,8 @@ class Request:
     spec: str | None = None
     """Of a generated graph, named in the catalogue or not; of the small one where it is shrunk."""
     marks: Marks = UNMARKED
+    reader: str = ""
+    """The library that reads the file, where this package's own parser does not."""
 
     @property
     def full_name(self) -> str:
@@ -113,8 +115,9 @@ def resolve(text: str) -> Request:
         directed = request.direction == "directed"
     elif os.sep in name or ("(" not in name and Path(name).is_file()):
         path = Path(name).expanduser()
-        request = Request(_row_name(path.name), "directed", options, path=path)
-        directed = _file_orientation(path, options.get("format")) == "directed"
+        orientation, reader = _first_look(path, options)
+        request = Request(_row_name(path.name), "directed", options, path=path, reader=reader)
+        directed = orientation == "directed"
     elif "(" in name or _is_generator(name):
         spec = _canonical(*_parse(name))
         request = Request(spec, "directed", options, spec=spec)
@@ -259,11 +262,11 @@ def _with_direction(request: Request, direction: Direction | None, directed: boo
     return replace(request, direction="directed" if directed else "symmetrised")
 
 
-def _file_orientation(path: Path, format_name: str | None) -> Orientation:
-    """How the edges of a file are to be read, from its header."""
-    from bfsbench.graphs.formats import orientation_of
+def _first_look(path: Path, options: Overrides) -> tuple[Orientation, str]:
+    """How the edges of a file are to be read, from its header, and by which library."""
+    from bfsbench.graphs.formats import first_look
 
-    return orientation_of(path, format_name)
+    return first_look(path, options.get("format"), options.get("ids"))
 
 
 def _is_generator(name: str) -> bool:

@@ -40,6 +40,7 @@ class Table:
 
     read: Callable[[Path], Columns]
     """Raises InputError, UsageError where a library is missing."""
+    library: str
     orientation: Callable[[Path], Orientation] = _always_directed
     """From the file's beginning. Raises InputError."""
 
@@ -195,9 +196,9 @@ def _missing(path: Path, package: str, extra: str) -> UsageError:
     )
 
 
-NPZ = Table(_read_npz)
-NPY = Table(_read_npy)
-PARQUET = Table(_read_parquet)
-ARROW = Table(_read_arrow)
-GRAPHML = Table(_read_graphml, _graphml_orientation)
-GML = Table(_read_gml, _gml_orientation)
+NPZ = Table(_read_npz, "SciPy")
+NPY = Table(_read_npy, "NumPy")
+PARQUET = Table(_read_parquet, "PyArrow")
+ARROW = Table(_read_arrow, "PyArrow")
+GRAPHML = Table(_read_graphml, "NetworkX", _graphml_orientation)
+GML = Table(_read_gml, "NetworkX", _gml_orientation)

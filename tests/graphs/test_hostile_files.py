@@ -13,7 +13,7 @@ import pytest
 from bfsbench.errors import InputError
 from bfsbench.graphs import blocks
 from bfsbench.graphs.blocks import Block, Layout, parse_blocks
-from bfsbench.graphs.formats import orientation_of, read_edges, sniff_format
+from bfsbench.graphs.formats import first_look, read_edges, sniff_format
 from bfsbench.graphs.recipe import Recipe
 from tests.graphs.texts import Edge, dimacs9, metis, mtx, pairs, put, snap
 
@@ -134,7 +134,7 @@ def test_comments_before_the_data_may_be_long(tmp_path: Path, name: str, comment
     put(path, f"{comment}{'x' * 98}\n" * 50_000 + text)
     assert path.stat().st_size > blocks.BLOCK_BYTES
     assert (pairs(read_edges(path, Recipe())), sniff_format(path)) == (plain, form)
-    assert orientation_of(path) == ("both_ways" if form == "metis" else "directed")
+    assert first_look(path)[0] == ("both_ways" if form == "metis" else "directed")
 
 
 def test_blank_lines_beyond_what_an_id_can_number_are_no_vertices() -> None:
