@@ -28,6 +28,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec
 from bfsbench.graphs.generators import generate as generate_edges
 from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.interop import GraphLike, as_graph
 from bfsbench.graphs.load import load, resolve
 from bfsbench.graphs.recipe import Recipe
 from bfsbench.programs import KnobValue, Variant
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AllPairsResult",
+    "Graph",
     "SearchResult",
     "Solution",
     "all_pairs",
@@ -119,7 +121,7 @@ class Solution:
 
 
 def solve(
-    graph: Graph,
+    graph: GraphLike,
     variant: str,
     source: int | None = None,
     *,
@@ -132,14 +134,16 @@ def solve(
 ) -> Solution:
     """Run a variant of any family in this process, check its answer against the family's reference, time it.
 
-    Without ``block``, blocks are as large as suits the variant. ``paths`` asks for what leads to the answer
+    ``graph`` is a Graph or what :func:`bfsbench.graphs.interop.as_graph` makes one of: a name, a path, a
+    matrix of SciPy, a graph of NetworkX, a DataFrame of edges, arrays. Without ``block``, blocks are as large
+    as suits the variant. ``paths`` asks for what leads to the answer
     as well, found and checked after the timed runs. Raises UsageError for unknown names, values out of range
     and what the family cannot be asked, DeviceError and its kin when the device fails, WrongResultError when
     the answer is wrong.
     """
     declared = find(variant)
     shape = _Shape(grid, block, backend, repeats, paths)
-    return _solve(graph, declared, find_family(declared.family), source, shape, knobs)
+    return _solve(as_graph(graph), declared, find_family(declared.family), source, shape, knobs)
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,7 @@ def _solve(
 
 
 def search(
-    graph: Graph,
+    graph: GraphLike,
     variant: str,
     source: int = 0,
     *,
@@ -204,13 +208,14 @@ def search(
 ) -> SearchResult:
     """Search a graph in this process, check the levels against the sequential search, and time it.
 
+    ``graph`` as for :func:`solve`.
     Without ``block``, blocks are as large as suits the variant. ``parents`` asks for the breadth-first tree
     as well, derived and checked after the timed searches. Raises UsageError for unknown names and values out
     of range, DeviceError and its kin when the device fails, WrongLevelsError when the levels differ,
     WrongParentsError when the tree breaks a rule.
     """
     shape = _Shape(grid, block, backend, repeats, parents)
-    found = _solve(graph, find(variant), find_family("bfs"), source, shape, knobs)
+    found = _solve(as_graph(graph), find(variant), find_family("bfs"), source, shape, knobs)
     return SearchResult(
         found.answer,
         found.backend,
@@ -224,7 +229,7 @@ def search(
 
 
 def all_pairs(
-    graph: Graph,
+    graph: GraphLike,
     variant: str = "apsp_fw_blocked",
     *,
     grid: int | None = None,
@@ -236,13 +241,14 @@ def all_pairs(
 ) -> AllPairsResult:
     """Find all-pairs shortest paths in this process, check the distances against SciPy, and time it.
 
-    Arcs weigh 1 where the graph has no weights. Variants that choose their own launches take no notice of
-    ``grid`` and ``block``. ``next_hops`` asks for the paths as well, by a run of its own after the timed
+    ``graph`` as for :func:`solve`; arcs weigh 1 where it has no weights.
+    Variants that choose their own launches take no notice of ``grid`` and ``block``. ``next_hops`` asks for
+    the paths as well, by a run of its own after the timed
     ones. Raises UsageError for unknown names, values out of range and graphs that no matrix can hold,
     DeviceError and its kin when the device fails, WrongDistancesError when distances or next hops are wrong.
     """
     shape = _Shape(grid, block, backend, repeats, next_hops)
-    found = _solve(graph, find(variant), find_family("apsp"), None, shape, knobs)
+    found = _solve(as_graph(graph), find(variant), find_family("apsp"), None, shape, knobs)
     return AllPairsResult(
         found.answer,
         found.backend,
@@ -281,7 +287,7 @@ def sweep(
     block: Values = "auto",
     preset: str = "default",
     sources: int | Sequence[int] | None = None,
-    source_ids: Sequence[int] | None = None,
+    source_ids: Sequence[int | str] | None = None,
     seed: int = 0,
     repeats: int = 5,
     timeout: float = 60.0,
@@ -320,7 +326,7 @@ def sweep(
     sources
         How many to choose by ``seed``, or which vertices, counted from 0; by default one is chosen.
     source_ids
-        Instead of ``sources``: which vertices, by their ids in the graph's file.
+        Instead of ``sources``: which vertices, by their ids or names in the graph's file.
     repeats, timeout
         Timed runs a point, and seconds that a point may take, compiling included.
     backend, schedule_seed, cluster, mixed_devices, tls

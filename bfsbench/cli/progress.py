@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import click
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -199,12 +200,14 @@ def loading(text: str, console: Console | None = None) -> Iterator[load.Progress
     """Surrounds the loading of the graph that ``text`` names, and gives what to call with the bytes read.
 
     While a graph is converted or generated, a terminal shows a bar; elsewhere one line says what takes so
-    long.
+    long. Another says which library has read a file, where one has.
     """
     request = load.resolve(text)
     what = f"{'generating' if request.spec else 'converting'} {request.path or request.name}"
     with LoadingDisplay(what, console) as display:
         yield display.progress
+    if request.reader:
+        click.echo(f"{request.full_name} was read by {request.reader}", err=True)
 
 
 def load_with_progress(text: str, console: Console | None = None) -> Graph:

@@ -115,11 +115,13 @@ def source_choice(
         raise UsageError("--source and --source-id exclude each other")
     published = source_id is not None
     listed = source_id if published else source
+    given: list[int | str] | None = None
     try:
         given = None if listed is None else [int(value) for value in axis_language.expand(listed)]
     except ValueError:
-        option = "--source-id" if published else "--source"
-        raise UsageError(f"{option}: '{listed}' is not a list of vertices") from None
+        if source_id is None:
+            raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
+        given = [*axis_language.split_list(source_id)]
     return SourceChoice.of(family, given, count, seed, published)
 
 

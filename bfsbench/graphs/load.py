@@ -16,7 +16,7 @@ from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
 from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, marks_of, split_marks
-from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
+from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe, WeightPolicy
 from bfsbench.wording import no_formula, printable
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "self_loops": get_args(Keep),
     "duplicates": get_args(Keep),
     "orientation": get_args(Orientation),
-    "format": ("snap", "dimacs9", "metis", "mtx"),
+    "weights": get_args(WeightPolicy),
+    "format": (
+        *("snap", "dimacs9", "metis", "mtx", "csv"),
+        *("npz", "npy", "parquet", "arrow", "graphml", "gml"),
+    ),
 }
 """Fields of :class:`Recipe` that a user may set behind a graph's name, and their values."""
 
@@ -55,6 +59,8 @@ class Request:
     spec: str | None = None
     """Of a generated graph, named in the catalogue or not; of the small one where it is shrunk."""
     marks: Marks = UNMARKED
+    reader: str = ""
+    """The library that reads the file, where this package's own parser does not."""
 
     @property
     def full_name(self) -> str:
@@ -109,8 +115,9 @@ def resolve(text: str) -> Request:
         directed = request.direction == "directed"
     elif os.sep in name or ("(" not in name and Path(name).is_file()):
         path = Path(name).expanduser()
-        request = Request(_row_name(path.name), "directed", options, path=path)
-        directed = _file_orientation(path, options.get("format")) == "directed"
+        orientation, reader = _first_look(path, options)
+        request = Request(_row_name(path.name), "directed", options, path=path, reader=reader)
+        directed = orientation == "directed"
     elif "(" in name or _is_generator(name):
         spec = _canonical(*_parse(name))
         request = Request(spec, "directed", options, spec=spec)
@@ -255,11 +262,11 @@ def _with_direction(request: Request, direction: Direction | None, directed: boo
     return replace(request, direction="directed" if directed else "symmetrised")
 
 
-def _file_orientation(path: Path, format_name: str | None) -> Orientation:
-    """How the edges of a file are to be read, from its header."""
-    from bfsbench.graphs.formats import read_header
+def _first_look(path: Path, options: Overrides) -> tuple[Orientation, str]:
+    """How the edges of a file are to be read, from its header, and by which library."""
+    from bfsbench.graphs.formats import first_look
 
-    return read_header(path, format_name).orientation
+    return first_look(path, options.get("format"), options.get("ids"))
 
 
 def _is_generator(name: str) -> bool:

@@ -28,6 +28,7 @@ from bfsbench import storage
 from bfsbench.errors import BfsbenchError, InputError
 from bfsbench.graphs.convert import build_graph, edges_listed
 from bfsbench.graphs.graph import Direction, EdgeList, Graph
+from bfsbench.graphs.names import VertexNames
 from bfsbench.graphs.recipe import Recipe
 from bfsbench.graphs.statistics import describe
 from bfsbench.paths import cache_dir
@@ -42,6 +43,8 @@ _LOCK = ".lock"
 _BUILDING = ".building-"
 _SHARED = ("column_offsets", "row_indices")
 """The arrays that a symmetrised graph shares with its CSR form."""
+_NAMES = ("name_offsets", "name_text")
+"""The arrays of :class:`VertexNames`."""
 _ARRAYS = ("row_offsets", "column_indices", "edge_sources", *_SHARED, "original_ids", "weights")
 
 
@@ -57,6 +60,8 @@ class _Meta(msgspec.Struct, frozen=True):
     digests: dict[str, str]
     """Of the file of each array, see :func:`bfsbench.storage.digest`."""
     statistics: dict[str, int | float]
+    weights_unread: bool = False
+    reader: str = ""
 
 
 _Wanted = tuple[int, str, dict[str, Any], str]
@@ -197,6 +202,8 @@ def _as_published(edges: EdgeList, name: str, expect: tuple[int | None, int | No
 def _save(folder: Path, graph: Graph, recipe: Recipe) -> None:
     shared = _SHARED if graph.direction == "symmetrised" else ()
     arrays = {name: getattr(graph, name) for name in _ARRAYS if name not in shared}
+    if graph.names is not None:
+        arrays |= {_NAMES[0]: graph.names.offsets, _NAMES[1]: graph.names.text}
     digests = {
         name: _write(folder / f"{name}.npy", array) for name, array in arrays.items() if array is not None
     }
@@ -209,6 +216,8 @@ def _save(folder: Path, graph: Graph, recipe: Recipe) -> None:
         checksum=graph.checksum,
         digests=digests,
         statistics=graph.statistics,
+        weights_unread=graph.weights_unread,
+        reader=graph.reader,
     )
     text = msgspec.json.format(msgspec.json.encode(meta))
     sealed = _Sealed(hashlib.sha256(text).hexdigest(), msgspec.Raw(text))
@@ -245,8 +254,12 @@ def _load(folder: Path, wanted: _Wanted, check: bool) -> Graph:
             raise _UnusableError(f"{file.name} cannot be read") from error
     if meta.direction == "symmetrised":
         arrays |= {"column_offsets": arrays["row_offsets"], "row_indices": arrays["column_indices"]}
+    names = VertexNames(*(arrays.pop(part) for part in _NAMES)) if _NAMES[0] in arrays else None
     return Graph(
         name=meta.name,
+        names=names,
+        weights_unread=meta.weights_unread,
+        reader=meta.reader,
         direction=meta.direction,
         checksum=meta.checksum,
         source_checksum=meta.source_checksum,
