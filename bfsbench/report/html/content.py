@@ -18,8 +18,8 @@ from bfsbench.report.plots.knobs import search_names
 from bfsbench.report.plots.measured import Measured
 from bfsbench.report.provenance import origin_numbers
 from bfsbench.report.rows import kinds
-from bfsbench.report.table import Table
-from bfsbench.variants import all_families
+from bfsbench.report.table import Cell, Table
+from bfsbench.variants import all_families, with_aliases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,8 +93,16 @@ def _table(table: Table) -> dict[str, Any]:
         "title": table.title,
         "notes": table.notes,
         "columns": columns,
-        "rows": table.rows,
+        "rows": _named(table),
     }
+
+
+def _named(table: Table) -> list[tuple[Cell, ...]]:
+    """The rows, with the aliases of variants beside their names."""
+    if "variant" not in table.columns:
+        return table.rows
+    place = table.columns.index("variant")
+    return [(*row[:place], with_aliases(str(row[place])), *row[place + 1 :]) for row in table.rows]
 
 
 def _points(rows: pd.DataFrame) -> dict[str, Any]:
@@ -136,7 +144,7 @@ def _maps(measured: Measured) -> Iterator[dict[str, Any]]:
         yield {
             "graph": graph,
             "series": label,
-            "variant": found["variant"].iloc[0],
+            "variant": with_aliases(found["variant"].iloc[0]),
             "name": found["graph"].iloc[0],
             "searched": measured.searched(str(graph)),
             "grids": grids,
