@@ -14,7 +14,8 @@ import numpy.typing as npt
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench import results
 from bfsbench.bench.plan import Axes, Crossing, Part, chosen_variants, launches
-from bfsbench.bench.runner import Method
+from bfsbench.bench.runner import Method, Order
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import SourceChoice, check_source
 from bfsbench.bench.sweep import Request, SweepProgress
@@ -177,7 +178,7 @@ def _solve(
         problem = session.problem(family.name, source)
         prepared = session.build(variant.name, grid, block, settings)
         run = problem.run(prepared)
-        timing = session.time(prepared, problem, shape.repeats)
+        timing = session.time(prepared, problem, Sampling.of(shape.repeats))
         where = "host" if session.device is None else session.device.backend
         found = session.paths(prepared, problem) if shape.paths else None
         return Solution(
@@ -291,6 +292,14 @@ def sweep(
     seed: int = 0,
     repeats: int = 5,
     timeout: float = 60.0,
+    warmup: int = 1,
+    min_samples: int | None = None,
+    max_samples: int | None = None,
+    max_noise: float | None = None,
+    min_time: float = 0.0,
+    cold: bool = False,
+    energy: bool = False,
+    order: str = "sequential",
     backend: str = "auto",
     schedule_seed: int = 0,
     cluster: str | None = None,
@@ -329,6 +338,9 @@ def sweep(
         Instead of ``sources``: which vertices, by their ids or names in the graph's file.
     repeats, timeout
         Timed runs a point, and seconds that a point may take, compiling included.
+    warmup, min_samples, max_samples, max_noise, min_time, cold, energy, order
+        How points are sampled, as the options of these names say it: ``max_noise`` in percent, ``min_time``
+        in seconds, ``order`` ``"sequential"``, ``"interleaved"`` or ``"shuffled:SEED"``.
     backend, schedule_seed, cluster, mixed_devices, tls
         Where points run, as the options of these names say it.
     out, resume, retry_failed
@@ -347,7 +359,7 @@ def sweep(
     Raises UsageError for unknown names, values out of range and files that cannot be written or resumed,
     BfsbenchError when nothing can run at all. An interrupt ends what runs; rows in ``out`` stay.
     """
-    _require_positive(repeats=repeats, **({"sources": sources} if isinstance(sources, int) else {}))
+    _require_positive(sources=sources if isinstance(sources, int) else None)
     chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
     count = sources if isinstance(sources, int) else None
     given = source_ids if isinstance(sources, int) or sources is None else sources
@@ -361,7 +373,10 @@ def sweep(
     runner = runner_maker(
         cluster, mixed_devices, schedule_seed, lambda line: None, Path(tls) if tls else None
     )
-    method = Method(repeats, timeout, profile, parents)
+    sampling = Sampling.of(
+        repeats, min_samples, max_samples, max_noise, min_time, warmup=warmup, cold=cold, energy=energy
+    )
+    method = Method(sampling, timeout, profile, parents, Order.of(order))
     path = None if out is None else Path(out)
     outcome = carry_out(Request(work, method, path, resume, retry_failed, backend, runner), progress)
     return results.table(outcome.rows)

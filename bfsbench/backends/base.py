@@ -44,6 +44,8 @@ class Limits:
     memory: int
     blocks_per_cluster: int = 1
     """1 where there are no thread-block clusters."""
+    l2_cache: int = 0
+    """0 where it is not known."""
 
 
 class Buffer(Protocol):
@@ -141,6 +143,12 @@ class Device(Protocol):
 
     def telemetry(self) -> dict[str, str]:
         """State now: ``sm_clock_mhz``, ``memory_clock_mhz``, ``throttle``; empty where unknown."""
+
+    def energy_joules(self) -> float | None:
+        """What the whole board has used since some moment in the past; None where nothing counts it."""
+
+    def other_processes(self) -> int:
+        """How many other processes compute on it now, as far as is known."""
 
     def module(
         self,

@@ -326,6 +326,7 @@ class CudaDevice:
             shared_memory_per_multiprocessor=get(of.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
             memory=self._device.total_memory(),
             blocks_per_cluster=_blocks_per_cluster(self._device.compute_capability()),
+            l2_cache=get(of.L2_CACHE_SIZE),
         )
 
     def describe(self) -> dict[str, str]:
@@ -340,6 +341,12 @@ class CudaDevice:
 
     def telemetry(self) -> dict[str, str]:
         return self._telemetry.read()
+
+    def energy_joules(self) -> float | None:
+        return self._telemetry.energy_joules()
+
+    def other_processes(self) -> int:
+        return self._telemetry.other_processes()
 
     def module(
         self,

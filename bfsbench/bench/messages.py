@@ -14,6 +14,7 @@ from bfsbench import errors
 from bfsbench.backends.base import Limits
 from bfsbench.bench.frames import DamagedError
 from bfsbench.bench.point import Point
+from bfsbench.bench.runner import Method
 from bfsbench.errors import BfsbenchError
 
 
@@ -39,8 +40,7 @@ class Measure(msgspec.Struct, frozen=True, tag=True):
     """Asks for the row of a point; see Session.measure."""
 
     point: Point
-    repeats: int
-    parents: bool
+    method: Method
 
 
 class Profile(msgspec.Struct, frozen=True, tag=True):

@@ -87,7 +87,7 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
 def _answer(session: Session, request: messages.Request) -> messages.Answer:
     try:
         if isinstance(request, messages.Measure):
-            return messages.Row(session.measure(request.point, request.repeats, request.parents))
+            return messages.Row(session.measure(request.point, request.method))
         return messages.Levels(session.profile(request.point, request.row))
     except KernelError as error:
         return messages.Failed(Failure(error.status, str(error), fatal=True))
@@ -155,7 +155,7 @@ class Worker:
 
     def run_point(self, point: Point, graph: Graph, method: Method) -> Measured:
         """Run a point on its graph. Raises BfsbenchError when a new process cannot open the device."""
-        row = self.measure(point, method.repeats, method.limit_s, method.parents)
+        row = self.measure(point, method)
         if isinstance(row, Failure):
             device = self.device.description if self.device else {}
             return Measured(failed_row(point, graph, device, row.status, row.reason))
@@ -166,11 +166,9 @@ class Worker:
             return Measured(row | {"reason": f"no level profile: {levels.reason}"})
         return Measured(row, levels)
 
-    def measure(
-        self, point: Point, repeats: int, limit_s: float, parents: bool = False
-    ) -> dict[str, str] | Failure:
+    def measure(self, point: Point, method: Method) -> dict[str, str] | Failure:
         """The row of a point; see Session.measure."""
-        answer = self._ask(limit_s, messages.Measure(point, repeats, parents))
+        answer = self._ask(method.limit_s, messages.Measure(point, method))
         if isinstance(answer, messages.Row) and point.axes().items() <= answer.columns.items():
             if answer.columns["status"] == "wrong":
                 self.stop()  # it may have written anywhere: the next point gets a fresh process

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import bfsbench
 from bfsbench.backends import open_device
 from bfsbench.bench.point import Point
+from bfsbench.bench.runner import Method
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
 from bfsbench.errors import NoPathError, UsageError
 from bfsbench.families.base import Paths
@@ -284,14 +286,14 @@ def test_a_wrong_tree_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
     point = Point("path(n=5):symmetrised", 0, "cpu_queue", "host", None, None)
     session = Session(None)
-    right = session.measure(point, 1, True)
+    right = session.measure(point, Method(Sampling.of(1), 60, parents=True))
     assert right["status"] == "ok" and float(right["parents_ms"]) > 0
     monkeypatch.setattr(trees, "parents_on_host", loops)
-    row = session.measure(point, 1, True)
+    row = session.measure(point, Method(Sampling.of(1), 60, parents=True))
     assert row["status"] == "wrong" and "parents_ms" not in row
     assert (
         row["reason"]
         == "the parents break rule 1: following parents from vertex 1 does not end at the source 0"
     )
-    assert session.measure(point, 1)["parents_ms"] == ""
+    assert session.measure(point, Method(Sampling.of(1), 60))["parents_ms"] == ""
     session.close()

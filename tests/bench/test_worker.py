@@ -22,6 +22,8 @@ from bfsbench.bench import messages
 from bfsbench.bench.frames import DamagedError, Pipe, frame
 from bfsbench.bench.point import Point
 from bfsbench.bench.results import axes_of, read_rows
+from bfsbench.bench.runner import Method, Order
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.worker import Failure, Worker
 from bfsbench.errors import BfsbenchError, ToolchainError, UsageError
 
@@ -43,12 +45,12 @@ def kill(worker: Worker) -> None:
 
 
 def test_a_worker_lost_between_points_costs_one_of_them(worker: Worker) -> None:
-    first = worker.measure(POINT, 1, 60)
+    first = worker.measure(POINT, Method(Sampling.of(1), 60))
     assert isinstance(first, dict) and first["status"] == "ok"
     kill(worker)
-    lost = worker.measure(POINT, 1, 60)
+    lost = worker.measure(POINT, Method(Sampling.of(1), 60))
     assert lost == Failure("crash", "the worker process was killed by SIGKILL")
-    again = worker.measure(POINT, 1, 60)
+    again = worker.measure(POINT, Method(Sampling.of(1), 60))
     assert isinstance(again, dict) and again["status"] == "ok"
 
 
@@ -172,7 +174,9 @@ def test_reading_an_answer_gives_an_answer_or_says_that_it_is_none(payload: byte
 
 def test_messages_arrive_as_they_were() -> None:
     point = Point("g", 3, "adaptive", "cuda", None, 128, (("A", 1), ("B", 0.5), ("C", "x")))
-    for request in (messages.Measure(point, 5, True), messages.Profile(point, {"status": "ok"})):
+    sampling = Sampling.of(max_noise_percent=1, min_time_s=0.5, cold=True)
+    method = Method(sampling, 60.0, parents=True, order=Order.of("shuffled:3"))
+    for request in (messages.Measure(point, method), messages.Profile(point, {"status": "ok"})):
         assert messages.decode_request(messages.encode(request)) == request
     limits = Limits(32, 1024, 2**31 - 1, 132, 2048, 49152, 232448, 233472, 2**37)
     for answer in (

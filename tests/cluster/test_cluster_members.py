@@ -20,6 +20,7 @@ from bfsbench.bench import provenance
 from bfsbench.bench.point import Point
 from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.worker import DeviceInfo
 from bfsbench.cli import main
 from bfsbench.cluster import members, tasks
@@ -33,7 +34,7 @@ from bfsbench.errors import BfsbenchError, UsageError
 from bfsbench.graphs.graph import Graph
 
 GRAPH = bfsbench.generate("lattice", rows=3, columns=3)
-METHOD = Method(1, 60)
+METHOD = Method(Sampling.of(1), 60)
 LIMITS = Limits(32, 1024, 2**31 - 1, 132, 2048, 49152, 232448, 233472, 2**37)
 H200 = {"gpu": "NVIDIA H200", "compute_capability": "9.0", "driver": "580.1", "cuda": "13.0"}
 
