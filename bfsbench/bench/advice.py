@@ -1,4 +1,4 @@
-"""Warnings about samples, each with what to do: one line in the row of the point, and in reports."""
+"""Warnings about samples, each with what to do: ``KIND: TEXT``, in the row of the point and in reports."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def advise(samples: Samples, monitor: Monitor) -> list[str]:
 def _throttling(samples: Samples) -> list[str]:
     kept = [state.throttle for state in samples.states if state.throttle]
     if kept:
-        return [f"the GPU throttled during {len(kept)} samples ({kept[0]}): cool it or raise its power limit"]
+        why = kept[0].replace("; ", ", ")
+        return [f"throttled: {len(kept)} samples are of a slowed GPU ({why}), cool it or raise its limits"]
     if samples.discarded:
-        return [f"the GPU throttled: {samples.discarded} samples were taken again"]
+        return [f"throttled: {samples.discarded} samples were taken again"]
     return []
 
 
@@ -36,27 +37,26 @@ def advise_times(times: Sequence[float]) -> list[str]:
     first, others = times[0], times[1:]
     if first > SLOW_START * max(others):
         ratio = first / statistics.median(others)
-        return [f"the first sample took {ratio:.1f} times as long as the others: try --warmup 3"]
+        return [f"slow start: the first sample took {ratio:.1f} times as long as the others, try --warmup 3"]
     above = statistics.median(times) / min(times)
     if above > NOISY:
-        return [f"noisy: the median is {100 * (above - 1):.0f} % above the minimum: try --max-noise 1"]
+        return [f"noisy: the median is {100 * (above - 1):.0f} % above the minimum, try --max-noise 1"]
     return []
 
 
 def _clocks(samples: Samples) -> list[str]:
     clocks = [state.sm_clock_mhz for state in samples.states if state.sm_clock_mhz]
     if clocks and max(clocks) > CLOCK_MOVES * min(clocks):
-        moved = f"{min(clocks)} to {max(clocks)} MHz"
-        return [f"the GPU's clock moved from {moved}: try --warmup 20, or lock it with nvidia-smi -lgc"]
+        moved = f"from {min(clocks)} to {max(clocks)} MHz"
+        return [f"clocks: the GPU's moved {moved}, try --warmup 20 or lock it with nvidia-smi -lgc"]
     return []
 
 
 def _machine(monitor: Monitor) -> list[str]:
     found = []
     if others := monitor.other_processes():
-        found.append(
-            f"{others} other processes use the GPU" if others > 1 else "another process uses the GPU"
-        )
+        who = f"{others} other processes compute" if others > 1 else "another process computes"
+        found.append(f"shared: {who} on the GPU")
     if monitor.governor() == "powersave":
-        found.append("the CPU's governor is powersave: cpupower frequency-set -g performance")
+        found.append("powersave: so the CPU is governed, try cpupower frequency-set -g performance")
     return found

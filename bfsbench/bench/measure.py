@@ -63,7 +63,7 @@ def measure(variant: Variant, run: Run, sampling: Sampling, monitor: Monitor) ->
     energy = measure_energy(run, clock, monitor, min(samples.search_ms)) if sampling.energy else None
     warnings = advise(samples, monitor)
     if sampling.energy and energy is None:
-        warnings.append("energy is unknown: nothing counts it here")
+        warnings.append("energy: it is not known, as nothing counts it here")
     return Timing(samples, min(resets), prepare_ms, variant.preprocess_ms, energy, warnings)
 
 

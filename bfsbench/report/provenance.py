@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.report.formats import header
 from bfsbench.report.table import Cell, Table
+from bfsbench.wording import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +77,19 @@ def warnings(rows: pd.DataFrame) -> list[str]:
     throttled = rows["throttle"][_throttled(rows)]
     if len(throttled):
         found.append(f"{len(throttled)} of {len(rows)} rows had throttled clocks ({_listed(set(throttled))})")
-    return found
+    return [*found, *_about_samples(rows)]
+
+
+def _about_samples(rows: pd.DataFrame) -> list[str]:
+    """A line for each kind of warning in the rows: how many have it, and what the first of them says."""
+    found: dict[str, list[str]] = {}
+    warned = rows[rows["warnings"] != ""]
+    for graph, variant, texts in zip(warned["graph"], warned["variant"], warned["warnings"], strict=True):
+        for text in texts.split("; "):
+            kind, _, says = text.partition(": ")
+            found.setdefault(kind, []).append(f"{variant} on {graph}: {says}")
+    lines = (f"{kind}: {len(said)} of {len(rows)} rows, such as {said[0]}" for kind, said in found.items())
+    return [*map(printable, lines)]
 
 
 def _listed(names: Iterable[str]) -> str:

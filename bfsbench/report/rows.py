@@ -20,6 +20,9 @@ SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host_cpu"
 SHAPE = ("grid", "block", "knobs")
 """What is chosen."""
 
+COLD = "_cold"
+"""Ends the names of tables and pictures whose times are with cold caches."""
+
 EMULATED = "_emulated"
 """Ends the names of tables and pictures whose times are of emulated kernels."""
 
@@ -42,13 +45,17 @@ class Kind:
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
-    """By family, as far as there are any: measured rows (``cuda``, ``host``), rows of emulated kernels."""
+    """By family, as far as there are any: measured rows (``cuda``, ``host``) with warm caches and with cold
+    ones, rows of emulated kernels."""
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
         family, some = find_family(name), rows[rows["family"] == name]
         suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" ({family.title})")
-        emulated = some["backend"] == "cpu"
-        if some.empty or not emulated.all():
-            yield Kind(family, suffix, of, some[~emulated])
+        emulated, cold = some["backend"] == "cpu", some["method"].str.contains(r"\bcold\b")
+        if some.empty or not (emulated | cold).all():
+            yield Kind(family, suffix, of, some[~emulated & ~cold])
+        if (cold & ~emulated).any():
+            heading = "caches flushed before every run"
+            yield Kind(family, f"{suffix}{COLD}", f"{of} ({heading})", some[cold & ~emulated])
         if emulated.any():
             heading = "emulated on the CPU: shows that it works, never how fast it is"
             yield Kind(family, f"{suffix}{EMULATED}", f"{of} ({heading})", some[emulated])

@@ -311,7 +311,7 @@ def test_samples_are_as_many_as_noise_and_time_ask_for(tmp_path: Path) -> None:
     run(*words, "--max-noise", "0.000001", "--max-samples", "9", cwd=tmp_path)
     (row,) = read_rows(tmp_path / "r.csv")
     assert row["search_ms_samples"].count(";") == 8 and row["method"] == "max_noise=1e-06%"
-    assert row["energy_j"] == "" and "energy is unknown: nothing counts it here" in row["warnings"]
+    assert row["energy_j"] == "" and "energy: it is not known, as nothing counts it here" in row["warnings"]
 
 
 def test_profiles_cannot_be_added_to_rows_without(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from bfsbench.bench.sampling import REST_S, RETAKEN, Sample, Samples, Sampling, 
 from bfsbench.errors import UsageError
 
 COOL = State(1980)
-HOT = State(1980, "software thermal")
+HOT = State(1980, "software thermal; power cap")
 
 
 @dataclass
@@ -97,7 +97,7 @@ def test_samples_of_a_throttled_device_are_taken_again() -> None:
     machine = Made([COOL, HOT, HOT, COOL])
     samples = taken(itertools.count(1), Sampling.of(3), machine)
     assert samples.search_ms == [1, 4, 5] and samples.discarded == 2
-    assert "the GPU throttled: 2 samples were taken again" in advise(samples, Made())
+    assert "throttled: 2 samples were taken again" in advise(samples, Made())
 
 
 def test_a_device_that_only_throttles_is_given_up_and_told() -> None:
@@ -105,7 +105,7 @@ def test_a_device_that_only_throttles_is_given_up_and_told() -> None:
     samples = take(lambda: Sample(1, 1), Sampling.of(3), Made([HOT]), rest=rested.append)
     assert samples.discarded == len(rested) == 3 * RETAKEN and set(rested) == {REST_S}
     (warning,) = advise(samples, Made())
-    assert warning.startswith("the GPU throttled during 3 samples (software thermal)")
+    assert warning.startswith("throttled: 3 samples are of a slowed GPU (software thermal, power cap)")
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_a_device_that_only_throttles_is_given_up_and_told() -> None:
     [
         ([1.0] * 5, Made(), ""),
         ([1.0, 1.02, 1.05, 1.0, 1.04], Made(), ""),
-        ([3.0, 1.0, 1.1, 1.0, 1.0], Made(), "the first sample took 3.0 times as long as the others"),
+        ([3.0, 1.0, 1.1, 1.0, 1.0], Made(), "slow start: the first sample took 3.0 times as long"),
         ([1.0, 1.3, 1.2, 1.3, 1.2], Made(), "noisy: the median is 20 % above the minimum"),
-        ([1.0] * 5, Made([State(1980), State(1200), State(1980)]), "clock moved from 1200 to 1980 MHz"),
-        ([1.0] * 5, Made(others=1), "another process uses the GPU"),
-        ([1.0] * 5, Made(others=3), "3 other processes use the GPU"),
-        ([1.0] * 5, Made(cpu="powersave"), "the CPU's governor is powersave"),
+        ([1.0] * 5, Made([State(1980), State(1200)]), "clocks: the GPU's moved from 1200 to 1980 MHz"),
+        ([1.0] * 5, Made(others=1), "shared: another process computes on the GPU"),
+        ([1.0] * 5, Made(others=3), "shared: 3 other processes compute on the GPU"),
+        ([1.0] * 5, Made(cpu="powersave"), "powersave: so the CPU is governed"),
     ],
 )
 def test_what_is_said_about_samples(times: Sequence[float], machine: Made, says: str) -> None:
