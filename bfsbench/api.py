@@ -384,11 +384,7 @@ def sweep(
 
 def _listed(values: Values) -> str:
     """The values of an axis as the command line has them."""
-    return (
-        ",".join(map(str, values))
-        if isinstance(values, Sequence) and not isinstance(values, str)
-        else str(values)
-    )
+    return str(values) if isinstance(values, str | int | float) else ",".join(map(str, values))
 
 
 def _named(graph: str | Graph) -> str:
