@@ -43,8 +43,11 @@ def read_tables(
         frame = _read(path, columns, numbers, leave_out)
         _check_families(frame, path)
         _check_numbers(frame, numbers, path)
-        frames.append(frame.assign(file=str(path)))
+        frame["file"] = str(path)
+        frames.append(frame)
     filled = [frame for frame in frames if len(frame)] or frames[:1]
+    if len(filled) == 1:
+        return filled[0]
     whole = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=[*columns, "file"])
     texts = {name: "" for name in appended if name in whole and name not in numbers}
     whole = whole.fillna(texts) if texts else whole
@@ -60,7 +63,8 @@ def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Coll
         frame = _checked(path, columns, numbers).drop(columns=[*leave_out], errors="ignore")
     for name in {*columns} & {*ADDED} - {*header, *leave_out}:
         frame[name] = math.nan if name in numbers else ADDED[name]
-    return frame[[*(name for name in columns if name in frame), *(n for n in frame if n not in columns)]]
+    order = [*(name for name in columns if name in frame), *(name for name in frame if name not in columns)]
+    return frame if [*frame] == order else frame[order]
 
 
 class _SuspiciousError(Exception):
@@ -81,7 +85,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
             portions = pd.read_csv(
                 path,
                 usecols=[*{*columns, header[-1]}],
-                dtype={name: "float64" if name in numbers else "str" for name in header},
+                dtype={name: "float64" if name in numbers else object for name in header},
                 keep_default_na=False,
                 na_values={name: [""] for name in header if name in numbers},
                 index_col=False,
@@ -98,8 +102,12 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
                     parts.append(portion[name].to_numpy() if numeric else _texts(portion[name], shared))
     except (ValueError, pd.errors.ParserWarning) as error:
         raise _SuspiciousError from error
-    whole = {name: np.concatenate(parts) for name, parts in columns.items() if parts}
-    return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in whole.items()})
+    frame = pd.DataFrame(index=pd.RangeIndex(sum(map(len, columns[header[0]]))))
+    for name in [*columns]:
+        parts = columns.pop(name)
+        kind = np.float64 if name in numbers else object
+        frame[name] = pd.Series(np.concatenate(parts) if parts else [], dtype=kind)
+    return frame
 
 
 def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.object_]:

@@ -101,8 +101,8 @@ def make(path: Path, num_rows: int) -> None:
         writer.writerows(row(point, draw, number) for number, point in enumerate(points))
 
 
-def measure(command: list[str]) -> tuple[float, float, int]:
-    """Seconds, the most memory in GB, and the exit code."""
+def measure(command: list[str]) -> tuple[float, float, float, int]:
+    """Seconds, seconds of processors, the most memory in GB, and the exit code."""
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "bfsbench", *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
@@ -113,7 +113,8 @@ def measure(command: list[str]) -> tuple[float, float, int]:
     code = os.waitstatus_to_exitcode(status)
     if code not in (0, 1):
         sys.exit(said)
-    return time.perf_counter() - start, used.ru_maxrss * 1024 / 1e9, code
+    busy = used.ru_utime + used.ru_stime
+    return time.perf_counter() - start, busy, used.ru_maxrss * 1024 / 1e9, code
 
 
 def main() -> None:
@@ -125,13 +126,13 @@ def main() -> None:
     if not chosen.file.exists():
         make(chosen.file, chosen.rows)
     print(f"{chosen.file.stat().st_size / 1e6:,.0f} MB")
-    print(f"{'command':14} {'s':>7} {'GB':>6} {'exit':>5}")
+    print(f"{'command':14} {'s':>7} {'CPU s':>7} {'GB':>6} {'exit':>5}")
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen.commands:
             words = [word.format(file=chosen.file, folder=folder) for word in COMMANDS[name]]
-            seconds, memory, code = measure(words)
+            seconds, busy, memory, code = measure(words)
             made = ", ".join(f"{p.name} {p.stat().st_size / 1e6:.1f} MB" for p in Path(folder).iterdir())
-            print(f"{name:14} {seconds:7.1f} {memory:6.2f} {code:5} {made}", flush=True)
+            print(f"{name:14} {seconds:7.1f} {busy:7.1f} {memory:6.2f} {code:5} {made}", flush=True)
 
 
 if __name__ == "__main__":
