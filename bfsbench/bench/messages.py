@@ -81,6 +81,10 @@ class Row(msgspec.Struct, frozen=True, tag=True):
 
     columns: dict[str, str]
 
+    def is_of(self, point: Point) -> bool:
+        """Whether it is the row of this point, and says what came of it."""
+        return point.axes().items() <= self.columns.items() and "status" in self.columns
+
 
 class Levels(msgspec.Struct, frozen=True, tag=True):
     """The rows of a level profile."""

@@ -169,7 +169,7 @@ class Worker:
     def measure(self, point: Point, method: Method) -> dict[str, str] | Failure:
         """The row of a point; see Session.measure."""
         answer = self._ask(method.limit_s, messages.Measure(point, method))
-        if isinstance(answer, messages.Row) and point.axes().items() <= answer.columns.items():
+        if isinstance(answer, messages.Row) and answer.is_of(point):
             if answer.columns["status"] == "wrong":
                 self.stop()  # it may have written anywhere: the next point gets a fresh process
             return answer.columns
@@ -212,7 +212,8 @@ class Worker:
         code = self._exit_code(CLOSE_LIMIT_S)
         self.stop()
         if code is not None and code < 0:
-            return f"the worker process was killed by {signal.Signals(-code).name}"
+            name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
+            return f"the worker process was killed by {name}"
         return f"the worker process ended with exit code {code}"
 
     def close(self) -> None:

@@ -37,19 +37,20 @@ def worker() -> Iterator[Worker]:
     worker.close()
 
 
-def kill(worker: Worker) -> None:
+def kill(worker: Worker, how: int = signal.SIGKILL) -> None:
     process = worker._process
     assert process is not None and process.pid is not None
-    os.kill(process.pid, signal.SIGKILL)
+    os.kill(process.pid, how)
     process.join()
 
 
-def test_a_worker_lost_between_points_costs_one_of_them(worker: Worker) -> None:
+@pytest.mark.parametrize(("how", "name"), [(signal.SIGKILL, "SIGKILL"), (signal.SIGRTMIN + 5, "signal 39")])
+def test_a_worker_lost_between_points_costs_one_of_them(worker: Worker, how: int, name: str) -> None:
     first = worker.measure(POINT, Method(Sampling.of(1), 60))
     assert isinstance(first, dict) and first["status"] == "ok"
-    kill(worker)
+    kill(worker, how)
     lost = worker.measure(POINT, Method(Sampling.of(1), 60))
-    assert lost == Failure("crash", "the worker process was killed by SIGKILL")
+    assert lost == Failure("crash", f"the worker process was killed by {name}")
     again = worker.measure(POINT, Method(Sampling.of(1), 60))
     assert isinstance(again, dict) and again["status"] == "ok"
 
@@ -187,6 +188,14 @@ def test_messages_arrive_as_they_were() -> None:
         messages.Failed(Failure("timeout", "why", fatal=True)),
     ):
         assert messages.decode_answer(messages.encode(answer)) == answer
+
+
+def test_a_row_is_of_the_point_that_it_names() -> None:
+    whole = POINT.axes() | {"status": "ok"}
+    assert messages.Row(whole).is_of(POINT)
+    for missing in whole:
+        assert not messages.Row({name: whole[name] for name in whole if name != missing}).is_of(POINT)
+        assert not messages.Row(whole | {missing: "x"}).is_of(POINT) or missing == "status"
 
 
 def test_an_error_at_the_start_keeps_its_exit_code() -> None:
