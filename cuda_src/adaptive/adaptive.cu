@@ -9,7 +9,7 @@
 // run of levels in the cluster, during which the others wait. What comes next is decided by each block for itself,
 // from numbers that are the same for all. See adaptive.md beside this.
 
-// Parts of its share of these that a block tells the others of.
+// Parts of its share in the edges from which on pulling pays that a block tells the others of.
 #define SHARE_UNITS 4
 // Looks that it costs to put a pulled frontier in a queue, if all blocks are to push it.
 #define QUEUE_LOOKS 8e5f
@@ -110,7 +110,8 @@ __device__ __noinline__ void close_unreachable(const search &search, int source)
 // instructions will do; all blocks get the same.
 __device__ __forceinline__ float edges_worth_pulling(const search &search, const course &at, const thresholds &when) {
     const float rows = fmaxf((float)at.unreached, 0);  // parts may have been counted for some
-    const float arcs = fmaxf((float)at.unexplored, 0), leading_on = at.spread * __fdividef(arcs, (float)search.num_edges);
+    const float arcs = fmaxf((float)at.unexplored, 0);
+    const float leading_on = at.spread * __fdividef(arcs, (float)search.num_edges);
     const float c = (float)when.pushed_edge * (0.25f + 0.75f * leading_on);
     const bool queueing = at.now.unqueued && at.now.found.edges / QUAD > when.small;
     const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + (at.put_off ? CHAIN_LOOKS : 0) -
@@ -128,7 +129,8 @@ __device__ __forceinline__ float spread_of(const search &search, const course &a
     return fminf(fmaxf(__fdividef((float)at.now.found.vertices, expected + 1), LEAST_SPREAD), 1.0f);
 }
 
-// The share of one of so many blocks in the edges from which on nothing more is queued, as the next level will be pulled.
+// The share of one of so many blocks in the edges from which on nothing more is queued, since the next level will be
+// pulled.
 __device__ __forceinline__ queue_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
     if (!when.may_pull) return {ALL_LANES, ALL_LANES};
     return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * SHARE_UNITS)), 1e9f),

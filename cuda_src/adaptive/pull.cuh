@@ -263,8 +263,8 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
     }
 }
 
-// Leave the rest of a row to all blocks, as the step that comes next: for a whole warp. A piece is (vertex, nth piece of
-// its row). They lie in the queue of this step, which a pulled level does not read.
+// Leave the rest of a row to all blocks, as the step that comes next: for a whole warp. A piece is (vertex, nth piece
+// of its row). They lie in the queue of this step, which a pulled level does not read.
 __device__ __forceinline__ void put_off(const search &search, int v, edge_t begin, edge_t rest, edge_t end, int step) {
     const edge_t origin = begin & ~(edge_t)(WINDOW - 1);
     const unsigned lane = threadIdx.x % 32, first = (unsigned)((rest - origin) / PIECE);

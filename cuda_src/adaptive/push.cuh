@@ -29,6 +29,7 @@ struct push_buffers {
     block_tally found;
 };
 
+// Make a block's buffers ready for a step.
 __device__ __forceinline__ void clear(push_buffers &buffers, const queue_share &share) {
     if (threadIdx.x == 0) {
         buffers.size = buffers.parts = 0;
@@ -55,7 +56,8 @@ __device__ __noinline__ void reach_directly(const search &search, push_buffers &
     row row = {0, 0};
     if (mine) row = reach_claimed(search, v, level, found);
     buffers.found.add(found);
-    if (!buffers.limit.count(row.end - row.begin, search.state->frontiers[step % 3])) append_rows(search, row, mine ? row.parts() : 0, step);
+    if (!buffers.limit.count(row.end - row.begin, search.state->frontiers[step % 3]))
+        append_rows(search, row, mine ? row.parts() : 0, step);
 }
 
 // Put what a warp has claimed on the block's list: each lane some of its vertices.

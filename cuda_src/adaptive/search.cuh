@@ -159,7 +159,7 @@ struct block_tally {
     }
 };
 
-// A block's share in deciding that: see queue_limit.
+// A block's share in deciding that nothing more is queued: see queue_limit.
 struct queue_share {
     unsigned unit, most_units;
 };
@@ -182,13 +182,13 @@ struct queue_limit {
         if (threadIdx.x % 32 == 0 && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
         return false;
     }
-    // For one thread of the block: all edges that it has found so far. Returns whether the others have been told of some.
+    // For one thread of the block: all edges that it has found so far. Returns whether others have been told of some.
     __device__ __forceinline__ bool count_all(edge_t so_far, frontier &next) {
         const unsigned now = (unsigned)min(so_far, (edge_t)1 << 31), before = edges;
         edges = now;
         return now > before && tell(before, now - before, next);
     }
-    // Whether what others have told of since has come to be too much. For one thread of the block.
+    // For one thread of the block: whether all together have come to find too much since.
     __device__ __forceinline__ void look_again(const frontier &next) {
         if (__ldcg(&next.queued_units) > most_units) passed = 1;
     }
