@@ -7,6 +7,8 @@ from functools import cache
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from bfsbench.backends.base import Buffer, Device, Launch, Struct
 from bfsbench.errors import KernelError, LaunchError
 from bfsbench.families.bfs.layouts import GridBarrier
@@ -18,8 +20,11 @@ _PART = 32
 _QUAD, _BLOCK_PARTS = 4, 2048
 """Arcs of a part in a cluster, and parts that a block of it can queue; half as many with wide offsets."""
 _LARGEST_CLUSTER = 16
-_LARGE, _THIN = 1 << 18, 6
-"""Vertices and mean out-degree above which the number of multiprocessors counts for more than the cluster."""
+_LARGE, _THIN, _DENSE, _HUB = 1 << 18, 6, 16, 16
+"""Vertices and mean out-degree from which on the number of multiprocessors counts for more than the cluster:
+at least 16 or, with hubs of 16 times as much, at least 6."""
+_SMALL_PARTS, _SMALL_PARTS_OF_16 = 8192, 12288
+"""Parts of the largest frontier that a cluster expands, and that one of 16 blocks does."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
 
@@ -41,6 +46,8 @@ def _structs(wide: bool) -> dict[str, type[Struct]]:
             ("queued", c_uint),
             ("must_pull", c_int),
             ("unqueued", c_int),
+            ("queued_units", c_uint),
+            ("rests", c_uint),
         ]
 
     class SearchState(Struct):
@@ -100,9 +107,9 @@ class Adaptive(KernelVariant):
         ),
         Knob(
             "SMALL_PARTS",
-            8192,
-            "parts of 4 arcs in the largest frontier that one cluster expands",
-            minimum=0,
+            -1,
+            "parts of 4 arcs in the largest frontier that one cluster expands; -1: as suits its size",
+            minimum=-1,
             maximum=32768,
         ),
         Knob(
@@ -114,7 +121,11 @@ class Adaptive(KernelVariant):
             maximum=_BLOCK_PARTS // _QUAD,
         ),
         Knob(
-            "PUSHED_EDGE", 8, "cost of pushing along an arc, in looks at a neighbour", minimum=0, maximum=1024
+            "PUSHED_EDGE",
+            6,
+            "cost of pushing along an arc to a new vertex, in looks",
+            minimum=0,
+            maximum=1024,
         ),
         Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
         Knob(
@@ -141,8 +152,14 @@ class Adaptive(KernelVariant):
         multiprocessors hold one than hold clusters of 8, which are for graphs whose levels are mostly large.
         """
         given = int(self.knob["CLUSTER_SIZE"])
-        large = self.num_vertices > _LARGE and int(self.num_edges) >= _THIN * self.num_vertices
-        return given or min(8 if large else 16, self.largest_cluster, self.device.limits.blocks_per_cluster)
+        usual = 8 if self._has_large_levels() else 16
+        return given or min(usual, self.largest_cluster, self.device.limits.blocks_per_cluster)
+
+    def _has_large_levels(self) -> bool:
+        mean = int(self.num_edges) / max(1, self.num_vertices)
+        if self.num_vertices <= _LARGE or mean < _THIN:
+            return False
+        return mean >= _DENSE or int(np.diff(self.host_graph.row_offsets).max()) >= _HUB * mean
 
     def defines(self) -> dict[str, int | str]:
         parts = self._cluster_parts()
@@ -172,7 +189,7 @@ class Adaptive(KernelVariant):
             "search": self._search(unopened),
             "visited": visited,
             "visited_then": visited_then,
-            "small_parts": self.knob["SMALL_PARTS"],
+            "small_parts": self._small_parts(),
             "tiny_parts": self._tiny_parts(),
             "pushed_edge": self.knob["PUSHED_EDGE"],
             "may_pull": self.knob["MAY_PULL"],
@@ -192,6 +209,12 @@ class Adaptive(KernelVariant):
         probe = kernel.bind(**launch, records=None, max_polls=self.probe_polls)
         self.num_blocks = self._resident_blocks(probe, kernel.resident_blocks(self.block))
         self.search = kernel.bind(**launch, records=self.records, max_polls=self.max_polls)
+
+    def _small_parts(self) -> int:
+        given = int(self.knob["SMALL_PARTS"])
+        if given >= 0:
+            return given
+        return _SMALL_PARTS_OF_16 if self.cluster_size() == 16 else _SMALL_PARTS
 
     def _tiny_parts(self) -> int:
         """So many that what a level finds is likely to fit the queue of one block."""
