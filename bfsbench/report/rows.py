@@ -53,7 +53,7 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
         family, some = find_family(name), _where(rows["family"] == name, rows)
         suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" ({family.title})")
-        emulated, cold = some["backend"] == "cpu", some["method"].astype(str).str.contains(r"\bcold\b")
+        emulated, cold = some["backend"] == "cpu", some["method"].str.contains(r"\bcold\b")
         if some.empty or not (emulated | cold).all():
             yield Kind(family, suffix, of, _where(~emulated & ~cold, some))
         if (cold & ~emulated).any():
