@@ -34,7 +34,7 @@ class Output:
         if path is None:
             if method.profile:
                 raise UsageError("level profiles go beside a result file: name one")
-            self._rows: dict[Identity, dict[str, str]] = {}
+            self._rows: dict[Identity, Mapping[str, str]] = {}
             return
         self._results = ResultWriter(path, resume=resume)
         try:
@@ -66,7 +66,7 @@ class Output:
                 raise UsageError(f"{path} has rows without level profiles: choose another --out")
         return profiles
 
-    def row(self, point: Point, graph: Graph) -> dict[str, str] | None:
+    def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
         """The row of a point on its graph, if there is one."""
         return self._rows.get((*point.axes().values(), graph.checksum))
 

@@ -54,6 +54,22 @@ def read_tables(
     return whole[[*(name for name in whole if name != "file"), "file"]]
 
 
+def read_texts(
+    path: Path, columns: Sequence[str], wanted: Sequence[str]
+) -> dict[str, npt.NDArray[np.object_]]:
+    """Some columns of a file as text, those ADDED since filled in. Raises InputError like ``read_rows``."""
+    header = read_header(path, columns)
+    try:
+        frame = _parsed(path, header, set(), {*header} - {*wanted})
+        size = len(frame)
+        found = {name: frame[name].to_numpy() for name in frame}
+    except _SuspiciousError:
+        rows = read_rows(path, columns)
+        size = len(rows)
+        found = {name: np.array([row[name] for row in rows], object) for name in wanted}
+    return {name: found[name] if name in found else np.full(size, ADDED[name], object) for name in wanted}
+
+
 def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
     """The rows of one file, by the parser, or by ``read_rows`` where that may find something wrong."""
     header = read_header(path, columns)

@@ -52,7 +52,7 @@ class Request:
 class Outcome:
     """What came of a sweep."""
 
-    rows: list[dict[str, str]]
+    rows: list[Mapping[str, str]]
     """Of all points asked for, in that order, those included that were there before."""
     statuses: Counter[str]
     """How many points ended with each status, of those measured now."""
