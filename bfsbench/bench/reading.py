@@ -8,9 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from bfsbench.bench.columns import ADDED, COUNTS, appended_columns
 from bfsbench.bench.results import read_header, read_rows
 from bfsbench.errors import InputError, UsageError
@@ -18,6 +15,8 @@ from bfsbench.variants import all_families, find_family
 from bfsbench.wording import printable
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 _PORTION = 100_000
@@ -89,6 +88,7 @@ class _SuspiciousError(Exception):
 
 def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
     """The file as pandas' parser reads it, in portions. Raises _SuspiciousError."""
+    import numpy as np
     import pandas as pd
 
     if not header:
@@ -128,6 +128,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
 
 def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.object_]:
     """The texts of a column, printable; equal ones are one object, also between columns."""
+    import numpy as np
     import pandas as pd
 
     codes, found = pd.factorize(column)
