@@ -51,5 +51,7 @@ def _limits(hardware: Hardware) -> Limits:
         shared_memory_per_block_optin=hardware.shared_per_block,
         shared_memory_per_multiprocessor=hardware.shared_per_multiprocessor,
         memory=hardware.memory,
+        max_blocks_per_multiprocessor=hardware.blocks_per_multiprocessor,
+        reserved_shared_memory=1 << 10,  # as on all GPUs since compute capability 8.0
         blocks_per_cluster=hardware.blocks_per_cluster,
     )

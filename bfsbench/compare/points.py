@@ -84,6 +84,8 @@ class Comparison:
     """Rows left out because their times mean nothing."""
     noise: float
     """By what share times of unchanged code are taken to differ from run to run: a standard deviation."""
+    num_same_code: int
+    """Points of which both sides measured the same code."""
 
     def count(self, verdict: str) -> int:
         return sum(point.verdict == verdict for point in self.points)
@@ -118,16 +120,28 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
         _differences(rows, _circumstances),
         sum(row["backend"] == EMULATED for side in (a, b) for row in side.rows),
         noise,
+        sum(_is_same_code(*both) for both in rows),
     )
 
 
 def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
-    """The rows of each point that was not emulated."""
+    """The rows of each point that was not emulated; of several codes, those of the latest."""
     points: dict[tuple[str, ...], list[Row]] = {}
     for row in side.rows:
         if row["backend"] != EMULATED:
             points.setdefault(axes_of(row), []).append(row)
-    return points
+    return {axes: _of_latest_code(rows) for axes, rows in points.items()}
+
+
+def _of_latest_code(rows: list[Row]) -> list[Row]:
+    """Those that measured what the latest did; rows of older files, which do not say, stay."""
+    latest = max((row for row in rows if row["code"]), key=lambda row: row["taken_at"], default=None)
+    return rows if latest is None else [row for row in rows if row["code"] in ("", latest["code"])]
+
+
+def _is_same_code(first: list[Row], second: list[Row]) -> bool:
+    codes = {row["code"] for row in (*first, *second)}
+    return len(codes) == 1 and "" not in codes
 
 
 def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: list[Row]) -> _Pair:

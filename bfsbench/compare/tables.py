@@ -71,6 +71,8 @@ def _notes(found: Comparison) -> Iterator[str]:
     for name, only in (("A", found.only_a), ("B", found.only_b)):
         if only:
             yield f"Only in {name}: {counted(len(only), 'point')}; see the table 'unmatched'."
+    if found.num_same_code:
+        yield f"Both sides measured the same code at {found.num_same_code} of {len(found.points)} points."
     if found.num_emulated:
         yield f"No times to compare: {counted(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))

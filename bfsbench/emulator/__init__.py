@@ -17,6 +17,7 @@ from bfsbench.emulator.library import diagnose
 from bfsbench.emulator.memory import Buffer, Signal
 from bfsbench.emulator.signature import Argument, Scalars, Signature
 from bfsbench.emulator.structs import CType, Struct, struct_of
+from bfsbench.emulator.translate import source_files
 
 __all__ = [
     "WARP_SIZE",
@@ -35,5 +36,6 @@ __all__ = [
     "Signature",
     "Struct",
     "diagnose",
+    "source_files",
     "struct_of",
 ]

@@ -21,6 +21,7 @@ from result_rows import (
 )
 
 from bfsbench.report import tables
+from bfsbench.report.rows import kinds
 
 
 def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
@@ -167,6 +168,18 @@ def test_a_point_measured_twice_counts_once(tmp_path: Path) -> None:
     rows = [row(4.0), row(2.0), row(10.0, source=1)]
     (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
     assert (best["sources"], best["search_ms"]) == (2, 6.0)
+
+
+def test_rows_of_code_that_is_no_more_do_not_count(tmp_path: Path) -> None:
+    late = "2026-11-22T10:00:00Z"
+    rows = [
+        row(1.0, code="a" * 16),
+        row(3.0, code="b" * 16, taken_at=late),
+        row(2.0, code="b" * 16, taken_at=late, knobs="K=1"),
+        row(9.0, code="a" * 16, knobs="K=2"),  # nobody has measured this with the other code
+    ]
+    (kind,) = kinds(frame(tmp_path, rows))
+    assert sorted(kind.rows["search_ms"]) == [2.0, 3.0, 9.0]
 
 
 def test_a_time_of_zero_has_no_rate(tmp_path: Path) -> None:
