@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bfsbench.api import AllPairsResult as AllPairsResult
+    from bfsbench.api import Graph as Graph
     from bfsbench.api import SearchResult as SearchResult
     from bfsbench.api import Solution as Solution
     from bfsbench.api import all_pairs as all_pairs
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AllPairsResult",
+    "Graph",
     "SearchResult",
     "Solution",
     "all_pairs",

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench import results
 from bfsbench.bench.plan import Axes, Crossing, Part, chosen_variants, launches
-from bfsbench.bench.runner import Method
+from bfsbench.bench.runner import Method, Order
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import SourceChoice, check_source
 from bfsbench.bench.sweep import Request, SweepProgress
@@ -28,6 +29,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec
 from bfsbench.graphs.generators import generate as generate_edges
 from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.interop import GraphLike, as_graph
 from bfsbench.graphs.load import load, resolve
 from bfsbench.graphs.recipe import Recipe
 from bfsbench.programs import KnobValue, Variant
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AllPairsResult",
+    "Graph",
     "SearchResult",
     "Solution",
     "all_pairs",
@@ -119,7 +122,7 @@ class Solution:
 
 
 def solve(
-    graph: Graph,
+    graph: GraphLike,
     variant: str,
     source: int | None = None,
     *,
@@ -132,14 +135,16 @@ def solve(
 ) -> Solution:
     """Run a variant of any family in this process, check its answer against the family's reference, time it.
 
-    Without ``block``, blocks are as large as suits the variant. ``paths`` asks for what leads to the answer
+    ``graph`` is a Graph or what :func:`bfsbench.graphs.interop.as_graph` makes one of: a name, a path, a
+    matrix of SciPy, a graph of NetworkX, a DataFrame of edges, arrays. Without ``block``, blocks are as large
+    as suits the variant. ``paths`` asks for what leads to the answer
     as well, found and checked after the timed runs. Raises UsageError for unknown names, values out of range
     and what the family cannot be asked, DeviceError and its kin when the device fails, WrongResultError when
     the answer is wrong.
     """
     declared = find(variant)
     shape = _Shape(grid, block, backend, repeats, paths)
-    return _solve(graph, declared, find_family(declared.family), source, shape, knobs)
+    return _solve(as_graph(graph), declared, find_family(declared.family), source, shape, knobs)
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,7 @@ def _solve(
         problem = session.problem(family.name, source)
         prepared = session.build(variant.name, grid, block, settings)
         run = problem.run(prepared)
-        timing = session.time(prepared, problem, shape.repeats)
+        timing = session.time(prepared, problem, Sampling.of(shape.repeats))
         where = "host" if session.device is None else session.device.backend
         found = session.paths(prepared, problem) if shape.paths else None
         return Solution(
@@ -191,7 +196,7 @@ def _solve(
 
 
 def search(
-    graph: Graph,
+    graph: GraphLike,
     variant: str,
     source: int = 0,
     *,
@@ -204,13 +209,14 @@ def search(
 ) -> SearchResult:
     """Search a graph in this process, check the levels against the sequential search, and time it.
 
+    ``graph`` as for :func:`solve`.
     Without ``block``, blocks are as large as suits the variant. ``parents`` asks for the breadth-first tree
     as well, derived and checked after the timed searches. Raises UsageError for unknown names and values out
     of range, DeviceError and its kin when the device fails, WrongLevelsError when the levels differ,
     WrongParentsError when the tree breaks a rule.
     """
     shape = _Shape(grid, block, backend, repeats, parents)
-    found = _solve(graph, find(variant), find_family("bfs"), source, shape, knobs)
+    found = _solve(as_graph(graph), find(variant), find_family("bfs"), source, shape, knobs)
     return SearchResult(
         found.answer,
         found.backend,
@@ -224,7 +230,7 @@ def search(
 
 
 def all_pairs(
-    graph: Graph,
+    graph: GraphLike,
     variant: str = "apsp_fw_blocked",
     *,
     grid: int | None = None,
@@ -236,13 +242,14 @@ def all_pairs(
 ) -> AllPairsResult:
     """Find all-pairs shortest paths in this process, check the distances against SciPy, and time it.
 
-    Arcs weigh 1 where the graph has no weights. Variants that choose their own launches take no notice of
-    ``grid`` and ``block``. ``next_hops`` asks for the paths as well, by a run of its own after the timed
+    ``graph`` as for :func:`solve`; arcs weigh 1 where it has no weights.
+    Variants that choose their own launches take no notice of ``grid`` and ``block``. ``next_hops`` asks for
+    the paths as well, by a run of its own after the timed
     ones. Raises UsageError for unknown names, values out of range and graphs that no matrix can hold,
     DeviceError and its kin when the device fails, WrongDistancesError when distances or next hops are wrong.
     """
     shape = _Shape(grid, block, backend, repeats, next_hops)
-    found = _solve(graph, find(variant), find_family("apsp"), None, shape, knobs)
+    found = _solve(as_graph(graph), find(variant), find_family("apsp"), None, shape, knobs)
     return AllPairsResult(
         found.answer,
         found.backend,
@@ -281,14 +288,23 @@ def sweep(
     block: Values = "auto",
     preset: str = "default",
     sources: int | Sequence[int] | None = None,
-    source_ids: Sequence[int] | None = None,
+    source_ids: Sequence[int | str] | None = None,
     seed: int = 0,
     repeats: int = 5,
     timeout: float = 60.0,
+    warmup: int = 1,
+    min_samples: int | None = None,
+    max_samples: int | None = None,
+    max_noise: float | None = None,
+    min_time: float = 0.0,
+    cold: bool = False,
+    energy: bool = False,
+    order: str = "sequential",
     backend: str = "auto",
     schedule_seed: int = 0,
     cluster: str | None = None,
     mixed_devices: bool = False,
+    tls: Path | str | None = None,
     out: Path | str | None = None,
     resume: bool = False,
     retry_failed: bool = False,
@@ -319,10 +335,13 @@ def sweep(
     sources
         How many to choose by ``seed``, or which vertices, counted from 0; by default one is chosen.
     source_ids
-        Instead of ``sources``: which vertices, by their ids in the graph's file.
+        Instead of ``sources``: which vertices, by their ids or names in the graph's file.
     repeats, timeout
         Timed runs a point, and seconds that a point may take, compiling included.
-    backend, schedule_seed, cluster, mixed_devices
+    warmup, min_samples, max_samples, max_noise, min_time, cold, energy, order
+        How points are sampled, as the options of these names say it: ``max_noise`` in percent, ``min_time``
+        in seconds, ``order`` ``"sequential"``, ``"interleaved"`` or ``"shuffled:SEED"``.
+    backend, schedule_seed, cluster, mixed_devices, tls
         Where points run, as the options of these names say it.
     out, resume, retry_failed
         The result file to write, or none; continue it, and measure failed points again.
@@ -340,7 +359,7 @@ def sweep(
     Raises UsageError for unknown names, values out of range and files that cannot be written or resumed,
     BfsbenchError when nothing can run at all. An interrupt ends what runs; rows in ``out`` stay.
     """
-    _require_positive(repeats=repeats, **({"sources": sources} if isinstance(sources, int) else {}))
+    _require_positive(sources=sources if isinstance(sources, int) else None)
     chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
     count = sources if isinstance(sources, int) else None
     given = source_ids if isinstance(sources, int) or sources is None else sources
@@ -351,8 +370,13 @@ def sweep(
     names = [_named(graph) for graph in ([graphs] if isinstance(graphs, str | Graph) else graphs)]
     choice = SourceChoice.of(family_of(chosen), given, count, seed, source_ids is not None)
     work = Crossing([Part(list(dict.fromkeys(names)), Axes(chosen, grids, blocks, values, preset), choice)])
-    runner = runner_maker(cluster, mixed_devices, schedule_seed, lambda line: None)
-    method = Method(repeats, timeout, profile, parents)
+    runner = runner_maker(
+        cluster, mixed_devices, schedule_seed, lambda line: None, Path(tls) if tls else None
+    )
+    sampling = Sampling.of(
+        repeats, min_samples, max_samples, max_noise, min_time, warmup=warmup, cold=cold, energy=energy
+    )
+    method = Method(sampling, timeout, profile, parents, Order.of(order))
     path = None if out is None else Path(out)
     outcome = carry_out(Request(work, method, path, resume, retry_failed, backend, runner), progress)
     return results.table(outcome.rows)
@@ -360,11 +384,7 @@ def sweep(
 
 def _listed(values: Values) -> str:
     """The values of an axis as the command line has them."""
-    return (
-        ",".join(map(str, values))
-        if isinstance(values, Sequence) and not isinstance(values, str)
-        else str(values)
-    )
+    return str(values) if isinstance(values, str | int | float) else ",".join(map(str, values))
 
 
 def _named(graph: str | Graph) -> str:

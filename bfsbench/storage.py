@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and locks on files: nothing else renames or locks.
+"""Files that are written whole or not at all, their digests, and locks: nothing else renames or locks.
 
 A file is written under another name in its folder, flushed to the device and renamed. A lock is on an open
 file (by ``filelock``, which leaves its content alone), so that it ends with its holder, even a killed one.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import mmap
 import os
 import re
 import secrets
@@ -109,6 +110,20 @@ def link(file: Path, name: Path) -> None:
         publish(part, name)
     finally:
         part.unlink(missing_ok=True)
+
+
+def digest(path: Path) -> str:
+    """128-bit XXH3 of a file, in hexadecimal: tells damage, at the speed of memory, and no forgery.
+
+    Raises OSError.
+    """
+    import xxhash
+
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return xxhash.xxh3_128_hexdigest(b"")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return xxhash.xxh3_128_hexdigest(content)
 
 
 def real(path: Path) -> Path:

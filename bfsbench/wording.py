@@ -14,3 +14,16 @@ def size_text(size: int) -> str:
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
     return counted(size, "byte")
+
+
+def printable(text: str) -> str:
+    """The text with each control character as an escape such as ``\\x1b``, so that no terminal obeys it."""
+    if text.isprintable():
+        return text
+    shown = (one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(shown)
+
+
+def no_formula(text: str) -> str:
+    """The text as a cell that no spreadsheet takes for a formula: after ``'`` if it begins like one."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

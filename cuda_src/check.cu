@@ -23,7 +23,8 @@ extern "C" __global__ void count_differences(const int *__restrict__ found, cons
 }
 
 // Adds a hash of each word and its place to *sum, so that the order in which threads add does not matter.
-extern "C" __global__ void sum_words(const unsigned *__restrict__ words, long long num_words, unsigned long long *sum) {
+extern "C" __global__ void sum_words(const void *__restrict__ array, long long num_words, unsigned long long *sum) {
+    const unsigned *words = static_cast<const unsigned *>(array);  // of whatever type its elements are
     unsigned long long mine = 0;
     for (long long i = global_thread(); i < num_words; i += grid_threads()) {
         unsigned long long hash = (words[i] + 1ull) * 0x9e3779b97f4a7c15ull ^ (unsigned long long)i * 0xd1b54a32d192ed03ull;

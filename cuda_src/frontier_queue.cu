@@ -18,14 +18,14 @@
 // one's is grown, and the one after is cleared for its turn, so that the host never has to.
 extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offsets,
                                           const int *__restrict__ column_indices, int *levels, unsigned capacity,
-                                          unsigned block_queue_size, const int *__restrict__ input_queue,
-                                          int *output_queue, int *sizes, int level) {
+                                          unsigned block_queue_size, const int *__restrict__ queue,
+                                          int *next_queue, int *sizes, int level) {
     extern __shared__ int block_entries[];
     __shared__ int block_size;
 
     const unsigned input_size = sizes[level % 3];
     const vertex_queue block_queue = {block_entries, block_queue_size, &block_size};
-    const vertex_queue global_queue = {output_queue, capacity, &sizes[(level + 1) % 3]};
+    const vertex_queue global_queue = {next_queue, capacity, &sizes[(level + 1) % 3]};
     if (global_thread() == 0) sizes[(level + 2) % 3] = 0;
     if (threadIdx.x == 0) block_size = 0;
     __syncthreads();
@@ -33,7 +33,7 @@ extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offse
     // The bound depends on the block alone, so that all its threads meet at the barriers.
     for (unsigned base = blockIdx.x * blockDim.x; base < input_size; base += grid_threads()) {
         if (base + threadIdx.x < input_size) {
-            const int v = input_queue[base + threadIdx.x];
+            const int v = queue[base + threadIdx.x];
             const edge_t end = row_offsets[v + 1];
             for (edge_t e = row_offsets[v]; e < end; ++e) {
                 int neighbour = column_indices[e];

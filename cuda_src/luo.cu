@@ -23,9 +23,6 @@
 #include "claim.cuh"
 #include "profile.cuh"
 
-#define LAYER_BLOCK 0
-#define LAYER_RESIDENT 1
-
 // What launches tell each other, and the host. The frontier of a level is sizes[level % 3] rows in
 // queue(level). A level adds to the size of the next one, which is 0 before, and clears that of the one after.
 struct search_state {
@@ -151,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         frontiers(level + 2).clear();
         if (threadIdx.x == 0) {
             spilled[(level + 2) % 3] = 0;
-            note_level(records, level, size, LAYER_BLOCK);
+            note_level(records, level, size, LAYER_LUO_BLOCK);
         }
         for (int i = threadIdx.x; i < size; i += blockDim.x)
             expand<false>(search, in_shared ? current.entry(i) : current.queue[i], level, next);
@@ -183,7 +180,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     do {
         if (global_thread() == 0) {
             state->sizes[(level + 2) % 3] = 0;
-            note_level(records, level, size, LAYER_RESIDENT);
+            note_level(records, level, size, LAYER_LUO_RESIDENT);
         }
         expand_share(search, state, entries, capacity, level, size);
         if (!wait_for_all_blocks(&state->barrier, max_polls)) {

@@ -3,9 +3,9 @@
 // A vertex at level l > 0 takes its first in-neighbour (CSC) at level l - 1 and stops there; a vertex at level 0 is
 // its own parent; one that was not reached has none. Only the vertex's own thread writes its parent, so nothing is
 // contended, and the tree depends on the levels alone, not on the search or the launch.
+//
+// The host defines NO_PARENT.
 #include "graph.cuh"
-
-#define NO_PARENT (-1)
 
 extern "C" __global__ void parents(const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,
                                    int num_vertices, const int *__restrict__ levels, int *parents) {

@@ -68,22 +68,20 @@ extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes,
     failures[global_thread()] = failed;
 }
 
-// Additions with minima in registers, as many chains of them a thread as hide how long one takes. Each adds 1 to its
-// number, `rounds` times; the bound is never met.
-constexpr int kChains = 32;
-
+// Additions with minima in registers, as many CHAINS of them a thread as hide how long one takes: the host defines how
+// many. Each adds 1 to its number, `rounds` times; the bound is never met.
 template <class Operation>
 __device__ __forceinline__ void run_chains(int rounds, int bound, unsigned *sums, Operation operation) {
-    int numbers[kChains];
-    for (int i = 0; i < kChains; ++i) numbers[i] = i;
+    int numbers[CHAINS];
+    for (int i = 0; i < CHAINS; ++i) numbers[i] = i;
     const int step = bound > 0;  // unknown to the compiler
 #pragma unroll 4
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-        for (int i = 0; i < kChains; ++i) numbers[i] = operation(numbers[i], step, bound);
+        for (int i = 0; i < CHAINS; ++i) numbers[i] = operation(numbers[i], step, bound);
     }
     unsigned sum = 0;
-    for (int i = 0; i < kChains; ++i) sum += numbers[i];
+    for (int i = 0; i < CHAINS; ++i) sum += numbers[i];
     sums[global_thread()] = sum;
 }
 

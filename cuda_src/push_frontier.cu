@@ -12,13 +12,13 @@
 // and the one after is cleared for its turn.
 extern "C" __global__ void push_frontier(const offset_t *__restrict__ row_offsets,
                                          const int *__restrict__ column_indices, int *levels, int num_vertices,
-                                         const int *__restrict__ frontier, int *next_frontier, int *sizes,
+                                         const int *__restrict__ queue, int *next_queue, int *sizes,
                                          int level) {
     const unsigned frontier_size = sizes[level % 3];
-    const vertex_queue next = {next_frontier, (unsigned)num_vertices, &sizes[(level + 1) % 3]};
+    const vertex_queue next = {next_queue, (unsigned)num_vertices, &sizes[(level + 1) % 3]};
     if (global_thread() == 0) sizes[(level + 2) % 3] = 0;
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {
-        const int v = frontier[i];
+        const int v = queue[i];
         const edge_t end = row_offsets[v + 1];
         for (edge_t e = row_offsets[v]; e < end; ++e) {
             const int neighbour = column_indices[e];

@@ -29,23 +29,27 @@ __device__ __forceinline__ void append_or_spill(const vertex_queue &queue, int *
     (position < queue.capacity ? queue.entries : spill)[position] = vertex;
 }
 
-// Run levels from one on whose frontier has 1 .. small_frontier vertices. state[] is sizes[3], as push_private leaves
-// and expects it, and the level of the frontier handed back.
+struct queue_sizes {
+    int sizes[3];  // as push_private leaves and expects them
+    int level;     // of the frontier handed back
+};
+
+// Run levels from one on whose frontier has 1 .. small_frontier vertices.
 extern "C" __global__ void push_multilevel(const offset_t *row_offsets, const int *column_indices, int *levels,
-                                           int small_frontier, int *even_queue, int *odd_queue, int *state,
+                                           int small_frontier, int *even_queue, int *odd_queue, queue_sizes *state,
                                            level_record *records, int level) {
     extern __shared__ int local_frontier[];  // for even levels, then for odd ones
     __shared__ int counts[3];
     auto shared_queue = [&](int level) { return local_frontier + level % 2 * small_frontier; };
     auto global_queue = [&](int level) { return level % 2 ? odd_queue : even_queue; };
 
-    int size = state[level % 3];
+    int size = state->sizes[level % 3];
     for (int i = threadIdx.x; i < size; i += blockDim.x) shared_queue(level)[i] = global_queue(level)[i];
     if (threadIdx.x == 0) counts[(level + 1) % 3] = 0;
     __syncthreads();
     while (size > 0 && size <= small_frontier) {
         if (threadIdx.x == 0) {
-            note_level(records, level, size, 0);
+            note_level(records, level, size, LAYER_PUSH_MULTILEVEL);
             counts[(level + 2) % 3] = 0;
         }
         const vertex_queue next = {shared_queue(level + 1), (unsigned)small_frontier, &counts[(level + 1) % 3]};
@@ -59,8 +63,8 @@ extern "C" __global__ void push_multilevel(const offset_t *row_offsets, const in
     for (int i = threadIdx.x; i < min(size, small_frontier); i += blockDim.x)
         global_queue(level)[i] = shared_queue(level)[i];
     if (threadIdx.x == 0) {
-        state[level % 3] = size;
-        state[(level + 1) % 3] = 0;
-        state[3] = level;
+        state->sizes[level % 3] = size;
+        state->sizes[(level + 1) % 3] = 0;
+        state->level = level;
     }
 }

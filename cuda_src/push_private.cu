@@ -13,18 +13,18 @@
 // grown, and the one after is cleared for its turn.
 extern "C" __global__ void push_private(const offset_t *__restrict__ row_offsets,
                                         const int *__restrict__ column_indices, int *levels, int num_vertices,
-                                        unsigned local_capacity, const int *__restrict__ frontier, int *next_frontier,
+                                        unsigned local_capacity, const int *__restrict__ queue, int *next_queue,
                                         int *sizes, int level) {
     extern __shared__ int local_frontier[];
     __shared__ int local_size;
     const unsigned frontier_size = sizes[level % 3];
     const vertex_queue local = {local_frontier, local_capacity, &local_size};
-    const vertex_queue next = {next_frontier, (unsigned)num_vertices, &sizes[(level + 1) % 3]};
+    const vertex_queue next = {next_queue, (unsigned)num_vertices, &sizes[(level + 1) % 3]};
     if (global_thread() == 0) sizes[(level + 2) % 3] = 0;
     if (threadIdx.x == 0) local_size = 0;
     __syncthreads();
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {
-        const int v = frontier[i];
+        const int v = queue[i];
         const edge_t end = row_offsets[v + 1];
         for (edge_t e = row_offsets[v]; e < end; ++e) {
             const int neighbour = column_indices[e];

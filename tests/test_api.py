@@ -59,6 +59,28 @@ def test_mistakes_are_named(variant: str, arguments: dict[str, int], says: str) 
         bfsbench.search(graph, variant, backend="cpu", **arguments)
 
 
+def test_searches_take_what_stands_for_a_graph(tmp_path: Path) -> None:
+    edges = np.array([[0, 1], [1, 2], [2, 0], [0, 3]])
+    (tmp_path / "g.csv").write_text("\n".join(f"{u},{v}" for u, v in edges))
+    graph = bfsbench.Graph.from_edges(*edges.T)
+    matrix = graph.to_scipy()
+    for given in (
+        graph,
+        edges,
+        tuple(edges.T),
+        matrix,
+        pd.DataFrame(edges),
+        tmp_path / "g.csv",
+        str(tmp_path / "g.csv"),
+    ):
+        assert bfsbench.search(given, "cpu_queue", 0).levels.tolist() == [0, 1, 2, 1]
+    assert bfsbench.all_pairs(matrix, "cpu_floyd_warshall").distances[0].tolist() == [0, 1, 2, 1]
+    with pytest.raises(UsageError, match="a list is no graph: taken are a Graph, a name or path"):
+        bfsbench.search([1, 2], "cpu_queue")
+    with pytest.raises(UsageError, match="has weights that were not read"):
+        bfsbench.all_pairs(3 * matrix, "cpu_floyd_warshall")
+
+
 def test_results_are_a_data_frame(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", make_row())
     write(tmp_path / "b.csv", make_row(), make_row())

@@ -5,9 +5,9 @@ files compiled as C++). Operations are issued in order on one stream and may be 
 ``synchronize``, ``Buffer.download``, ``Signal.read`` and ``Event.milliseconds_since`` wait. Nothing here
 allocates or compiles once a search has been prepared.
 
-Kernel arguments are a Buffer or a Signal (a device pointer), None (a null pointer), a Python int (``int``),
-a NumPy scalar of the kernel parameter's type (``np.int64`` for ``long long``), or a tuple of these for a
-struct of such members, of which the first is as wide as any, without padding at its end.
+Kernel arguments are a Buffer or a Signal (a device pointer), None (a null pointer), a Python int (of the
+parameter's integer type), a NumPy scalar of the parameter's type, a Struct, or a tuple of these for a struct
+of such members, of which the first is as wide as any, without padding at its end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Argument = Any
+from bfsbench.emulator import Argument, Contract, CType, Scalars, Struct
+
+__all__ = ["Argument", "CType", "Contract", "Scalars", "Struct"]
+
 Define = int | str
 
 
@@ -41,16 +44,20 @@ class Limits:
     memory: int
     blocks_per_cluster: int = 1
     """1 where there are no thread-block clusters."""
+    l2_cache: int = 0
+    """0 where it is not known."""
 
 
 class Buffer(Protocol):
     """A one-dimensional array on the device."""
 
     dtype: np.dtype[Any]
+    struct: type[Struct] | None
+    """Of its elements, if they are structs that kernels know."""
     size: int
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        """Set elements (4-byte or 1-byte dtypes) to a value, asynchronously."""
+        """Set elements (4-byte or 1-byte dtypes; others to 0) to a value, asynchronously."""
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         """Copy a host array of the same size and dtype in."""
@@ -60,7 +67,7 @@ class Buffer(Protocol):
 
 
 class Signal(Protocol):
-    """Some int32 words on the device that the host polls through pinned memory."""
+    """Some int32 words, or a struct, on the device that the host polls through pinned memory."""
 
     def read(self, index: int = 0) -> int:
         """Wait for all work issued so far and return the word ``index``."""
@@ -68,12 +75,21 @@ class Signal(Protocol):
     def read_all(self) -> list[int]:
         """The same for all words, at the price of one."""
 
+    def read_struct(self) -> Any:
+        """The same for a struct: its attributes are the members, until the next reading."""
+
     def fill(self, value: int, index: int | None = None) -> None:
         """Set the word ``index``, or every word, asynchronously."""
 
+    def fill_member(self, value: int, member: str, index: int = 0) -> None:
+        """Set the words of a member of the struct, or of one element of an array, asynchronously."""
+
+    def member(self, name: str) -> Argument:
+        """Where a member of the struct is: the argument for a pointer to it."""
+
 
 class Launch(Protocol):
-    """A kernel with everything bound but the number of blocks and the trailing int parameters."""
+    """A kernel with everything bound but the number of blocks and the last int parameters."""
 
     def __call__(self, blocks: int, *scalars: int) -> None:
         """Launch asynchronously; ``scalars`` fill the kernel's last parameters, all of type ``int``."""
@@ -82,11 +98,15 @@ class Launch(Protocol):
 class Kernel(Protocol):
     """One ``__global__`` function of a module."""
 
-    def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> Launch:
-        """Fix the leading arguments, threads a block and dynamic shared memory (bytes).
+    def bind(
+        self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
+    ) -> Launch:
+        """Fix all arguments but the last, threads a block and dynamic shared memory (bytes).
 
-        ``scalars`` is how many ``int`` parameters the launch itself will be given.
-        Raises LaunchError if the device could never launch it so.
+        Arguments are given by the names of the kernel's parameters; some, the first ones, may be given by
+        position. ``scalars`` are the ``int`` parameters that the launch itself will be given: their number,
+        or their names in order. Raises LaunchError, naming the parameter, where arguments do not fit the
+        kernel's declaration, or if the device could never launch it so.
         """
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
@@ -124,19 +144,33 @@ class Device(Protocol):
     def telemetry(self) -> dict[str, str]:
         """State now: ``sm_clock_mhz``, ``memory_clock_mhz``, ``throttle``; empty where unknown."""
 
-    def module(self, source: Path, defines: Mapping[str, Define], *, child_kernels: bool = False) -> Module:
+    def energy_joules(self) -> float | None:
+        """What the whole board has used since some moment in the past; None where nothing counts it."""
+
+    def other_processes(self) -> int:
+        """How many other processes compute on it now, as far as is known."""
+
+    def module(
+        self,
+        source: Path,
+        defines: Mapping[str, Define],
+        *,
+        child_kernels: bool = False,
+        contract: Contract | None = None,
+    ) -> Module:
         """Compile a ``.cu`` file with macros defined; the same request again returns the same module.
 
-        ``child_kernels`` is needed when kernels launch kernels. Raises ToolchainError with the first error.
+        ``child_kernels`` is needed when kernels launch kernels. With a contract the file compiles only if its
+        types and macros are what the host takes them for. Raises ToolchainError with the first error.
         """
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
         """A new buffer with the contents of a host array. Raises DeviceOutOfMemoryError."""
 
-    def empty(self, size: int, dtype: npt.DTypeLike) -> Buffer:
+    def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
         """A new buffer of undefined contents (at least one element). Raises DeviceOutOfMemoryError."""
 
-    def signal(self, words: int = 1) -> Signal: ...
+    def signal(self, words: int | type[Struct] = 1) -> Signal: ...
 
     def event(self) -> Event: ...
 

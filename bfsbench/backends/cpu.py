@@ -33,6 +33,12 @@ class CpuDevice(Emulator):
         """Nothing: there are no clocks to read."""
         return {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
 
+    def energy_joules(self) -> float | None:
+        return None
+
+    def other_processes(self) -> int:
+        return 0
+
 
 def _limits(hardware: Hardware) -> Limits:
     return Limits(

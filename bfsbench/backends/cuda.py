@@ -7,9 +7,11 @@ spins when it waits, because a level of a search is shorter than a thread's slee
 from __future__ import annotations
 
 import atexit
+import ctypes
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,15 @@ import pycuda.driver as cuda
 from bfsbench.backends.base import Argument, Define, Event, Limits
 from bfsbench.backends.cuda_compile import compile_source
 from bfsbench.backends.telemetry import Telemetry
+from bfsbench.emulator import Contract, Scalars, Signature, Struct, struct_of
 from bfsbench.errors import (
     DeviceError,
     DeviceOutOfMemoryError,
     KernelError,
     LaunchError,
+    ToolchainError,
 )
+from bfsbench.paths import KERNEL_HEADERS
 
 LAUNCH_REFUSED = (
     "invalid argument",
@@ -61,9 +66,12 @@ def _translated() -> Iterator[None]:
 
 
 def _packed(argument: Argument) -> tuple[str, Any]:
-    """Format letter and value of a kernel argument, as ``struct.pack`` takes them."""
-    if isinstance(argument, CudaBuffer | CudaSignal):
+    """Format letters and value of a kernel argument, as ``struct.pack`` takes them."""
+    if isinstance(argument, CudaBuffer | CudaSignal | _Member):
         return "P", argument.pointer
+    if isinstance(argument, Struct):
+        aligned = "0P" if ctypes.alignment(argument) == 8 else "0i"
+        return f"{aligned}{ctypes.sizeof(argument)}s", bytes(argument)
     if argument is None:
         return "P", 0
     if isinstance(argument, np.generic):
@@ -74,8 +82,9 @@ def _packed(argument: Argument) -> tuple[str, Any]:
 class CudaBuffer:
     """Device memory of its own; see backends.base.Buffer."""
 
-    def __init__(self, size: int, dtype: npt.DTypeLike, stream: cuda.Stream) -> None:
+    def __init__(self, size: int, dtype: npt.DTypeLike | type[Struct], stream: cuda.Stream) -> None:
         self.dtype = np.dtype(dtype)
+        self.struct = struct_of(dtype)
         self.size = size
         self._stream = stream
         with _translated():
@@ -92,6 +101,8 @@ class CudaBuffer:
                 cuda.memset_d32_async(at, value & 0xFFFFFFFF, count, self._stream)
             elif self.dtype.itemsize == 1:
                 cuda.memset_d8_async(at, value & 0xFF, count, self._stream)
+            elif value == 0:
+                cuda.memset_d8_async(at, 0, count * self.dtype.itemsize, self._stream)
             else:
                 raise DeviceError(f"cannot fill elements of {self.dtype.itemsize} bytes")
         except cuda.Error as error:
@@ -110,14 +121,28 @@ class CudaBuffer:
         return array
 
 
+@dataclass(frozen=True)
+class _Member:
+    """The address of a member of a signal's struct; an argument."""
+
+    pointer: int
+    dtype: np.dtype[Any]
+    signal: CudaSignal
+    """Kept while the address is in use."""
+
+
 class CudaSignal:
     """Words in device memory with a mirror in pinned host memory; see backends.base.Signal."""
 
-    def __init__(self, words: int, stream: cuda.Stream) -> None:
-        self._words = CudaBuffer(words, "int32", stream)
+    def __init__(self, words: int | type[Struct], stream: cuda.Stream) -> None:
+        self.struct = None if isinstance(words, int) else words
+        count = words if isinstance(words, int) else ctypes.sizeof(words) // 4
+        self._words = CudaBuffer(count, "int32", stream)
         with _translated():
-            self._mirror = cuda.pagelocked_empty(words, np.int32)
+            self._mirror = cuda.pagelocked_empty(count, np.int32)
+        self._state = None if self.struct is None else self.struct.from_buffer(self._mirror.data)
         self._stream = stream
+        self.dtype = self._words.dtype
         self.pointer = self._words.pointer
 
     def read(self, index: int = 0) -> int:
@@ -135,8 +160,21 @@ class CudaSignal:
         except cuda.Error as error:
             raise _translate(error) from error
 
+    def read_struct(self) -> Any:
+        self._update()
+        return self._state
+
     def fill(self, value: int, index: int | None = None) -> None:
         self._words.fill(value, index or 0, None if index is None else 1)
+
+    def fill_member(self, value: int, member: str, index: int = 0) -> None:
+        assert self.struct is not None
+        words = self.struct.words(member, index)
+        self._words.fill(value, words.start, words.stop - words.start)
+
+    def member(self, name: str) -> Argument:
+        assert self.struct is not None
+        return _Member(self.pointer + 4 * self.struct.words(name).start, self.dtype, self)
 
 
 class CudaLaunch:
@@ -173,13 +211,18 @@ class CudaLaunch:
 class CudaKernel:
     """One function of a module; see backends.base.Kernel."""
 
-    def __init__(self, module: Any, name: str, device: CudaDevice) -> None:
+    def __init__(self, module: Any, name: str, device: CudaDevice, signature: Signature) -> None:
         self._module = module
         self._name = name
         self._device = device
+        self._signature = signature
 
-    def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> CudaLaunch:
+    def bind(
+        self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
+    ) -> CudaLaunch:
         function = self._configured(block, shared)
+        arguments = tuple(self._signature.arrange(positional, named, scalars))
+        scalars = scalars if isinstance(scalars, int) else len(scalars)
         # Parameters lie in memory as the members of a struct do: those of one need no packing of their own.
         members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
         packed = [_packed(member) for member in members]
@@ -215,12 +258,18 @@ class CudaKernel:
 class CudaModule:
     """A compiled ``.cu`` file; see backends.base.Module."""
 
-    def __init__(self, module: Any, device: CudaDevice) -> None:
+    def __init__(
+        self, module: Any, name: str, device: CudaDevice, signatures: Mapping[str, Signature]
+    ) -> None:
         self._module = module
+        self._name = name
         self._device = device
+        self._signatures = signatures
 
     def kernel(self, name: str) -> CudaKernel:
-        return CudaKernel(self._module, name, self._device)
+        if name not in self._signatures:
+            raise ToolchainError(f"{self._name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
+        return CudaKernel(self._module, name, self._device, self._signatures[name])
 
 
 class CudaEvent:
@@ -261,7 +310,7 @@ class CudaDevice:
         atexit.register(self.close)  # PyCUDA aborts a process that ends with a context on its stack
         self.stream = cuda.Stream()
         self.limits = self._read_limits()
-        self._modules: dict[tuple[Path, tuple[tuple[str, Define], ...], bool], CudaModule] = {}
+        self._modules: dict[tuple[object, ...], CudaModule] = {}
         self._telemetry = Telemetry(self._device.pci_bus_id())
 
     def _read_limits(self) -> Limits:
@@ -277,6 +326,7 @@ class CudaDevice:
             shared_memory_per_multiprocessor=get(of.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
             memory=self._device.total_memory(),
             blocks_per_cluster=_blocks_per_cluster(self._device.compute_capability()),
+            l2_cache=get(of.L2_CACHE_SIZE),
         )
 
     def describe(self) -> dict[str, str]:
@@ -292,18 +342,33 @@ class CudaDevice:
     def telemetry(self) -> dict[str, str]:
         return self._telemetry.read()
 
+    def energy_joules(self) -> float | None:
+        return self._telemetry.energy_joules()
+
+    def other_processes(self) -> int:
+        return self._telemetry.other_processes()
+
     def module(
-        self, source: Path, defines: Mapping[str, Define], *, child_kernels: bool = False
+        self,
+        source: Path,
+        defines: Mapping[str, Define],
+        *,
+        child_kernels: bool = False,
+        contract: Contract | None = None,
     ) -> CudaModule:
-        key = (source, tuple(sorted(defines.items())), child_kernels)
+        agreed = contract or Contract("")
+        key = (source, tuple(sorted(defines.items())), child_kernels, agreed.key())
         if key not in self._modules:
+            appended = contract.assertions(source, KERNEL_HEADERS, defines) if contract else ""
             options = [
                 "-std=c++17",
                 "-O3",
                 "-lineinfo",
                 *(f"-D{name}={value}" for name, value in defines.items()),
             ]
-            self._modules[key] = CudaModule(compile_source(source, options, child_kernels), self)
+            module = compile_source(source, options, child_kernels, appended)
+            signatures = agreed.signatures(source, KERNEL_HEADERS)
+            self._modules[key] = CudaModule(module, source.name, self, signatures)
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> CudaBuffer:
@@ -312,10 +377,10 @@ class CudaDevice:
             buffer.upload(array)
         return buffer
 
-    def empty(self, size: int, dtype: npt.DTypeLike) -> CudaBuffer:
+    def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> CudaBuffer:
         return CudaBuffer(size, dtype, self.stream)
 
-    def signal(self, words: int = 1) -> CudaSignal:
+    def signal(self, words: int | type[Struct] = 1) -> CudaSignal:
         return CudaSignal(words, self.stream)
 
     def event(self) -> CudaEvent:

@@ -24,11 +24,14 @@ from bfsbench.paths import KERNEL_HEADERS, cache_dir
 from bfsbench.toolchain import find_nvcc, first_error
 
 
-def compile_source(source: Path, options: list[str], child_kernels: bool) -> Any:
-    """A PyCUDA module of a ``.cu`` file in the current context. Raises ToolchainError."""
+def compile_source(source: Path, options: list[str], child_kernels: bool, appended: str = "") -> Any:
+    """A PyCUDA module of a ``.cu`` file, with some C++ behind it, in the current context.
+
+    Raises ToolchainError.
+    """
     try:
         finished, own = _folders()
-        module = _compile(source, options, child_kernels, own)
+        module = _compile(source, options, child_kernels, appended, own)
         for binary in own.iterdir():
             if not (finished / binary.name).exists():
                 storage.link(binary, finished / binary.name)
@@ -38,7 +41,7 @@ def compile_source(source: Path, options: list[str], child_kernels: bool) -> Any
         raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
 
 
-def _compile(source: Path, options: list[str], child_kernels: bool, cache_folder: Path) -> Any:
+def _compile(source: Path, options: list[str], child_kernels: bool, appended: str, cache_folder: Path) -> Any:
     nvcc = find_nvcc()
     settings: dict[str, Any] = {
         "nvcc": str(nvcc),
@@ -49,7 +52,7 @@ def _compile(source: Path, options: list[str], child_kernels: bool, cache_folder
     }
     if child_kernels:
         settings["cuda_libdir"] = str(nvcc.resolve().parent.parent / "lib64")
-    text = f'#line 1 "{source}"\n{source.read_text()}'
+    text = f'#line 1 "{source}"\n{source.read_text()}\n{appended}'
     try:
         return (DynamicSourceModule if child_kernels else SourceModule)(text, **settings)
     except cuda.CompileError as error:

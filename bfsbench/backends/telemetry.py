@@ -1,4 +1,4 @@
-"""Clocks and throttle state of a GPU through NVML, which needs no CUDA context."""
+"""Clocks, throttle state, energy and users of a GPU through NVML, which needs no CUDA context."""
 
 from __future__ import annotations
 
@@ -48,3 +48,21 @@ class Telemetry:
         except nvml.NVMLError:
             return values
         return values
+
+    def energy_joules(self) -> float | None:
+        """What the board has used since the driver was loaded; None for GPUs that do not count it."""
+        if self._nvml is None:
+            return None
+        try:
+            return int(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle)) / 1e3
+        except self._nvml.NVMLError:
+            return None
+
+    def other_processes(self) -> int:
+        """How many processes beside this one compute on the GPU; 0 where the driver does not tell."""
+        if self._nvml is None:
+            return 0
+        try:
+            return max(0, len(self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)) - 1)
+        except self._nvml.NVMLError:
+            return 0

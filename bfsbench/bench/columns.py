@@ -25,6 +25,11 @@ OUTCOME = (
     "prepare_ms",  # once per graph and configuration, outside search_ms: compiling, allocation, preprocessing
     "preprocess_ms",  # preprocessing the graph, such as reordering it, done once a graph; 0 for most variants
     "parents_ms",  # finding parents, or next hops, after search_ms; empty unless asked for
+    "samples_discarded",  # taken while the device throttled, and taken again
+    "energy_j",  # joules of one run, of the whole board; empty unless asked for
+    "power_w",  # mean power while its energy was measured
+    "method",  # how it was measured where that is not as usual: cold, warmup=3, interleaved
+    "warnings",  # what to mind about the samples, separated by '; '
 )
 
 GRAPH = (
@@ -73,19 +78,30 @@ PROFILE_COLUMNS = (
 )
 """Of every file of profiles."""
 
-ADDED = {"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": ""}
+ADDED = {
+    **{"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": ""},
+    **{"samples_discarded": "", "energy_j": "", "power_w": "", "method": "", "warnings": ""},
+}
 """Columns that older files do not have, and what their rows read as."""
 
 NUMERIC = (
     *("source", "search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms"),
-    *("preprocess_ms", "parents_ms"),
+    *("preprocess_ms", "parents_ms", "samples_discarded", "energy_j", "power_w"),
     *(column.name for family in _HERE for column in family.columns if column.numeric),
     *("num_vertices", "num_edges", "block", "sm_clock_mhz", "memory_clock_mhz"),
 )
 """Those of COLUMNS that hold numbers."""
 
 COUNTS = (
-    *("source", "num_vertices", "num_edges", "block", "sm_clock_mhz", "memory_clock_mhz"),
+    *(
+        "source",
+        "samples_discarded",
+        "num_vertices",
+        "num_edges",
+        "block",
+        "sm_clock_mhz",
+        "memory_clock_mhz",
+    ),
     *(column.name for family in _HERE for column in family.columns if column.kind == "count"),
 )
 """Those of NUMERIC that hold whole numbers."""

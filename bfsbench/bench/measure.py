@@ -9,25 +9,45 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bfsbench.bench.advice import advise
+from bfsbench.bench.sampling import Monitor, Sample, Samples, Sampling, take
 from bfsbench.families.base import Run
 from bfsbench.programs import Clock, HostClock, Variant
+
+ENERGY_S = 1.0
+"""At least so long runs follow each other when their energy is measured."""
+ENERGY_LIMIT_S = 10.0
+"""After which an energy counter that does not move is given up."""
+READ_EVERY_MS = 20.0
+"""Between readings of the energy counter, which moves every 20 to 100 ms and takes time to read."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Samples in ms, in the order taken; the other three are single figures, also in ms."""
+    """What the runs of a variant took, in ms; samples in the order taken."""
 
-    search_ms: list[float]
-    wall_ms: list[float]
+    samples: Samples
     reset_ms: float
     prepare_ms: float
     preprocess_ms: float
+    energy: Energy | None
+    warnings: list[str]
+    """What to mind about the samples, and what to do."""
+
+    @property
+    def search_ms(self) -> list[float]:
+        return self.samples.search_ms
+
+    @property
+    def wall_ms(self) -> list[float]:
+        return [sample.wall_ms for sample in self.samples.kept]
 
 
-def measure(variant: Variant, run: Run, repeats: int) -> Timing:
-    """Prepare, run once untimed and check, then time ``repeats`` initialisations and as many whole runs.
+def measure(variant: Variant, run: Run, sampling: Sampling, monitor: Monitor) -> Timing:
+    """Prepare, run untimed, then time ``min_samples`` initialisations, and whole runs until there are enough.
 
     Raises WrongResultError when an answer is wrong, that of any run.
     """
@@ -35,27 +55,29 @@ def measure(variant: Variant, run: Run, repeats: int) -> Timing:
     variant.prepare()
     prepare_ms = (time.perf_counter() - started) * 1e3
     clock = variant.clock()
-    sample(run, clock)
-    resets = [_reset_ms(run, clock) for _ in range(repeats)]
-    samples = [sample(run, clock) for _ in range(repeats)]
-    search, wall = ([getattr(one, name) for one in samples] for name in ("search_ms", "wall_ms"))
-    return Timing(search, wall, min(resets), prepare_ms, variant.preprocess_ms)
+    flush = monitor.flush if sampling.cold else _nothing
+    for _ in range(sampling.warmup):
+        sample(run, clock, flush)
+    resets = [_reset_ms(run, clock, flush) for _ in range(sampling.min_samples)]
+    samples = take(lambda: sample(run, clock, flush), sampling, monitor)
+    energy = measure_energy(run, clock, monitor, min(samples.search_ms)) if sampling.energy else None
+    warnings = advise(samples, monitor)
+    if sampling.energy and energy is None:
+        warnings.append("energy: it is not known, as nothing counts it here")
+    return Timing(samples, min(resets), prepare_ms, variant.preprocess_ms, energy, warnings)
 
 
-@dataclass(frozen=True)
-class Sample:
-    """What one run took in ms, by the variant's clock and by the host's."""
-
-    search_ms: float
-    wall_ms: float
+def _nothing() -> None:
+    """Leave the caches as they are."""
 
 
-def sample(run: Run, clock: Clock) -> Sample:
+def sample(run: Run, clock: Clock, flush: Callable[[], None] = _nothing) -> Sample:
     """Time one run. The answer of the one before is overwritten first, and this one's is checked in the end.
 
     Raises WrongResultError.
     """
     run.poison()
+    flush()
     clock.wait()
     host = HostClock()
     host.start()
@@ -68,24 +90,74 @@ def sample(run: Run, clock: Clock) -> Sample:
     return Sample(search_ms, wall_ms)
 
 
-def _reset_ms(run: Run, clock: Clock) -> float:
+def _reset_ms(run: Run, clock: Clock, flush: Callable[[], None]) -> float:
+    flush()
+    clock.wait()
     clock.start()
     run.reset()
     return clock.stop()
 
 
+@dataclass(frozen=True)
+class Energy:
+    """Joules of a run, and mean watts while runs follow each other; of the whole board."""
+
+    joules: float
+    watts: float
+
+
+def measure_energy(
+    run: Run, clock: Clock, monitor: Monitor, run_ms: float, now: Callable[[], float] = time.monotonic
+) -> Energy | None:
+    """The energy of runs of about ``run_ms`` one after another, for ENERGY_S between two moments at which the
+    counter moved. None where nothing counts it, or nothing moves. The last run is checked: raises
+    WrongResultError.
+    """
+    used, begun, runs = monitor.energy_joules(), now(), 0
+    first: tuple[float, float] | None = None
+    while used is not None and now() - begun < ENERGY_LIMIT_S:
+        between = max(1, round(READ_EVERY_MS / max(run_ms, 1e-3)))
+        for _ in range(between):
+            run.reset()
+            run.solve()
+            clock.wait()
+        runs += between
+        before, used, moment = used, monitor.energy_joules(), now()
+        if used is None or used == before:
+            continue
+        if first is None:
+            first, runs = (used, moment), 0
+        elif moment - first[1] >= ENERGY_S:
+            run.check()
+            joules = used - first[0]
+            return Energy(joules / runs, joules / (moment - first[1]))
+    return None
+
+
 def timing_columns(timing: Timing) -> dict[str, str]:
     """The result columns that a timing fills, whatever was timed."""
+    energy = timing.energy
     return {
-        "search_ms": _ms(min(timing.search_ms)),
-        "search_ms_median": _ms(statistics.median(timing.search_ms)),
-        "search_ms_max": _ms(max(timing.search_ms)),
-        "search_ms_samples": ";".join(map(_ms, timing.search_ms)),
-        "wall_ms": _ms(min(timing.wall_ms)),
-        "wall_ms_samples": ";".join(map(_ms, timing.wall_ms)),
+        **sample_columns(timing.search_ms, timing.wall_ms),
         "reset_ms": _ms(timing.reset_ms),
         "prepare_ms": _ms(timing.prepare_ms),
         "preprocess_ms": _ms(timing.preprocess_ms),
+        "samples_discarded": str(timing.samples.discarded),
+        "energy_j": f"{energy.joules:.6g}" if energy else "",
+        "power_w": f"{energy.watts:.1f}" if energy else "",
+        "warnings": "; ".join(timing.warnings),
+    }
+
+
+def sample_columns(search_ms: Sequence[float], wall_ms: Sequence[float]) -> dict[str, str]:
+    """The result columns that samples fill, in the order taken."""
+    return {
+        "search_ms": _ms(min(search_ms)),
+        "search_ms_median": _ms(statistics.median(search_ms)),
+        "search_ms_max": _ms(max(search_ms)),
+        "search_ms_samples": ";".join(map(_ms, search_ms)),
+        "wall_ms": _ms(min(wall_ms)),
+        "wall_ms_samples": ";".join(map(_ms, wall_ms)),
     }
 
 

@@ -44,6 +44,10 @@ class Output:
             timed = [row for row in self._results.rows if row["status"] == "ok"]
             if method.parents and not all(row["parents_ms"] for row in timed):
                 raise UsageError(f"{path} has rows without parents: choose another --out")
+            others = {row["method"] for row in timed} - {method.words}
+            if others:
+                taken, now = (f"'{words or 'as usual'}'" for words in (min(others), method.words))
+                raise UsageError(f"{path} has rows measured {taken}, not {now}: choose another --out")
             if method.profile:
                 self._profiles = self._open_profiles(path, timed, resume)
         except BaseException:

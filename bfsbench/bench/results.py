@@ -11,7 +11,7 @@ import errno
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -189,6 +189,20 @@ def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str
     )
 
 
+def read_header(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[str]:
+    """The names in the first line of a result file, none if it is empty. Raises InputError."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            header = next(csv.reader(file), [])
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    if header and not _is_header(header, columns):
+        raise InputError(_why_not(header, columns, str(path), kind))
+    return header
+
+
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
     """All rows of a result file, or of one of another ``kind`` with these ``columns``, as text.
 
@@ -246,37 +260,18 @@ def result_files(path: Path) -> list[Path]:
     return found
 
 
-def read_results(paths: Iterable[Path | str]) -> pd.DataFrame:
+def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -> pd.DataFrame:
     """Rows of several result files, or of all in a folder, in one table.
 
-    Columns as in ``COLUMNS`` and those that families append, ``file`` the last; those that hold numbers are
-    float64 (NaN where empty), the rest text. Raises InputError as ``read_rows`` does, and when a numeric
-    column holds anything else.
+    Columns as in ``COLUMNS`` and those that families append, less those to ``leave_out``, ``file`` the last;
+    those that hold numbers are float64 (NaN where empty), the rest text, in which control characters are
+    written as escapes. Raises InputError as ``read_rows`` does, and when a numeric column holds anything
+    else, or a count is none.
     """
+    from bfsbench.bench.reading import read_tables
+
     files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
-    return read_tables(files, COLUMNS, NUMERIC)
-
-
-def read_tables(files: Iterable[Path], columns: Sequence[str], numeric: Sequence[str]) -> pd.DataFrame:
-    """The rows of files of these columns, some of them ``numeric``, in one table; see ``read_results``."""
-    import pandas as pd
-
-    appended = appended_columns(tuple(columns))
-    numbers = {*numeric, *(name for name, column in appended.items() if column.numeric)}
-    frames = []
-    for path in files:
-        rows = read_rows(path, columns)
-        frame = pd.DataFrame(rows, columns=list(rows[0] if rows else columns))
-        for name in numbers.intersection(frame.columns):
-            try:
-                frame[name] = pd.to_numeric(frame[name].where(frame[name] != "", None)).astype("float64")
-            except (ValueError, TypeError) as error:
-                raise InputError(f"{path}: column {name} is not numeric: {error}") from error
-        frames.append(frame.assign(file=str(path)))
-    filled = [frame for frame in frames if len(frame)] or frames[:1]
-    whole = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=[*columns, "file"])
-    texts = {name: "" for name in appended if name in whole and name not in numbers}
-    return whole.fillna(texts)[[*(name for name in whole if name != "file"), "file"]]
+    return read_tables(files, COLUMNS, NUMERIC, leave_out)
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from bfsbench.bench import provenance
 from bfsbench.bench.point import Point
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import find
+from bfsbench.wording import no_formula, printable
 
 
 def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str, str]:
@@ -31,5 +32,7 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
 def failed_row(
     point: Point, graph: Graph, device: Mapping[str, str], status: str, reason: str
 ) -> dict[str, str]:
-    """A row without a time; ``reason`` is cut to its first line."""
-    return base_row(point, graph, device) | {"status": status, "reason": (reason.splitlines() or [""])[0]}
+    """A row without a time; ``reason`` is cut to its first line, and made harmless to terminals and
+    spreadsheets."""
+    first = no_formula(printable((reason.splitlines() or [""])[0]))
+    return base_row(point, graph, device) | {"status": status, "reason": first}

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from bfsbench.bench.point import Point
+from bfsbench.bench.sampling import Sampling
+from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
 
 if TYPE_CHECKING:
@@ -14,16 +16,53 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Order:
+    """In which order samples are taken: all of a point, or of all points of a graph in turn."""
+
+    turns: bool = False
+    seed: int | None = None
+    """That shuffles the points anew for each turn; None leaves them as they are."""
+
+    @classmethod
+    def of(cls, text: str) -> Order:
+        """``sequential``, ``interleaved`` or ``shuffled:SEED``, 0 by default. Raises UsageError."""
+        kind, _, seed = text.partition(":")
+        if text in ("sequential", "interleaved"):
+            return cls(text == "interleaved")
+        if kind != "shuffled" or (":" in text and not (seed.isascii() and seed.isdigit())):
+            raise UsageError(f"--order: '{text}' is none of sequential, interleaved and shuffled[:SEED]")
+        return cls(True, int(seed or 0))
+
+    @property
+    def words(self) -> str:
+        """As ``of`` has it; empty for ``sequential``."""
+        if not self.turns:
+            return ""
+        return "interleaved" if self.seed is None else f"shuffled:{self.seed}"
+
+
+@dataclass(frozen=True)
 class Method:
     """How every point of a sweep is measured."""
 
-    repeats: int
+    sampling: Sampling
     limit_s: float
     """Seconds after which a point is given up."""
     profile: bool = False
     """Whether to take a level profile after the timed searches."""
     parents: bool = False
     """Whether to derive, time and check the breadth-first tree after the timed searches."""
+    order: Order = Order()
+
+    def __post_init__(self) -> None:
+        if self.sampling.min_time_s >= self.limit_s:
+            asked, limit = f"--min-time {self.sampling.min_time_s:g}", f"--timeout {self.limit_s:g}"
+            raise UsageError(f"{asked}: samples for so many seconds do not fit into {limit}")
+
+    @property
+    def words(self) -> str:
+        """What differs from the usual, as in the column ``method``."""
+        return " ".join(filter(None, (self.sampling.words, self.order.words)))
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
+from bfsbench.bench.machine_state import Machine
 from bfsbench.bench.measure import Timing, measure, timing_columns
 from bfsbench.bench.point import Point
 from bfsbench.bench.profile import profile_rows
 from bfsbench.bench.row import base_row, failed_row
+from bfsbench.bench.runner import Method
+from bfsbench.bench.sampling import Sampling
 from bfsbench.errors import DeviceError, KernelError, UsageError, WrongResultError
 from bfsbench.families.base import Paths, Problem
 from bfsbench.graphs.graph import Graph
@@ -39,6 +42,7 @@ class Session:
         self._graph: Graph | None = None
         self._on_device: DeviceGraph | None = None
         self._problems: OrderedDict[tuple[str, int | None], Problem] = OrderedDict()
+        self._host, self._machine = Machine(None), Machine(self.device)
 
     def use(self, graph: Graph) -> None:
         """Make ``graph`` the one in use; the one before leaves the device."""
@@ -73,9 +77,10 @@ class Session:
                 self._problems.popitem(last=False)
         return self._problems[key]
 
-    def time(self, variant: Variant, problem: Problem, repeats: int) -> Timing:
+    def time(self, variant: Variant, problem: Problem, sampling: Sampling) -> Timing:
         """Check and time a variant that ``build`` made. Raises WrongResultError, DeviceError."""
-        timing = measure(variant, problem.run(variant), repeats)
+        machine = self._host if variant.host else self._machine
+        timing = measure(variant, problem.run(variant), sampling, machine)
         self._require_unwritten(variant)
         return timing
 
@@ -100,19 +105,20 @@ class Session:
     def close(self) -> None:
         """Give the device back."""
         self._graph = self._on_device = None
+        self._machine = self._host
         if self.device:
             self.device.close()
             self.device = None
 
-    def measure(self, point: Point, repeats: int, parents: bool = False) -> dict[str, str]:
-        """The row of a point, which says what went wrong when it did; with ``parents`` paths are found too.
+    def measure(self, point: Point, method: Method) -> dict[str, str]:
+        """The row of a point, which says what went wrong when it did.
 
         Raises KernelError when the device cannot be trusted afterwards.
         """
         graph = self._graph_of(point)
         device = self.device.describe() if self.device else {}
         try:
-            outcome = self._outcome(point, repeats, parents)
+            outcome = self._outcome(point, method)
         except WrongResultError as error:
             return failed_row(point, graph, device, "wrong", str(error))
         except KernelError:
@@ -143,14 +149,16 @@ class Session:
 
     def _graph_of(self, point: Point) -> Graph:
         if self._graph is None or self._graph.locator != point.graph:
-            graph = load(point.graph)
+            graph = load(point.graph, check=False)  # whoever planned the sweep has checked it
             self.use(graph)
             return graph
         return self._graph
 
-    def _outcome(self, point: Point, repeats: int, parents: bool) -> dict[str, str]:
+    def _outcome(self, point: Point, method: Method) -> dict[str, str]:
         variant, problem = self._build(point), self._problem_of(point)
-        timing = self.time(variant, problem, repeats)
-        own = problem.columns(min(timing.search_ms))
-        parents_ms = f"{self.paths(variant, problem).milliseconds:.6f}" if parents else ""
-        return {"status": "ok", **timing_columns(timing), **own, "parents_ms": parents_ms}
+        timing = self.time(variant, problem, method.sampling)
+        columns = timing_columns(timing) | problem.columns(min(timing.search_ms))
+        columns["parents_ms"] = f"{self.paths(variant, problem).milliseconds:.6f}" if method.parents else ""
+        if point.backend == "cpu":
+            columns["warnings"] = ""  # nobody minds how times of emulated kernels vary
+        return {"status": "ok", "method": method.words, **columns}

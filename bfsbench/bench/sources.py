@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -54,17 +53,17 @@ def check_source(graph: Graph, source: int) -> int:
 class SourceChoice:
     """Which sources to search from: those given, or ``count`` chosen by ``seed``."""
 
-    given: tuple[int, ...]
+    given: tuple[int | str, ...]
     count: int
     seed: int
     published: bool = False
-    """Whether those given are ids of the graph's file; vertices are counted from 0 otherwise."""
+    """Whether those given are ids or names of the graph's file; vertices are counted from 0 otherwise."""
 
     @classmethod
     def of(
         cls,
         family: Family,
-        given: Sequence[int] | None,
+        given: Sequence[int | str] | None,
         count: int | None,
         seed: int,
         published: bool = False,
@@ -85,10 +84,12 @@ class SourceChoice:
         Raises UsageError for one that the graph does not have.
         """
         if self.given:
-            vertex = graph.vertex if self.published else partial(check_source, graph)
-            return [vertex(source) for source in self.given]
+            if self.published:
+                return [graph.vertex(source) for source in self.given]
+            return [check_source(graph, int(source)) for source in self.given]
         return [*choose_sources(graph, self.count, self.seed)] if self.count else [None]
 
     def stand_ins(self) -> list[int | None]:
         """As many numbers as there will be sources, for counting points before the graph is there."""
-        return [*(self.given or range(self.count))] or [None]
+        numbers = [number for number in self.given if isinstance(number, int)]
+        return [*(numbers or range(len(self.given) or self.count))] or [None]

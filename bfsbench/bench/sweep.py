@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bfsbench.bench.output import Output
 from bfsbench.bench.plan import Plannable, Questions, Setting, Work
 from bfsbench.bench.point import Point
 from bfsbench.bench.runner import Measured, Method, Runner
+from bfsbench.bench.turns import run_in_turns
 from bfsbench.bench.worker import DeviceInfo, Worker
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
@@ -136,13 +138,14 @@ def _carry_out(
 ) -> Outcome:
     """Answer each batch of points, from the rows there are or by measuring."""
     outcome = Outcome([], Counter())
+    run = partial(run_in_turns, runner) if method.order.turns else runner.run
     progress.begin(runner.device, questions.total)
     batch = next(questions.batches, None)
     while batch is not None:
         rows = [output.row(point, graphs[point.graph]) for point in batch]
         progress.batch(len(batch), [row for row in rows if row is not None])
         left = [point for point, row in zip(batch, rows, strict=True) if row is None]
-        for measured in runner.run(left, graphs, method):
+        for measured in run(left, graphs, method):
             output.append(measured)
             outcome.statuses[measured.row["status"]] += 1
             progress.done(measured)

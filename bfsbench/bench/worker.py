@@ -1,24 +1,28 @@
 """The process that touches the device.
 
 A failed kernel poisons a CUDA context and a hung one cannot be interrupted, so points are executed in a
-spawned process that can be replaced. It takes the name of a Session's method and its arguments from a pipe
-and answers with what that returns or with a Failure; after one that leaves the device in doubt it ends.
+spawned process that can be replaced. It takes requests from a pipe and answers each with a message of the
+same number (:mod:`bfsbench.bench.messages`); after a failure that leaves the device in doubt it ends. What
+it sends is not trusted: see :mod:`bfsbench.bench.frames`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import multiprocessing
+import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bfsbench.backends.base import Limits
-from bfsbench.bench import provenance
+from bfsbench.bench import messages, provenance
+from bfsbench.bench.frames import DamagedError, Pipe
+from bfsbench.bench.messages import DeviceInfo, Failure
 from bfsbench.bench.point import Point
 from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
@@ -29,25 +33,11 @@ from bfsbench.toolchain import prepare_compiler
 if TYPE_CHECKING:
     from bfsbench.bench.session import Session
 
+__all__ = ["START_LIMIT_S", "DeviceInfo", "Failure", "Worker"]
+
 START_LIMIT_S = 120.0
-
-
-@dataclass(frozen=True)
-class DeviceInfo:
-    """What a worker says about its device when it is ready."""
-
-    backend: str
-    description: dict[str, str]
-    limits: Limits
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a request has no answer. ``fatal`` is the last word of a worker."""
-
-    status: str
-    reason: str
-    fatal: bool = False
+CLOSE_LIMIT_S = 10.0
+"""For a process that has been told to end, or has closed its pipe, to be gone."""
 
 
 def _die_with_parent() -> None:
@@ -60,42 +50,54 @@ def serve(connection: Connection, backend: str | None, schedule_seed: int) -> No
     """The worker's main loop: ends when the pipe closes."""
     from bfsbench.bench.session import Session
 
+    os.setpgid(0, 0)  # what a kernel forks ends with this process
     _die_with_parent()
+    os.register_at_fork(after_in_child=_die_with_parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
+    pipe = Pipe(connection)
     try:
         session = Session(backend, schedule_seed)
     except BfsbenchError as error:
-        connection.send(error)
+        pipe.send(0, messages.encode(messages.Refused.of(error)))
         return
     try:
-        _answer(connection, session)
+        _answer_all(pipe, session)
     finally:
         session.close()
 
 
-def _answer(connection: Connection, session: Session) -> None:
-    """Introduce the device, then execute points until the pipe closes or the device is lost."""
-    device = session.device
-    connection.send(DeviceInfo(device.backend, device.describe(), device.limits) if device else None)
+def _answer_all(pipe: Pipe, session: Session) -> None:
+    """Introduce the device, then answer requests until the pipe closes or the device is lost."""
+    device, process = session.device, os.getpid()
+    info = DeviceInfo(device.backend, device.describe(), device.limits) if device else None
+    pipe.send(0, messages.encode(messages.Ready(info)))
     while True:
         try:
-            method, *arguments = connection.recv()
-        except EOFError:
+            number, request = pipe.receive(None)
+        except (EOFError, DamagedError):
             return
-        try:
-            connection.send(getattr(session, method)(*arguments))
-        except KernelError as error:
-            connection.send(Failure(error.status, str(error), fatal=True))
+        answer = _answer(session, messages.decode_request(request))
+        if os.getpid() != process:
+            os._exit(0)  # a kernel forked: the process that was asked answers, its copy does not
+        pipe.send(number, messages.encode(answer))
+        if isinstance(answer, messages.Failed) and answer.failure.fatal:
             return
-        except WrongResultError as error:
-            connection.send(Failure("wrong", str(error), fatal=True))
-            return
-        except BfsbenchError as error:
-            connection.send(Failure(getattr(error, "status", "error"), str(error)))
-        except Exception as error:  # a bug costs one row, not the sweep; the traceback goes to stderr
-            traceback.print_exc()
-            connection.send(Failure("error", f"{type(error).__name__}: {error}", fatal=True))
-            return
+
+
+def _answer(session: Session, request: messages.Request) -> messages.Answer:
+    try:
+        if isinstance(request, messages.Measure):
+            return messages.Row(session.measure(request.point, request.method))
+        return messages.Levels(session.profile(request.point, request.row))
+    except KernelError as error:
+        return messages.Failed(Failure(error.status, str(error), fatal=True))
+    except WrongResultError as error:
+        return messages.Failed(Failure("wrong", str(error), fatal=True))
+    except BfsbenchError as error:
+        return messages.Failed(Failure(getattr(error, "status", "error"), str(error)))
+    except Exception as error:  # a bug costs one row, not the sweep; the traceback goes to stderr
+        traceback.print_exc()
+        return messages.Failed(Failure("error", f"{type(error).__name__}: {error}", fatal=True))
 
 
 class Worker:
@@ -105,13 +107,15 @@ class Worker:
         self._backend = backend
         self._schedule_seed = schedule_seed
         self._process: multiprocessing.process.BaseProcess | None = None
-        self._connection: Connection | None = None
+        self._pipe: Pipe | None = None
+        self._number = 0
+        """Of the last request: never used twice, so that no answer is taken for another's."""
         self.device: DeviceInfo | None = None
 
-    def start(self) -> Connection:
+    def start(self) -> Pipe:
         """Start the process unless it runs. Raises the BfsbenchError it met when opening its device."""
-        if self._connection is not None:
-            return self._connection
+        if self._pipe is not None:
+            return self._pipe
         prepare_compiler()
         context = multiprocessing.get_context("spawn")
         connection, theirs = context.Pipe()
@@ -120,20 +124,25 @@ class Worker:
         )
         self._process.start()
         theirs.close()
-        self._connection = connection
-        if not connection.poll(START_LIMIT_S):
-            self.stop()
-            raise BfsbenchError(f"the worker process did not start within {START_LIMIT_S:.0f} s")
+        pipe = self._pipe = Pipe(connection)
         try:
-            answer = connection.recv()
+            answer = messages.decode_answer(pipe.receive(0, START_LIMIT_S)[1])
+            if not isinstance(answer, messages.Ready | messages.Refused):
+                raise DamagedError("the worker process did not introduce itself")
+        except TimeoutError:
+            self.stop()
+            raise BfsbenchError(f"the worker process did not start within {START_LIMIT_S:.0f} s") from None
+        except DamagedError as error:
+            self.stop()
+            raise BfsbenchError(str(error)) from None
         except (EOFError, ConnectionError):
             reason = self._end_of_process()
             raise BfsbenchError(f"the worker process could not start: {reason}") from None
-        if isinstance(answer, BfsbenchError):
+        if isinstance(answer, messages.Refused):
             self.stop()
-            raise answer
-        self.device = answer
-        return connection
+            raise answer.error()
+        self.device = answer.device
+        return pipe
 
     def origins(self) -> list[dict[str, str]]:
         """Provenance columns of the rows to come; see Runner."""
@@ -146,7 +155,7 @@ class Worker:
 
     def run_point(self, point: Point, graph: Graph, method: Method) -> Measured:
         """Run a point on its graph. Raises BfsbenchError when a new process cannot open the device."""
-        row = self.measure(point, method.repeats, method.limit_s, method.parents)
+        row = self.measure(point, method)
         if isinstance(row, Failure):
             device = self.device.description if self.device else {}
             return Measured(failed_row(point, graph, device, row.status, row.reason))
@@ -157,60 +166,85 @@ class Worker:
             return Measured(row | {"reason": f"no level profile: {levels.reason}"})
         return Measured(row, levels)
 
-    def measure(
-        self, point: Point, repeats: int, limit_s: float, parents: bool = False
-    ) -> dict[str, str] | Failure:
+    def measure(self, point: Point, method: Method) -> dict[str, str] | Failure:
         """The row of a point; see Session.measure."""
-        answer: dict[str, str] | Failure = self._ask(limit_s, "measure", point, repeats, parents)
-        if not isinstance(answer, Failure) and answer["status"] == "wrong":
-            self.stop()  # who answers wrong may have written anywhere: the next point gets a fresh process
-        return answer
+        answer = self._ask(method.limit_s, messages.Measure(point, method))
+        if isinstance(answer, messages.Row) and answer.is_of(point):
+            if answer.columns["status"] == "wrong":
+                self.stop()  # it may have written anywhere: the next point gets a fresh process
+            return answer.columns
+        return self._failure(answer)
 
     def profile(self, point: Point, row: Mapping[str, str], limit_s: float) -> list[dict[str, str]] | Failure:
         """The rows of a point's level profile; see Session.profile."""
-        answer: list[dict[str, str]] | Failure = self._ask(limit_s, "profile", point, row)
-        return answer
+        answer = self._ask(limit_s, messages.Profile(point, dict(row)))
+        return answer.rows if isinstance(answer, messages.Levels) else self._failure(answer)
 
-    def _ask(self, limit_s: float, *request: Any) -> Any:
-        """The answer to a request, or a Failure. The process is replaced after a crash or a hang."""
-        connection = self.start()
+    def _ask(self, limit_s: float, request: messages.Request) -> messages.Answer:
+        """The answer to a request. The process is replaced after a crash, a hang or a damaged answer."""
+        pipe = self.start()
+        self._number += 1
+        deadline = time.monotonic() + limit_s
         try:
-            connection.send(request)
-            if not connection.poll(limit_s):
-                self.stop()
-                return Failure("timeout", f"not finished within {limit_s:g} s")
-            answer = connection.recv()
-        except (EOFError, ConnectionError):
-            return Failure("crash", self._end_of_process())
-        if isinstance(answer, Failure) and answer.fatal:
+            pipe.send(self._number, messages.encode(request), limit_s)
+            payload = pipe.receive(self._number, deadline - time.monotonic())[1]
+            return messages.decode_answer(payload)
+        except TimeoutError:
             self.stop()
-        return answer
+            return messages.Failed(Failure("timeout", f"not finished within {limit_s:g} s"))
+        except DamagedError as error:
+            self.stop()
+            return messages.Failed(Failure("crash", str(error)))
+        except (EOFError, ConnectionError):
+            return messages.Failed(Failure("crash", self._end_of_process()))
+
+    def _failure(self, answer: messages.Answer) -> Failure:
+        """What is recorded where the answer is not the one asked for."""
+        if isinstance(answer, messages.Failed) and not answer.failure.fatal:
+            return answer.failure
+        self.stop()
+        if isinstance(answer, messages.Failed):
+            return answer.failure
+        return Failure("crash", "the worker process gave the answer to another question")
 
     def _end_of_process(self) -> str:
         """Reap a process that closed its pipe, and say how it ended."""
-        assert self._process is not None
-        self._process.join(10)
-        code = self._process.exitcode
+        code = self._exit_code(CLOSE_LIMIT_S)
         self.stop()
         if code is not None and code < 0:
-            return f"the worker process was killed by {signal.Signals(-code).name}"
+            name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
+            return f"the worker process was killed by {name}"
         return f"the worker process ended with exit code {code}"
 
     def close(self) -> None:
         """Let an idle process end by itself, its device closed properly."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if self._process is not None:
-            self._process.join(10)
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+        self._exit_code(CLOSE_LIMIT_S)
         self.stop()
 
+    def _exit_code(self, limit_s: float) -> int | None:
+        """How the process ended; None if it has not within the time. Its copies do not count."""
+        deadline = time.monotonic() + limit_s
+        while self._process and self._process.exitcode is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return self._process.exitcode if self._process else None
+
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process and what it started, whatever they are doing."""
         if self._process is not None:
+            _kill_group(self._process.pid)
             self._process.kill()
             self._process.join()
             self._process.close()
-        if self._connection is not None:
-            self._connection.close()
-        self._process = self._connection = None
+        if self._pipe is not None:
+            self._pipe.close()
+        self._process = self._pipe = None
+
+
+def _kill_group(pid: int | None) -> None:
+    """End the processes of a worker's group; one that has just begun may have none yet."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if pid is not None:
+            os.killpg(pid, signal.SIGKILL)

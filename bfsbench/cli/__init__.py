@@ -14,6 +14,7 @@ import click
 
 from bfsbench import __version__
 from bfsbench.errors import BfsbenchError
+from bfsbench.wording import printable
 
 COMMANDS = {
     "list": "Show variants, papers, datasets, knobs, generators and counters.",
@@ -29,6 +30,7 @@ COMMANDS = {
     "text": "Write a text whose numbers come from result files.",
     "roofline": "Hold searches against what the device can do at most.",
     "worker": "Offer this machine's GPUs to a sweep on a cluster.",
+    "certificates": "Make certificates for a cluster of several hosts.",
     "doctor": "Check what is installed and what is missing.",
 }
 INTERRUPTED = 130
@@ -104,5 +106,5 @@ def main() -> None:
 
 
 def _end(message: str, code: int) -> NoReturn:
-    click.echo(f"bfsbench: {message}", err=True)
+    click.echo("\n".join(printable(line) for line in f"bfsbench: {message}".split("\n")), err=True)
     sys.exit(code)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import textwrap
 from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 
 import click
 
+from bfsbench.cli.cluster_options import certificates_in, tls_option
+from bfsbench.cluster.address import FORMS
 from bfsbench.doctor import Section, examine, usable_backends
+from bfsbench.errors import UsageError
 from bfsbench.report.formats import WIDTH
 
 
@@ -17,17 +22,20 @@ from bfsbench.report.formats import WIDTH
 @click.option(
     "--cluster",
     metavar="WHERE",
-    help="Check the workers of a cluster instead: local[:N], dask://HOST:PORT or slurm[:FILE].",
+    help=f"Check the workers of a cluster instead: {FORMS}.",
 )
+@tls_option
 @click.pass_context
-def command(context: click.Context, style: str, cluster: str | None) -> None:
+def command(context: click.Context, style: str, cluster: str | None, tls: Path | None) -> None:
     """Check what is installed, and say how to install what is missing.
 
     The exit code is 0 when at least one backend can run, or all workers of the cluster can and are alike, and
     1 otherwise.
     """
     if cluster is not None:
-        context.exit(0 if _examine_cluster(cluster, style) else 1)
+        context.exit(0 if _examine_cluster(cluster, style, tls) else 1)
+    if tls is not None:
+        raise UsageError("--tls goes with --cluster")
     sections = examine()
     usable = usable_backends(sections)
     if style == "json":
@@ -42,19 +50,19 @@ def command(context: click.Context, style: str, cluster: str | None) -> None:
     context.exit(0 if any(usable.values()) else 1)
 
 
-def _examine_cluster(text: str, style: str) -> bool:
+def _examine_cluster(text: str, style: str, tls: Path | None) -> bool:
     """Show what the workers have; returns whether a sweep could use them all."""
     from tabulate import tabulate
 
     from bfsbench.cluster.address import parse
     from bfsbench.cluster.launch import require_dask
 
-    place = parse(text)
+    place, certificates = parse(text), certificates_in(tls)
     require_dask()
     from bfsbench.cluster.examine import ALIKE
     from bfsbench.cluster.examine import examine as examine_cluster
 
-    found = examine_cluster(place)
+    found = examine_cluster(place, certificates, partial(click.echo, err=True))
     if style == "json":
         told = {"works": found.works, "workers": found.workers, "here": found.here}
         click.echo(json.dumps(told | {"differences": found.differences}, indent=2))

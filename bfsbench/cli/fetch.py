@@ -36,6 +36,16 @@ if TYPE_CHECKING:
 )
 @click.option("--no-convert", is_flag=True, help="Only bring the files; convert them when they are used.")
 @click.option(
+    "--insecure",
+    is_flag=True,
+    help="Take files over plain HTTP even where no checksum is known that they must have.",
+)
+@click.option(
+    "--accept-changed",
+    is_flag=True,
+    help="Take files that have changed since they were first downloaded, and hold later ones to these.",
+)
+@click.option(
     "--timeout",
     default=60.0,
     show_default=True,
@@ -51,12 +61,15 @@ def fetch(
     show: bool,
     jobs: int,
     no_convert: bool,
+    insecure: bool,
+    accept_changed: bool,
     timeout: float,
 ) -> None:
     """Download graphs by name, check them against what their publishers say, and convert them.
 
     An interrupted download continues where it stopped when the command is run again. Generated graphs are
-    generated. One graph that fails does not stop the others; it makes the exit code 1.
+    generated. Where no checksum is published, the first download's is written down, and later ones are held
+    to it. One graph that fails does not stop the others; it makes the exit code 1.
     """
     from bfsbench.graphs.catalogue import Catalogue
 
@@ -74,7 +87,15 @@ def fetch(
 
     transfer = Transfer(Patience(connect_timeout=min(timeout, 15.0), read_timeout=timeout))
     with FetchDisplay() as display:
-        fetcher = Fetcher(display, transfer, folder, convert=not no_convert, jobs=jobs)
+        fetcher = Fetcher(
+            display,
+            transfer,
+            folder,
+            convert=not no_convert,
+            insecure=insecure,
+            accept_changed=accept_changed,
+            jobs=jobs,
+        )
         failed = fetcher.fetch_all(datasets)
     if failed:
         listed = ", ".join(dataset.name for dataset in failed)

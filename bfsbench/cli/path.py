@@ -16,8 +16,8 @@ from bfsbench.cli.options import backend_option
     metavar="NAME",
     help="A name, a file or a generator, as for 'run'.",
 )
-@click.option("--source", required=True, type=int, metavar="ID", help="Where the path begins.")
-@click.option("--target", required=True, type=int, metavar="ID", help="Where it ends.")
+@click.option("--source", required=True, metavar="ID", help="Where the path begins.")
+@click.option("--target", required=True, metavar="ID", help="Where it ends.")
 @click.option(
     "--variant",
     shell_complete=completion.variants,
@@ -27,12 +27,12 @@ from bfsbench.cli.options import backend_option
     help="The search, or variant of all-pairs shortest paths, that finds it.",
 )
 @backend_option("Where its kernels run.")
-def command(dataset: str, source: int, target: int, variant: str, backend: str) -> None:
+def command(dataset: str, source: str, target: str, variant: str, backend: str) -> None:
     """Print the vertices of a shortest path from --source to --target, one a line.
 
-    Vertices have the ids of the graph's file, in the options and in the output; 'run --source' counts them
-    from 0 instead. A search counts the arcs of a path, a variant of all-pairs shortest paths their weights.
-    What they find is checked. Without a path the exit code is 1.
+    Vertices have the ids or names of the graph's file, in the options and in the output; 'run --source'
+    counts them from 0 instead. A search counts the arcs of a path, a variant of all-pairs shortest paths
+    their weights. What they find is checked. Without a path the exit code is 1.
     """
     from bfsbench import api
     from bfsbench.cli.progress import load_with_progress

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import click
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -31,6 +32,7 @@ from bfsbench.graphs import load
 from bfsbench.graphs.fetch import Stage
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import with_aliases
+from bfsbench.wording import printable
 
 LINE_EVERY_S = 10.0
 """Between the lines of a sweep that is not on a terminal."""
@@ -60,7 +62,9 @@ class Display:
 
     def _print(self, line: str, style: str = "") -> None:
         """One message is one line, and brackets and colons in it are themselves."""
-        self._console.print(line, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        self._console.print(
+            printable(line), style=style, markup=False, highlight=False, emoji=False, soft_wrap=True
+        )
 
 
 class SweepDisplay(Display, SweepProgress):
@@ -196,12 +200,14 @@ def loading(text: str, console: Console | None = None) -> Iterator[load.Progress
     """Surrounds the loading of the graph that ``text`` names, and gives what to call with the bytes read.
 
     While a graph is converted or generated, a terminal shows a bar; elsewhere one line says what takes so
-    long.
+    long. Another says which library has read a file, where one has.
     """
     request = load.resolve(text)
     what = f"{'generating' if request.spec else 'converting'} {request.path or request.name}"
     with LoadingDisplay(what, console) as display:
         yield display.progress
+    if request.reader:
+        click.echo(f"{request.full_name} was read by {request.reader}", err=True)
 
 
 def load_with_progress(text: str, console: Console | None = None) -> Graph:

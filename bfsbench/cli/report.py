@@ -16,7 +16,7 @@ from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli import completion
 from bfsbench.cli.options import names_option, row_filters
 from bfsbench.errors import InputError, UsageError
-from bfsbench.report import TABLES, select, tables, warnings
+from bfsbench.report import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
 from bfsbench.report.formats import FORMATS, render
 from bfsbench.report.html import page
 from bfsbench.report.levels import read_levels
@@ -85,7 +85,8 @@ def command(
         _draw(rows, read_levels(files), kinds, out, style)
     else:
         with output(out) if out else nullcontext(sys.stdout) as file:
-            rows = select(_read(files), graphs, variants, backends)
+            unused = NOT_ON_PAGES if style == "html" else NOT_IN_TABLES
+            rows = select(_read(files, unused), graphs, variants, backends)
             if style == "html":
                 file.write(page(rows, read_levels(files)))
             else:
@@ -146,8 +147,8 @@ def _holds_rows(path: Path) -> bool:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _read(files: Sequence[Path]) -> pd.DataFrame:
-    rows = read_results(files)
+def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
+    rows = read_results(files, leave_out=unused)
     if rows.empty:
         raise InputError(f"no rows in {', '.join(map(str, files))}: nothing to report")
     return rows

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bfsbench.bench import axes as axis_language
+from bfsbench.cli.cluster_options import tls_option
 from bfsbench.cli.options import Declaration, backend_option, together
 from bfsbench.errors import UsageError
 from bfsbench.variants import all_variants
@@ -114,11 +115,13 @@ def source_choice(
         raise UsageError("--source and --source-id exclude each other")
     published = source_id is not None
     listed = source_id if published else source
+    given: list[int | str] | None = None
     try:
         given = None if listed is None else [int(value) for value in axis_language.expand(listed)]
     except ValueError:
-        option = "--source-id" if published else "--source"
-        raise UsageError(f"{option}: '{listed}' is not a list of vertices") from None
+        if source_id is None:
+            raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
+        given = [*axis_language.split_list(source_id)]
     return SourceChoice.of(family, given, count, seed, published)
 
 
@@ -130,22 +133,44 @@ class Measuring:
     timeout: float
     backend: str
     schedule_seed: int
+    warmup: int
+    min_samples: int | None
+    max_samples: int | None
+    max_noise: float | None
+    min_time: float
+    cold: bool
+    energy: bool
     resume: bool
     retry_failed: bool
+    order: str = "sequential"
     cluster: str | None = None
     mixed_devices: bool = False
+    tls: Path | None = None
 
     def request(
         self, work: Work, path: Path | None, *, profile: bool = False, parents: bool = False
     ) -> Request:
         """What to ask :func:`bfsbench.bench.sweep.sweep` for. Raises UsageError, ToolchainError."""
-        from bfsbench.bench.runner import Method
+        from bfsbench.bench.runner import Method, Order
+        from bfsbench.bench.sampling import Sampling
         from bfsbench.bench.sweep import Request
         from bfsbench.cluster.runners import runner_maker
 
-        method = Method(self.repeats, self.timeout, profile, parents)
+        sampling = Sampling.of(
+            self.repeats,
+            self.min_samples,
+            self.max_samples,
+            self.max_noise,
+            self.min_time,
+            warmup=self.warmup,
+            cold=self.cold,
+            energy=self.energy,
+        )
+        method = Method(sampling, self.timeout, profile, parents, Order.of(self.order))
+        if method.order.turns and self.cluster is not None:
+            raise UsageError("--order goes without --cluster: samples of a point are of one device")
         tell = partial(click.echo, err=True)
-        maker = runner_maker(self.cluster, self.mixed_devices, self.schedule_seed, tell)
+        maker = runner_maker(self.cluster, self.mixed_devices, self.schedule_seed, tell, self.tls)
         return Request(work, method, path, self.resume, self.retry_failed, self.backend, maker)
 
     def path(self, out: Path | None, command: str) -> Path | None:
@@ -154,12 +179,13 @@ class Measuring:
         return out if out or self.resume else Path("results") / moment
 
 
-def measuring_options(resume: str, *, clusters: bool = True) -> Declaration:
+def measuring_options(resume: str, *, many: bool = True) -> Declaration:
     """How points are measured and where; the command gets all of it as ``measuring``, a Measuring.
 
-    ``resume`` says what ``--resume`` does.
+    ``resume`` says what ``--resume`` does; ``many`` points at a time can be ordered and spread.
     """
-    options = together(*_MEASURING, *(_CLUSTER if clusters else ()), *_resuming(resume))
+    only_for_many = (_ORDER, *_CLUSTER) if many else ()
+    options = together(*_MEASURING, *_SAMPLING, *only_for_many, *_resuming(resume))
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
@@ -195,18 +221,71 @@ _MEASURING = (
     ),
 )
 
+_SAMPLING = (
+    click.option(
+        "--warmup",
+        default=1,
+        show_default=True,
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Runs of each point before it is timed; they are checked as well.",
+    ),
+    click.option(
+        "--max-noise",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="PERCENT",
+        help="Go on beyond --repeats until the 95 % confidence interval of the median reaches no further "
+        "than this from it.",
+    ),
+    click.option(
+        "--min-time",
+        default=0.0,
+        type=click.FloatRange(min=0),
+        metavar="S",
+        help="Go on beyond --repeats until the samples of a point add up to this.",
+    ),
+    click.option(
+        "--min-samples",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="With --max-noise or --min-time: at least so many samples, by default --repeats.",
+    ),
+    click.option(
+        "--max-samples",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="With --max-noise or --min-time: at most so many samples, 1000 by default.",
+    ),
+    click.option("--cold", is_flag=True, help="Flush the caches before every run; they are warm otherwise."),
+    click.option(
+        "--energy",
+        is_flag=True,
+        help="After the samples, run for a second and more and note what a run costs the GPU in energy_j.",
+    ),
+)
+
+_ORDER = click.option(
+    "--order",
+    default="sequential",
+    show_default=True,
+    metavar="ORDER",
+    help="'interleaved': the points of a graph take turns, a sample each; 'shuffled[:SEED]': in another "
+    "order each turn. So drift hits all alike; their rows are written when the graph is done.",
+)
+
 _CLUSTER = (
     click.option(
         "--cluster",
         metavar="WHERE",
         help="Spread the points over workers, one a GPU: local[:N] on this machine, dask://HOST:PORT of a "
-        "Dask scheduler, or slurm[:FILE], whose jobs FILE describes.",
+        "Dask scheduler, or slurm[:FILE], pbs, sge or lsf likewise, whose jobs FILE describes.",
     ),
     click.option(
         "--mixed-devices",
         is_flag=True,
         help="With --cluster: accept workers with different GPUs or CPUs. Reports keep their rows apart.",
     ),
+    tls_option,
 )
 
 

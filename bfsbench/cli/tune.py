@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 @preset_option("Values of knobs to begin with")
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses sources and configurations.")
-@measuring_options("Continue --out: take what it holds instead of measuring.", clusters=False)
+@measuring_options("Continue --out: take what it holds instead of measuring.", many=False)
 @out_option("tune")
 @click.option(
     "--points",

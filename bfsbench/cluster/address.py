@@ -1,12 +1,18 @@
-"""Where the workers of a sweep are: ``local[:N]``, ``dask://HOST:PORT`` or ``slurm[:FILE]``."""
+"""Where the workers of a sweep are: ``local[:N]``, ``dask://HOST:PORT`` or jobs, such as ``slurm[:FILE]``."""
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 from bfsbench.errors import UsageError
+
+QUEUES = ("slurm", "pbs", "sge", "lsf")
+"""Batch systems that can start workers as jobs."""
+FORMS = f"local[:N], dask://HOST:PORT or {'|'.join(QUEUES)}[:FILE]"
 
 
 @dataclass(frozen=True)
@@ -20,40 +26,54 @@ class Local:
 class Running:
     """A Dask scheduler that runs already, with its workers."""
 
-    address: str
-    """As Dask writes it: ``tcp://HOST:PORT``."""
+    scheduler: str
+    """``HOST:PORT``."""
 
 
 @dataclass(frozen=True)
-class Slurm:
-    """Workers that are Slurm jobs, one GPU each; ``settings`` are read from the user's Dask configuration
-    where there is no file."""
+class Jobs:
+    """Workers that are jobs of a batch system, one of QUEUES, with one GPU each; ``settings`` are read from
+    the user's Dask configuration where there is no file."""
 
+    queue: str
     settings: Path | None = None
 
 
-Place = Local | Running | Slurm
+Place = Local | Running | Jobs
 
 
 def parse(text: str) -> Place:
-    """Raises UsageError for anything but the three forms."""
+    """Raises UsageError for anything but FORMS."""
     kind, colon, rest = text.partition(":")
     if kind == "local" and not colon:
         return Local()
     if kind == "local" and re.fullmatch(r"[1-9]\d{0,3}", rest, re.ASCII):
         return Local(int(rest))
-    if kind == "dask":
-        return Running(scheduler_address(text))
-    if kind == "slurm" and not colon:
-        return Slurm()
-    if kind == "slurm" and rest:
-        return Slurm(Path(rest))
-    raise UsageError(f"--cluster: '{text}' is not local[:N], dask://HOST:PORT or slurm[:FILE]")
+    if kind in ("dask", "tcp", "tls"):
+        return Running(host_and_port(text))
+    if kind in QUEUES and not colon:
+        return Jobs(kind)
+    if kind in QUEUES and rest:
+        return Jobs(kind, Path(rest))
+    raise UsageError(f"--cluster: '{text}' is not {FORMS}")
 
 
-def scheduler_address(text: str) -> str:
-    """``dask://HOST:PORT``, or ``tcp://`` as Dask prints it, in Dask's spelling. Raises UsageError."""
-    match = re.fullmatch(r"(?:dask|tcp)://([^/\s]+):(\d{1,5})", text, re.ASCII)
+def host_and_port(text: str) -> str:
+    """``HOST:PORT`` of ``dask://HOST:PORT``, or of ``tcp://`` and ``tls://`` as Dask prints it.
+
+    Raises UsageError.
+    """
+    match = re.fullmatch(r"(?:dask|tcp|tls)://([^/\s]+):(\d{1,5})", text, re.ASCII)
     if match is None or not 0 < int(match[2]) < 2**16:
         raise UsageError(f"'{text}' is not the address of a scheduler: write dask://HOST:PORT")
-    return f"tcp://{match[1]}:{match[2]}"
+    return f"{match[1]}:{match[2]}"
+
+
+def is_loopback(address: str) -> bool:
+    """Whether ``tcp://HOST:PORT``, with or without its scheme, can be reached from this machine alone."""
+    host = address.rpartition("://")[2].rpartition(":")[0].strip("[]")
+    try:
+        found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(str(one).partition("%")[0]).is_loopback for one in found)

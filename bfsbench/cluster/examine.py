@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bfsbench.bench import provenance
 from bfsbench.bench.worker import START_LIMIT_S
 from bfsbench.cluster.address import Place
-from bfsbench.cluster.launch import connect, start_workers, undisturbed
+from bfsbench.cluster.certificates import Certificates
+from bfsbench.cluster.launch import connect, exposure, start_workers, starting, undisturbed
 from bfsbench.cluster.tasks import inspect
+from bfsbench.cluster.waiting import Wait
 from bfsbench.errors import BfsbenchError
 from bfsbench.paths import cache_dir
+from bfsbench.wording import counted
 
 ALIKE = ("gpu", "compute_capability", "driver", "cuda", "host_cpu", "python", "version", "commit", "cache")
 """What workers of one sweep should have in common."""
@@ -56,15 +59,24 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
     return f"{name}: " + ", ".join(f"{value or 'none'} ({', '.join(names)})" for value, names in who.items())
 
 
-def examine(place: Place) -> Findings:
-    """Ask every worker that is there. Raises UsageError and BfsbenchError when none can be asked."""
-    workers = None
+def examine(
+    place: Place, certificates: Certificates | None = None, tell: Callable[[str], None] = lambda line: None
+) -> Findings:
+    """Ask every worker that is there; ``tell`` is called with what is waited for, and with warnings.
+
+    Raises UsageError and BfsbenchError when none can be asked.
+    """
+    started = None
+    security = certificates.security() if certificates else None
     try:
-        with undisturbed():
-            workers, count = start_workers(place, "auto")
-        client = connect(place, workers)
+        with undisturbed(), Wait(starting(place), tell).beside():
+            started = start_workers(place, "auto", security)
+        client = connect(place, started, tell)
         try:
-            client.wait_for_workers(count, timeout=START_LIMIT_S)
+            if warning := exposure(client.scheduler_info()["address"]):
+                tell(warning)
+            with Wait(counted(started.count, "worker"), tell, START_LIMIT_S).beside():
+                client.wait_for_workers(started.count, timeout=START_LIMIT_S)
             folder = cache_dir()
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=folder) as probe:
@@ -78,7 +90,7 @@ def examine(place: Place) -> Findings:
         finally:
             client.close()
     finally:
-        if workers is not None:
-            workers.close()
+        if started is not None and started.workers is not None:
+            started.workers.close()
     here = {"worker": "this machine", **provenance.host_columns()}
     return Findings(sorted(found, key=lambda facts: facts["worker"]), here)

@@ -1,4 +1,8 @@
-"""Starting what Dask consists of: worker processes, one a GPU, and a scheduler where there is none."""
+"""Starting what Dask consists of: worker processes, one a GPU, and a scheduler where there is none.
+
+Whoever reaches one of them without TLS can run code there as its user. So those that serve one machine listen
+on 127.0.0.1 alone, and take nobody without their certificate; so do the pages that Dask shows.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +14,33 @@ import os
 import platform
 import signal
 import sys
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from bfsbench.cluster.address import Local, Place, Running, Slurm
+from bfsbench.cluster import jobs
+from bfsbench.cluster.address import Jobs, Local, Place, Running, is_loopback
+from bfsbench.cluster.waiting import Wait
 from bfsbench.doctor import DRIVER_LIBRARY
-from bfsbench.errors import InputError, ToolchainError, UsageError
+from bfsbench.errors import ToolchainError, UsageError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Security
 
+LOOPBACK = "127.0.0.1"
 CONNECT_LIMIT_S = 10
 WITHOUT_SCHEDULER_S = 60
 """How long a worker waits for its scheduler, at first or again, before it ends."""
-INSTALL = f"{sys.executable} -m pip install distributed bokeh dask-jobqueue"
+INSTALL = f"{sys.executable} -m pip install distributed bokeh dask-jobqueue cryptography"
 
 NANNY = {
     "nthreads": 1,  # never two points at once on a device
     "memory_limit": 0,  # a graph may fill the memory; Dask's guess of what is too much would kill the worker
     "dashboard": False,
+    "dashboard_address": f"{LOOPBACK}:0",  # a page that Dask serves nevertheless
     "death_timeout": WITHOUT_SCHEDULER_S,
     "silence_logs": logging.CRITICAL,
 }
@@ -109,117 +116,129 @@ def undisturbed() -> Iterator[None]:
             raise KeyboardInterrupt
 
 
-def start_workers(place: Place, backend: str | None) -> tuple[Any, int]:
-    """Start what is to be started: Dask's handle on it, or None, and how many workers to wait for.
+@dataclass(frozen=True)
+class Started:
+    """What this process started of a cluster."""
+
+    workers: Any
+    """Dask's handle on them; None where they run already."""
+    count: int
+    """How many are to come before a sweep begins."""
+    security: Security | None
+
+
+def start_workers(place: Place, backend: str | None, security: Security | None) -> Started:
+    """Start what is to be started. ``security`` are the certificates to show, if any.
 
     To be called ``undisturbed``. Raises UsageError, InputError, ToolchainError.
     """
-    match place:
-        case Local(count):
-            workers = nannies(count, backend)
-            return _local(workers), len(workers)
-        case Running():
-            return None, 1
-        case Slurm(settings):
-            return slurm(settings), 1
+    if isinstance(place, Local):
+        security = security or _for_one_machine()
+        workers = nannies(place.count, backend)
+        return Started(_local(workers, security), len(workers), security)
+    if isinstance(place, Jobs):
+        return Started(*jobs.start(place, security, INSTALL), security)
+    return Started(None, 1, security)
 
 
-def connect(place: Place, workers: Any) -> Client:
-    """A client of the scheduler; ``workers`` as ``start_workers`` returned it. Raises UsageError."""
+def starting(place: Place) -> str:
+    """What ``start_workers`` waits for, in words."""
+    if isinstance(place, Jobs):
+        return f"{place.queue} to take the jobs"
+    return "the processes of a cluster on this machine to start"
+
+
+def connect(place: Place, started: Started, tell: Callable[[str], None]) -> Client:
+    """A client of the scheduler; ``tell`` is called with what is waited for. Raises UsageError."""
     from distributed import Client
 
-    scheduler = place.address if isinstance(place, Running) else workers
+    security = started.security
+    scheduler = url(place, security) if isinstance(place, Running) else started.workers
     try:
-        return Client(scheduler, timeout=CONNECT_LIMIT_S, set_as_default=False)
-    except OSError as error:
-        raise UsageError(f"no scheduler answers at {scheduler}: start one with 'dask scheduler'") from error
+        with Wait("the scheduler to answer", tell, CONNECT_LIMIT_S).beside():
+            return Client(scheduler, timeout=CONNECT_LIMIT_S, set_as_default=False, security=security)
+    except (OSError, RuntimeError) as error:
+        raise no_scheduler(str(scheduler), security) from error
 
 
-def _local(workers: list[dict[str, Any]]) -> Any:
-    from distributed import Nanny, Scheduler, SpecCluster
+def url(place: Running, security: Security | None) -> str:
+    """The scheduler's address as Dask writes it."""
+    return f"{'tls' if security else 'tcp'}://{place.scheduler}"
 
-    return SpecCluster(
-        scheduler={"cls": Scheduler, "options": {"host": "127.0.0.1", "dashboard_address": ":0"}},
-        workers={options["name"]: {"cls": Nanny, "options": options} for options in workers},
-        silence_logs=logging.CRITICAL,
+
+def no_scheduler(address: str, security: Security | None) -> UsageError:
+    """The error for one that does not answer, or not to us."""
+    other = "or show its certificates with --tls" if security is None else "or it has other certificates"
+    return UsageError(f"no scheduler answers at {address}: start one with 'dask scheduler', {other}")
+
+
+def exposure(address: str) -> str:
+    """A warning for a scheduler's address that others can reach without a certificate; else empty."""
+    if address.startswith("tls://") or is_loopback(address):
+        return ""
+    return (
+        f"warning: {address} has no TLS: whoever reaches it can run code as you; "
+        "see 'bfsbench certificates --help'"
     )
 
 
-def slurm(settings: Path | None) -> Any:
-    """Dask's cluster of Slurm jobs; ``settings`` as :func:`slurm_options` reads them.
+def _for_one_machine() -> Security:
+    """Certificates in memory: the ports of 127.0.0.1 are open to all users of this machine."""
+    if importlib.util.find_spec("cryptography") is None:
+        raise ToolchainError(f"clusters need cryptography: {INSTALL}")
+    from distributed import Security
 
-    Raises UsageError for options that dask-jobqueue refuses.
-    """
-    if importlib.util.find_spec("dask_jobqueue") is None:
-        raise ToolchainError(f"--cluster slurm needs dask-jobqueue: {INSTALL}")
-    from dask_jobqueue.slurm import SLURMCluster
-
-    options = slurm_options(settings)
-    try:
-        return SLURMCluster(**options)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{settings or 'jobqueue.slurm'}: {str(error).splitlines()[0]}") from error
+    made: Security = Security.temporary()
+    return made
 
 
-def slurm_options(settings: Path | None) -> dict[str, Any]:
-    """Arguments of dask_jobqueue.SLURMCluster.
+def _local(workers: list[dict[str, Any]], security: Security) -> Any:
+    from distributed import Nanny, Scheduler, SpecCluster
 
-    ``settings`` is a TOML file of them, such as ``n_workers`` (jobs, 1 by default), ``queue``, ``walltime``,
-    ``cores`` and ``memory`` (of a job), ``job_extra_directives = ["--gres=gpu:1"]``; what it leaves out is
-    taken from the Dask configuration. Each job runs one worker of one thread. Raises InputError.
-    """
-    import dask
-
-    given: dict[str, Any] = {}
-    if settings is not None:
-        try:
-            given = tomllib.loads(settings.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"cannot read {settings}: {error.strerror or error}") from error
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise InputError(f"{settings}: {error}") from error
-    if "processes" in given:
-        raise InputError(
-            f"{settings}: processes cannot be chosen: a job is one worker; ask for more n_workers"
-        )
-    cores = given.get("cores") or dask.config.get("jobqueue.slurm.cores", None) or 1
-    prologue = [
-        *given.get("job_script_prologue", []),
-        "export DASK_DISTRIBUTED__WORKER__DAEMON=False",  # a worker has a process of its own
-    ]
-    extra = [*given.get("worker_extra_args", []), "--memory-limit", "0", "--no-dashboard"]
-    ours = {"cores": 1, "processes": 1, "worker_extra_args": extra, "job_script_prologue": prologue}
-    return {"n_workers": 1, "job_cpu": cores} | given | ours
+    common = {"host": LOOPBACK, "security": security, "protocol": "tls://"}
+    return SpecCluster(
+        scheduler={"cls": Scheduler, "options": common | {"dashboard_address": f"{LOOPBACK}:0"}},
+        workers={options["name"]: {"cls": Nanny, "options": options | common} for options in workers},
+        silence_logs=logging.CRITICAL,
+        security=security,
+    )
 
 
-async def serve(address: str, workers: list[dict[str, Any]]) -> None:
+async def serve(
+    address: str,
+    workers: list[dict[str, Any]],
+    security: Security | None,
+    tell: Callable[[str], None],
+) -> None:
     """Run workers, as ``nannies`` gives them, until their scheduler ends or a signal comes.
 
-    Raises UsageError when no scheduler answers.
+    ``tell`` is called with what is waited for. Raises UsageError when no scheduler answers.
     """
     Thread(target=Event().wait, daemon=True).start()  # hears what this one does not
     with deaf():
-        await _serve(address, workers)
+        wait = Wait(f"the scheduler at {address} to take in workers", tell, WITHOUT_SCHEDULER_S)
+        await _serve(address, workers, security, wait)
 
 
-async def _serve(address: str, workers: list[dict[str, Any]]) -> None:
+async def _serve(address: str, workers: list[dict[str, Any]], security: Security | None, wait: Wait) -> None:
     from distributed import Nanny
 
     loop, here = asyncio.get_running_loop(), asyncio.current_task()
     assert here is not None
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, here.cancel)
-    running = [Nanny(address, **options) for options in workers]
+    running = [Nanny(address, security=security, **options) for options in workers]
     starts = [asyncio.ensure_future(nanny) for nanny in running]
     try:
         # Waiting lets them go on when a signal comes, unlike gathering: half started, they cannot be closed.
-        await asyncio.wait(starts)
+        with wait.beside():
+            await asyncio.wait(starts)
         await asyncio.gather(*starts)
         await asyncio.gather(*(nanny.finished() for nanny in running))
     except (TimeoutError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not isinstance(error.__cause__, OSError):
             raise
-        raise UsageError(f"no scheduler answers at {address}: start one with 'dask scheduler'") from error
+        raise no_scheduler(address, security) from error
     finally:
         await asyncio.gather(*(nanny.close(timeout=5) for nanny in running))
         await asyncio.gather(*starts, return_exceptions=True)

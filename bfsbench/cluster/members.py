@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bfsbench.bench.output import SAME_DEVICE
 from bfsbench.cluster.tasks import Equipment, Introduction, Unable, introduce
+from bfsbench.cluster.waiting import Wait
 from bfsbench.errors import BfsbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -67,23 +68,24 @@ class Members:
         self._left_out: dict[str, str] = {}
         """Reasons by address."""
         self._polled = 0.0
-        self._last_anybody = time.monotonic()
+        self._alone: Wait | None = None
+        """While nobody is left."""
         self.present: dict[str, Member] = {}
         """By address."""
 
-    def assemble(self, count: int, limit_s: float | None) -> None:
-        """Wait for ``count`` workers to come and introduce themselves.
+    def assemble(self, count: int, what: str, limit_s: float | None) -> None:
+        """Wait for ``count`` workers, which ``what`` names for the user, to come and introduce themselves.
 
         Raises UsageError when none of them can work or when they do not belong together, ClusterError when
         they do not come in time.
         """
-        deadline = None if limit_s is None else time.monotonic() + limit_s
+        wait = Wait(what, self._tell, limit_s)
         while self._asked or len(self.present) + len(self._left_out) < count:
             objections = self._take_in(self._addresses())
             if objections:
                 raise UsageError(objections[0])
-            if deadline is not None and time.monotonic() > deadline:
-                there = len(self.present)
+            there = len(self.present)
+            if wait.over(f"{there} of {count} there"):
                 raise ClusterError(f"{there} of {count} workers came within {limit_s:g} s")
             time.sleep(POLL_S / 20)
         if not self.present:
@@ -105,13 +107,18 @@ class Members:
         for address in addresses & set(self.present):
             self.present[address].last_seen = now
         if self.present or self._asked:
-            self._last_anybody = now
-        elif now - self._last_anybody > WITHOUT_WORKERS_S:
+            self._alone = None
+        elif self._without_workers():
             reasons = "; ".join(dict.fromkeys(self._left_out.values()))
             raise ClusterError(
                 f"no worker is left{' (' + reasons + ')' if reasons else ''}: continue with --resume"
             )
         return [member for member in self.present.values() if now - member.last_seen > 1.5 * POLL_S]
+
+    def _without_workers(self) -> bool:
+        """Whether nobody has been there for too long."""
+        self._alone = self._alone or Wait("another worker, as none is left", self._tell, WITHOUT_WORKERS_S)
+        return self._alone.over()
 
     def forget(self, member: Member) -> None:
         """The worker is gone; whoever has its address is new."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 from bfsbench.bench.point import Point
 from bfsbench.bench.runner import Measured, Method
 from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
-from bfsbench.cluster.address import Place, Running, Slurm
+from bfsbench.cluster.address import Jobs, Place, Running
+from bfsbench.cluster.certificates import Certificates
 from bfsbench.cluster.dispatch import Dispatch
-from bfsbench.cluster.launch import connect, start_workers, undisturbed
+from bfsbench.cluster.launch import LOOPBACK, connect, exposure, start_workers, starting, undisturbed
 from bfsbench.cluster.members import Members, ask
 from bfsbench.cluster.tasks import Equipment, release
+from bfsbench.cluster.waiting import Wait
 from bfsbench.graphs.graph import Graph
+from bfsbench.wording import counted
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -34,6 +38,8 @@ class Cluster:
     mixed_devices: bool
     """Whether workers may have different devices."""
     tell: Callable[[str], None]
+    certificates: Certificates | None = None
+    """To show to a scheduler and to workers; without any, who may join is not checked beyond this machine."""
     device: DeviceInfo | None = None
     client: Client | None = None
     """Dask's, once started."""
@@ -45,20 +51,37 @@ class Cluster:
         """Connect, wait for the workers and see that they go together. Raises UsageError, ClusterError."""
         if self._members is not None:
             return self._members
-        with undisturbed():
-            self._workers, count = start_workers(self.place, self.equipment.backend)
-        self.client = connect(self.place, self._workers)
-        self.tell(f"Dask's dashboard: {self.client.dashboard_link}")
-        if isinstance(self.place, Slurm):
-            self.tell("waiting for Slurm to start a worker")
-        limit_s = None if isinstance(self.place, Slurm) else START_LIMIT_S
+        security = self.certificates.security() if self.certificates else None
+        with undisturbed(), Wait(starting(self.place), self.tell).beside():
+            started = start_workers(self.place, self.equipment.backend, security)
+            self._workers = started.workers
+        self.client = connect(self.place, started, self.tell)
+        if warning := exposure(self.client.scheduler_info()["address"]):
+            self.tell(warning)
+        self.tell(f"Dask's dashboard: {self._dashboard()}")
         members = Members(self.client, self.equipment, mixed_devices=self.mixed_devices, tell=self.tell)
-        ask(self.client, lambda: members.assemble(count, limit_s))
+        count, what, limit_s = self._expected(started.count)
+        ask(self.client, lambda: members.assemble(count, what, limit_s))
         self._members = members
         self.device = next(iter(members.present.values())).introduction.device
         hosts = {origin["host"] for origin in self.origins()}
         self.tell(f"workers: {len(members.present)} on {', '.join(sorted(hosts))}")
         return members
+
+    def _expected(self, count: int) -> tuple[int, str, float | None]:
+        """How many workers a sweep begins with, where they come from, and for how long it waits for them."""
+        place = self.place
+        if isinstance(place, Jobs):  # a queue may take days: whoever comes first begins
+            return 1, f"the first of {counted(count, f'{place.queue} job')} to start", None
+        if isinstance(place, Running):
+            return count, f"what 'bfsbench worker dask://{place.scheduler}' starts", START_LIMIT_S
+        return count, f"{counted(count, 'worker')} on this machine", START_LIMIT_S
+
+    def _dashboard(self) -> str:
+        """Where it is shown: of a scheduler that this process started, on this machine alone."""
+        assert self.client is not None
+        link = self.client.dashboard_link or "none"
+        return link if self._workers is None else re.sub("//.*:", f"//{LOOPBACK}:", link)
 
     def origins(self) -> list[dict[str, str]]:
         """Provenance columns of the rows to come, one entry a worker."""

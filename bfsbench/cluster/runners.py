@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from bfsbench.bench.runner import Runner
 from bfsbench.bench.worker import Worker
@@ -11,23 +12,32 @@ from bfsbench.errors import UsageError
 
 
 def runner_maker(
-    cluster: str | None, mixed_devices: bool, schedule_seed: int, tell: Callable[[str], None]
+    cluster: str | None,
+    mixed_devices: bool,
+    schedule_seed: int,
+    tell: Callable[[str], None],
+    tls: Path | None = None,
 ) -> Callable[[str | None], Runner]:
     """What makes the runner for a backend, not started yet; the backend None is for host programs only.
 
     ``cluster`` is a place as ``--cluster`` names it, None for one process here. ``tell`` is called with what
-    the user should know, a line at a time. Raises UsageError, ToolchainError.
+    the user should know, a line at a time. ``tls`` is a folder of certificates to show. Raises UsageError,
+    ToolchainError.
     """
     if cluster is None:
-        if mixed_devices:
-            raise UsageError("--mixed-devices goes with --cluster")
+        for option, given in (("--mixed-devices", mixed_devices), ("--tls", tls)):
+            if given:
+                raise UsageError(f"{option} goes with --cluster")
         return partial(Worker, schedule_seed=schedule_seed)
     from bfsbench.cluster.address import parse
+    from bfsbench.cluster.certificates import Certificates
     from bfsbench.cluster.launch import require_dask
 
-    place = parse(cluster)
+    place, certificates = parse(cluster), Certificates.of(tls) if tls else None
     require_dask()
     from bfsbench.cluster.runner import Cluster
     from bfsbench.cluster.tasks import Equipment
 
-    return lambda backend: Cluster(place, Equipment(backend, schedule_seed), mixed_devices, tell)
+    return lambda backend: Cluster(
+        place, Equipment(backend, schedule_seed), mixed_devices, tell, certificates
+    )

@@ -189,7 +189,7 @@ def _number(text: str) -> float:
 def _method(row: Row) -> dict[str, str]:
     """What has to agree before times of one point are compared."""
     device = ("host_cpu",) if row["backend"] == "host" else ("gpu", "compute_capability")
-    facts = {name: row[name] for name in ("schema", "graph_checksum", *device)}
+    facts = {name: row[name] for name in ("schema", "graph_checksum", "method", *device)}
     if row["status"] == "ok":
         facts["repeats"] = str(row["search_ms_samples"].count(";") + 1)
     return facts

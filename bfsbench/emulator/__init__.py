@@ -9,21 +9,31 @@ README.md in this folder says what is emulated and what is not. No time taken he
         x.download()
 """
 
+from bfsbench.emulator.contract import Contract
 from bfsbench.emulator.device import Emulator, Event
 from bfsbench.emulator.hardware import WARP_SIZE, Hardware
 from bfsbench.emulator.kernel import Kernel, Launch, Module
 from bfsbench.emulator.library import diagnose
 from bfsbench.emulator.memory import Buffer, Signal
+from bfsbench.emulator.signature import Argument, Scalars, Signature
+from bfsbench.emulator.structs import CType, Struct, struct_of
 
 __all__ = [
     "WARP_SIZE",
+    "Argument",
     "Buffer",
+    "CType",
+    "Contract",
     "Emulator",
     "Event",
     "Hardware",
     "Kernel",
     "Launch",
     "Module",
+    "Scalars",
     "Signal",
+    "Signature",
+    "Struct",
     "diagnose",
+    "struct_of",
 ]

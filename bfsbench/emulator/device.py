@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench.emulator.contract import Contract
 from bfsbench.emulator.hardware import Hardware
 from bfsbench.emulator.kernel import Module
 from bfsbench.emulator.library import (
@@ -23,6 +24,7 @@ from bfsbench.emulator.library import (
     open_kernels,
 )
 from bfsbench.emulator.memory import Buffer, Signal, allocate
+from bfsbench.emulator.structs import Struct, struct_of
 from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
 from bfsbench.machine import usable_cores
 
@@ -95,21 +97,35 @@ class Emulator:
     ) -> None:
         self.close()
 
-    def module(self, source: Path, defines: Mapping[str, Define], *, child_kernels: bool = False) -> Module:
-        """Translate, compile and load a ``.cu`` file. Raises ToolchainError naming its file and line."""
+    def module(
+        self,
+        source: Path,
+        defines: Mapping[str, Define],
+        *,
+        child_kernels: bool = False,
+        contract: Contract | None = None,
+    ) -> Module:
+        """Translate, compile and load a ``.cu`` file. Raises ToolchainError naming its file and line.
+
+        With a contract it compiles only if it has types and macros as the host has them.
+        """
         self.refuse_if_closed()
-        key = (source.resolve(), tuple(sorted(defines.items())), child_kernels)
+        source = source.resolve()
+        agreed = contract or Contract("")
+        key = (source, tuple(sorted(defines.items())), child_kernels, agreed.key())
         if key not in self._modules:
             library = build_kernels(
-                source.resolve(),
+                source,
                 defines,
                 self._include,
                 self._runtime_path,
+                appended=contract.assertions(source, self._include, defines) if contract else "",
                 child_kernels=child_kernels,
                 interruptible=self.seed != 0,
             )
             self._handles.append(open_kernels(self.runtime, library))
-            self._modules[key] = Module(self, source.name, self._handles[-1])
+            signatures = agreed.signatures(source, self._include)
+            self._modules[key] = Module(self, source.name, self._handles[-1], signatures)
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
@@ -119,18 +135,22 @@ class Emulator:
             buffer.upload(array)
         return buffer
 
-    def empty(self, size: int, dtype: npt.DTypeLike) -> Buffer:
+    def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
         """A buffer of poison bytes (0xCD), at least one element. Raises DeviceOutOfMemoryError."""
-        return Buffer(self, self._allocate(size, np.dtype(dtype)))
+        buffer = Buffer(self, self._allocate(size, np.dtype(dtype)))
+        buffer.struct = struct_of(dtype)
+        return buffer
 
     def adopt(self, array: npt.NDArray[Any]) -> Buffer:
         """A one-dimensional host array itself as a buffer, which kernels then write to in place."""
         self.refuse_if_closed()
         return Buffer(self, array)
 
-    def signal(self, words: int = 1) -> Signal:
-        """int32 words that kernels write and the host reads."""
-        return Signal(self, self._allocate(words, np.dtype(np.int32)))
+    def signal(self, words: int | type[Struct] = 1) -> Signal:
+        """int32 words, or a struct, that kernels write and the host reads."""
+        if isinstance(words, int):
+            return Signal(self, self._allocate(words, np.dtype(np.int32)))
+        return Signal(self, self._allocate(ctypes.sizeof(words) // 4, np.dtype(np.int32)), words)
 
     def event(self) -> Event:
         """A clock reading to be."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bfsbench.emulator.memory import Buffer, Signal
+from bfsbench.emulator.signature import Argument, Scalars, Signature
+from bfsbench.emulator.structs import Struct
 from bfsbench.errors import LaunchError, ToolchainError
 
 if TYPE_CHECKING:
     from bfsbench.emulator.device import Emulator
-
-Argument = Any
-"""A kernel's: a Buffer, a Signal, None, an int, a NumPy scalar, or a tuple of these for a struct."""
 
 _REFUSED = 1
 """Result of ``emu_launch`` for a launch that is beyond the device's limits."""
@@ -27,26 +27,28 @@ _SCALARS = frozenset(map(np.dtype, ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u
 class Module:
     """A loaded kernel library."""
 
-    def __init__(self, device: Emulator, name: str, handle: int) -> None:
+    def __init__(self, device: Emulator, name: str, handle: int, signatures: Mapping[str, Signature]) -> None:
         self._device = device
         self._name = name
         self._handle = handle
+        self._signatures = signatures
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name. Raises ToolchainError if the module has none with C linkage."""
         pointer = self._device.runtime.emu_kernel(self._handle, name.encode())
         if not pointer:
             raise ToolchainError(f"{self._name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
-        return Kernel(self._device, name, pointer)
+        return Kernel(self._device, name, pointer, self._signatures[name])
 
 
 class Kernel:
     """One ``__global__`` function."""
 
-    def __init__(self, device: Emulator, name: str, pointer: int) -> None:
+    def __init__(self, device: Emulator, name: str, pointer: int, signature: Signature) -> None:
         self.device = device
         self.name = name
         self.pointer = pointer
+        self.signature = signature
 
     def parameter_sizes(self) -> list[int]:
         """Bytes of each parameter."""
@@ -59,12 +61,22 @@ class Kernel:
         self._require_launchable(block, shared)
         return int(self.device.runtime.emu_resident_blocks(self.device.machine, self.pointer, block, shared))
 
-    def bind(self, *arguments: Argument, block: int, shared: int = 0, scalars: int = 0) -> Launch:
-        """Fix everything but the grid and the last ``scalars`` parameters. Raises LaunchError.
+    def bind(
+        self,
+        *positional: Argument,
+        block: int,
+        shared: int = 0,
+        scalars: Scalars = 0,
+        **named: Argument,
+    ) -> Launch:
+        """Fix everything but the grid and the last ``scalars`` parameters, by their number or their names.
 
-        The arguments' number and sizes are checked against the kernel's parameters.
+        Arguments are given by position, by name, or the first ones by position. Raises LaunchError unless
+        they fit the kernel's parameters.
         """
         self._require_launchable(block, shared)
+        arguments = tuple(self.signature.arrange(positional, named, scalars))
+        scalars = scalars if isinstance(scalars, int) else len(scalars)
         values = [self._c_value(i, argument) for i, argument in enumerate(arguments)]
         values += [ctypes.c_int() for _ in range(scalars)]
         expected, given = self.parameter_sizes(), [ctypes.sizeof(value) for value in values]
@@ -91,6 +103,8 @@ class Kernel:
             return ctypes.c_void_p()
         if isinstance(argument, np.generic) and argument.dtype in _SCALARS:
             return np.ctypeslib.as_ctypes(np.array(argument))
+        if isinstance(argument, Struct):
+            return argument
         if isinstance(argument, int) and -_INT_MAX - 1 <= argument <= _INT_MAX:
             return ctypes.c_int(argument)
         if isinstance(argument, tuple):

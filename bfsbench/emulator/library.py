@@ -70,17 +70,19 @@ def build_kernels(
     include: Sequence[Path],
     runtime: Path,
     *,
+    appended: str,
     child_kernels: bool,
     interruptible: bool,
 ) -> Path:
     """Translate and compile a ``.cu`` file against a runtime library.
 
-    ``include`` are folders of its headers, besides its own. ``interruptible`` makes every basic block a place
-    where a thread may be interrupted, which finds more races and takes about twice the time; it is always
-    done for files that say ``volatile``, whose threads may poll memory.
+    ``include`` are folders of its headers, besides its own; ``appended`` is C++ to compile behind it.
+    ``interruptible`` makes every basic block a place where a thread may be interrupted, which finds more
+    races and takes about twice the time; it is always done for files that say ``volatile``, whose threads
+    may poll memory.
     Raises ToolchainError with the first error, naming file and line of the source.
     """
-    translation = translate(source, include)
+    translation = translate(source, include, appended)
     if translation.launches_kernels and not child_kernels:
         raise ToolchainError(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"

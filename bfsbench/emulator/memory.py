@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench.emulator.structs import Struct
 from bfsbench.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Buffer:
         self._array = array
         self.dtype: np.dtype[Any] = array.dtype
         self.size = array.size
+        self.struct: type[Struct] | None = None
+        """Of its elements, if they are structs that kernels know."""
         self.pointer = ctypes.c_void_p(array.ctypes.data)
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
@@ -61,12 +64,17 @@ class Buffer:
 
 
 class Signal:
-    """int32 words the host can read."""
+    """int32 words, or a struct, that the host can read."""
 
-    def __init__(self, device: Emulator, array: npt.NDArray[np.int32]) -> None:
+    def __init__(
+        self, device: Emulator, array: npt.NDArray[np.int32], struct: type[Struct] | None = None
+    ) -> None:
         self._device = device
         self._array = array
+        self.dtype = array.dtype
+        self.struct = struct
         self.pointer = ctypes.c_void_p(array.ctypes.data)
+        self._state = None if struct is None else struct.from_buffer(array.data)
 
     def read(self, index: int = 0) -> int:
         """The word ``index``. Raises KernelError if a kernel has failed."""
@@ -78,6 +86,21 @@ class Signal:
         self._device.synchronize()
         return [int(word) for word in self._array]
 
+    def read_struct(self) -> Any:
+        """The struct: its attributes are the members as they are now. Raises KernelError as ``read`` does."""
+        self._device.synchronize()
+        return self._state
+
     def fill(self, value: int, index: int | None = None) -> None:
         """Set the word ``index``, or every word."""
         self._array[slice(None) if index is None else index] = value
+
+    def fill_member(self, value: int, member: str, index: int = 0) -> None:
+        """Set all words of a member of the struct or, if it is an array, of one of its elements."""
+        assert self.struct is not None
+        self._array[self.struct.words(member, index)] = value
+
+    def member(self, name: str) -> Signal:
+        """The words of a member, as an argument: what a kernel is given a pointer to."""
+        assert self.struct is not None
+        return Signal(self._device, self._array[self.struct.words(name).start :])

@@ -17,10 +17,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bfsbench.emulator.signature import Parameter, parameters
 from bfsbench.emulator.source_text import Edit, SourceText, split_at_commas
 
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
+"""One without parameters."""
 _KERNEL = re.compile(r"\b__global__\b")
 _LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
 _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
@@ -41,6 +44,8 @@ class Kernel:
     name: str
     c_linkage: bool
     """Only then can the host launch it by name."""
+    parameters: str
+    """As written between the brackets."""
     launch_bounds: str
     cluster: str
     body: range
@@ -60,15 +65,18 @@ class Translation:
     shared_variables: int = 0
 
 
-def translate(source: Path, include: Sequence[Path] = ()) -> Translation:
-    """Translate a ``.cu`` file. Raises ToolchainError, naming file and line, for what it cannot read."""
+def translate(source: Path, include: Sequence[Path] = (), appended: str = "") -> Translation:
+    """Translate a ``.cu`` file. Raises ToolchainError, naming file and line, for what it cannot read.
+
+    ``appended`` is C++ that is compiled behind it.
+    """
     result = Translation(include)
     body = _translate_file(source, result, ())
     owners = [f'static ::emu::Kernel {_FUNCTIONS}("{_FUNCTIONS}", nullptr);']
     owners += [f'static ::emu::Kernel {name}("{name}", &{_FUNCTIONS});' for name in result.kernels]
     definitions = [_definition(kernel) for kernel in result.kernels.values() if kernel.c_linkage]
     head = f'#line 1 "kernel table"\nnamespace emu_kernels {{ {" ".join(owners)} }}\n'
-    result.text = "\n".join([head, body, '#line 1 "kernel table"', *definitions, ""])
+    result.text = "\n".join([head, body, appended, '#line 1 "kernel table"', *definitions, ""])
     return result
 
 
@@ -99,12 +107,43 @@ def _quoted(path: Path) -> str:
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _expand_includes(source: SourceText, result: Translation, including: tuple[Path, ...]) -> Iterator[Edit]:
+def _headers(source: SourceText, include: Sequence[Path]) -> Iterator[tuple[re.Match[str], Path]]:
+    """The local headers that a file includes, with where it does; CUDA's own are not found."""
     for match in _LOCAL_INCLUDE.finditer(source.code):
-        places = (source.path.parent, *result.include)
+        places = (source.path.parent, *include)
         header = next((h for place in places if (h := (place / match.group(1)).resolve()).is_file()), None)
-        if header is None or header in including:
-            continue  # one of CUDA's own, or guarded against including itself
+        if header is not None:
+            yield match, header
+
+
+def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str, tuple[Parameter, ...]]:
+    """The parameters of all kernels that a ``.cu`` file or a header of it declares, by the kernel's name."""
+    kernels: list[Kernel] = []
+    macros: dict[str, str] = {}
+    for text in texts(source, include):
+        kernels += _kernels(text)
+        defined = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(text.code)}
+        macros = {**defined, **macros}  # what a file defines before it includes a header goes for the header
+    return {kernel.name: parameters(kernel.parameters, macros) for kernel in reversed(kernels)}
+
+
+def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
+    """A file and all local headers that it includes, each once."""
+    left, seen = [source.resolve()], set()
+    while left:
+        path = left.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        text = SourceText(path)
+        yield text
+        left += [header for _, header in _headers(text, include)]
+
+
+def _expand_includes(source: SourceText, result: Translation, including: tuple[Path, ...]) -> Iterator[Edit]:
+    for match, header in _headers(source, result.include):
+        if header in including:
+            continue  # guarded against including itself
         inner = _translate_file(header, result, (*including, header))
         if _PRAGMA_ONCE.search(inner):
             guard = "EMU_ONCE_" + str(header).encode().hex()
@@ -130,6 +169,7 @@ def _kernels(source: SourceText) -> Iterator[Kernel]:
         yield Kernel(
             name=call.group(1),
             c_linkage=_has_c_linkage(source, head, match.start()),
+            parameters=source.code[call.end() : close],
             launch_bounds=attributes.get("__launch_bounds__", ""),
             cluster=attributes.get("__cluster_dims__", ""),
             body=range(body.end(), source.closing(body.end() - 1)) if body else range(0),

@@ -22,8 +22,15 @@ def ball(graph: Graph, share: float) -> EdgeList:
     sources, targets = renumbered[graph.edge_sources], renumbered[graph.column_indices]
     kept = (sources >= 0) & (targets >= 0)
     orientation: Orientation = "directed" if graph.direction == "directed" else "both_ways"
-    ids = graph.published_ids(inside)
-    return EdgeList(sources[kept], targets[kept], len(inside), orientation, original_ids=ids)
+    original = inside.astype(np.int64) if graph.original_ids is None else graph.original_ids[inside]
+    return EdgeList(
+        *(sources[kept], targets[kept], len(inside), orientation),
+        original_ids=original if graph.names is None else None,
+        weights=None if graph.weights is None else graph.weights[kept],
+        weights_unread=graph.weights_unread,
+        names=None if graph.names is None else graph.names.take(inside),
+        reader=graph.reader,
+    )
 
 
 def _nearest(graph: Graph, wanted: int) -> Ids:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ BLOCK_BYTES = 4 << 20
 LONGEST_LINE = 256 << 20
 """Bytes; the neighbours of a vertex that has more than twenty million are a longer line."""
 
+_Integer = TypeVar("_Integer", bound=np.signedinteger)
 IdArray = npt.NDArray[np.int32 | np.int64]
 NO_LIMIT = 2**31 - 1
 
@@ -38,8 +40,10 @@ class Layout:
     last_id: int
     shift: bool = False
     """Store ids less ``first_id``."""
-    comment: str = "#"
-    """A line that starts with it is skipped."""
+    comments: str = "#"
+    """A line that starts with one of these letters is skipped; ``/`` stands for two of them."""
+    separator: str = ""
+    """What stands between the words of an edge's line beside blanks."""
     tag: str = ""
     """The letter that starts every edge's line."""
     min_values: int = 0
@@ -53,6 +57,8 @@ class Layout:
     """Numbers before the first neighbour."""
     entry_values: int = 0
     """Numbers after each neighbour."""
+    weighted: bool = False
+    """The first number behind an edge or a neighbour is its weight, and is read."""
     max_rows: int = NO_LIMIT
     """Lines that may list a neighbour."""
 
@@ -71,8 +77,10 @@ class _Layout(ctypes.Structure):
         ("max_values", ctypes.c_int32),
         ("row_values", ctypes.c_int32),
         ("entry_values", ctypes.c_int32),
-        ("comment", ctypes.c_char),
+        ("weighted", ctypes.c_int32),
+        ("comments", ctypes.c_char * 4),
         ("tag", ctypes.c_char),
+        ("separator", ctypes.c_char),
     )
 
 
@@ -84,6 +92,7 @@ class _Outcome(ctypes.Structure):
         ("last_row", ctypes.c_int64),
         ("offset", ctypes.c_int64),
         ("error", ctypes.c_int32),
+        ("weights", ctypes.c_int32),
     )
 
 
@@ -99,6 +108,7 @@ _MESSAGES = (
     "'{word}' is one value too many{surplus}",
     "the line starts with '{word}' instead of '{tag}'",
     "the header announces {rows} vertices, this line is one more",
+    "weight {word} is not a whole number of 32 bits",
 )
 """By error code of parse.cpp."""
 
@@ -122,6 +132,10 @@ class Parsed:
     sources: IdArray
     targets: IdArray
     rows: int
+    weights: npt.NDArray[np.int32] | None = None
+    """Where the layout has them read."""
+    weighted: bool = False
+    """Whether there is a first number behind an edge that is not a plain 1."""
 
 
 @cache
@@ -134,7 +148,8 @@ def _native() -> ctypes.CDLL:
     ):
         ids = np.ctypeslib.ndpointer(dtype, ndim=1, flags="C")
         layout, outcome = ctypes.POINTER(_Layout), ctypes.POINTER(_Outcome)
-        function.argtypes = [ctypes.c_char_p, ctypes.c_int64, layout, ids, ids, outcome]
+        weights = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C")
+        function.argtypes = [ctypes.c_char_p, ctypes.c_int64, layout, ids, ids, weights, outcome]
         function.restype = None
     return native
 
@@ -205,16 +220,20 @@ def _parse(text: bytes, layout: Layout) -> tuple[Parsed, _Outcome]:
     # The shortest line of an edge is "0 1\n", the shortest mention of a neighbour "1 ".
     room = len(text) // (2 if layout.adjacency else 4) + 1
     sources, targets = np.empty(room, layout.dtype), np.empty(room, layout.dtype)
+    weights = np.empty(room if layout.weighted else 0, np.int32)
     native = _native()
     if layout.adjacency:
         function = native.parse_adjacency
     else:
         function = native.parse_edges_int32 if layout.dtype is np.int32 else native.parse_edges_int64
     values = {name: getattr(layout, name) for name, _ in _Layout._fields_}
-    values |= {name: getattr(layout, name).encode() or b"\0" for name in ("comment", "tag")}
+    values |= {name: getattr(layout, name).encode() or b"\0" for name in ("comments", "tag", "separator")}
     outcome = _Outcome()
-    function(text, len(text), ctypes.byref(_Layout(**values)), sources, targets, ctypes.byref(outcome))
-    return Parsed(sources[: outcome.edges], targets[: outcome.edges], outcome.rows), outcome
+    known = ctypes.byref(_Layout(**values))
+    function(text, len(text), known, sources, targets, weights, ctypes.byref(outcome))
+    found = slice(outcome.edges)
+    read = weights[found] if layout.weighted else None
+    return Parsed(sources[found], targets[found], outcome.rows, read, outcome.weights != 0), outcome
 
 
 class _Merger:
@@ -232,6 +251,8 @@ class _Merger:
         self.count = 0
         self.sources: IdArray = np.empty(0, layout.dtype)
         self.targets: IdArray = np.empty(0, layout.dtype)
+        self.weights: npt.NDArray[np.int32] = np.empty(0, np.int32)
+        self.weighted = False
 
     def add(self, block: Block, parsed: Parsed, outcome: _Outcome) -> None:
         if self.rows + outcome.last_row > self.layout.max_rows and not outcome.error:
@@ -248,20 +269,28 @@ class _Merger:
             require(Size(0, end if block.share < 1 / 8 else int(estimate)), self.label, held)
             self.sources = _grown(self.sources, self.count, room)
             self.targets = _grown(self.targets, self.count, room)
+            if self.layout.weighted:
+                self.weights = _grown(self.weights, self.count, room)
         if end > self.count:  # blank lines behind the last vertex are not limited to what an id can number
             np.add(parsed.sources, self.rows, out=self.sources[self.count : end])
         self.targets[self.count : end] = parsed.targets
+        if parsed.weights is not None:
+            self.weights[self.count : end] = parsed.weights
+        self.weighted |= parsed.weighted
         self.count = end
         self.rows += parsed.rows
         self.line += outcome.lines
 
     def merged(self) -> Parsed:
-        return Parsed(self.sources[: self.count], self.targets[: self.count], self.rows)
+        found = slice(self.count)
+        weights = self.weights[found] if self.layout.weighted else None
+        return Parsed(self.sources[found], self.targets[found], self.rows, weights, self.weighted)
 
     def _error(self, block: Block, outcome: _Outcome) -> InputError:
-        words = block.text[outcome.offset : outcome.offset + 40].split(None, 1)
+        text = block.text[outcome.offset : outcome.offset + 40]
+        words = re.split(rb"[\s%s]" % re.escape(self.layout.separator).encode(), text, maxsplit=1)
         message = _MESSAGES[outcome.error].format(
-            word=words[0].decode("ascii", "backslashreplace") if words else "",
+            word=words[0].decode("ascii", "backslashreplace"),
             first=self.layout.first_id,
             last=self.layout.last_id,
             tag=self.layout.tag,
@@ -272,7 +301,7 @@ class _Merger:
         return kind(f"{self.label}:{self.line + outcome.lines - 1}: {message}")
 
 
-def _grown(array: IdArray, used: int, room: int) -> IdArray:
-    larger: IdArray = np.empty(room, array.dtype)
+def _grown(array: npt.NDArray[_Integer], used: int, room: int) -> npt.NDArray[_Integer]:
+    larger = np.empty(room, array.dtype)
     larger[:used] = array[:used]
     return larger

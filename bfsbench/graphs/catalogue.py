@@ -56,6 +56,11 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return self.bundled or self.file or PurePosixPath(urlsplit(self.url or "").path).name
 
     @property
+    def vouched_for(self) -> bool:
+        """Whether a published checksum says what the file must be."""
+        return self.sha256 is not None or self.content_sha256 is not None
+
+    @property
     def origin(self) -> str:
         """Where it comes from, for messages and records."""
         return self.url or self.filename

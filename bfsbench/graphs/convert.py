@@ -80,6 +80,7 @@ def build_graph(
     require(Size(edges.num_vertices, len(edges.sources), plan.mirror, edges.weights is not None), name, held)
     num_vertices, original_ids, listed = edges.num_vertices, edges.original_ids, edges_listed(edges)
     both_ways = edges.orientation == "both_ways"
+    weights_unread, names, reader = edges.weights_unread, edges.names, edges.reader
     sources, targets = edges.sources, edges.targets
     weights = None if edges.weights is None else _weights_by_row(edges, plan)
     del edges
@@ -116,6 +117,9 @@ def build_graph(
         checksum=graph_checksum(row_offsets, rows.columns, weights),
         original_ids=original_ids,
         weights=weights,
+        weights_unread=weights_unread,
+        names=names,
+        reader=reader,
         statistics={"edges_listed": listed},
     )
 

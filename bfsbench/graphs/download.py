@@ -88,20 +88,25 @@ class Transfer:
         sha256: str | None,
         progress: Progress,
         notice: Notice = lambda line: None,
+        *,
+        secure: bool = False,
     ) -> str:
         """Bring the file at ``url`` to ``target`` and return its SHA-256.
 
-        ``size`` (bytes) and ``sha256`` are what it must have, where known. ``notice`` is told of every retry;
-        a server whose name is unknown from the start is not tried again, as most often there is no network.
+        ``size`` (bytes) and ``sha256`` are what it must have, where known. ``secure`` refuses plain HTTP,
+        also where the server redirects to it. ``notice`` is called with a line on every retry; a server whose
+        name is unknown from the start is not tried again, as most often there is no network.
         Raises UnavailableError when the address fails for good or gives something else, StoppedError when
         ``stop`` is set, FetchError when the disk is full, UsageError when the folder cannot be written.
         """
+        if secure:
+            _require_https(url)
         part = Part(target, url)
         failures, start = 0, part.size()
         furthest = start
         while True:
             try:
-                self._attempt(url, part, size, progress)
+                self._attempt(url, part, size, progress, secure)
                 break
             except _InterruptedError as interruption:
                 grown = part.size() > furthest
@@ -117,7 +122,7 @@ class Transfer:
                     raise StoppedError("interrupted; run the command again to resume") from None
         return part.finish(size, sha256)
 
-    def _attempt(self, url: str, part: Part, size: int | None, progress: Progress) -> None:
+    def _attempt(self, url: str, part: Part, size: int | None, progress: Progress, secure: bool) -> None:
         """One request. Returns when all of the file is in ``part``."""
         held, validator, total = part.resumable()
         if held and held == total:
@@ -128,6 +133,8 @@ class Transfer:
         timeout = (self.patience.connect_timeout, self.patience.read_timeout)
         try:
             with requests.get(url, headers=headers, stream=True, timeout=timeout) as response:
+                for answer in (*response.history, response) if secure else ():
+                    _require_https(answer.url)
                 start, total = _answer(url, response, held, part)
                 if size is not None and total is not None and size != total:
                     raise UnavailableError(f"{url}: holds {total:,} bytes where the catalogue says {size:,}")
@@ -262,6 +269,14 @@ def _answer(url: str, response: requests.Response, held: int, part: Part) -> tup
         wait = response.headers.get("Retry-After", "")
         raise _InterruptedError(f"{status} {response.reason}", float(wait) if wait.isdigit() else 0.0)
     raise UnavailableError(f"{url}: {status} {response.reason}")
+
+
+def _require_https(url: str) -> None:
+    if not url.startswith("https://"):
+        raise UnavailableError(
+            f"{url}: anybody on the way could change it, over plain HTTP and without a known checksum; "
+            "--insecure takes it nevertheless"
+        )
 
 
 def _validator(response: requests.Response) -> str:

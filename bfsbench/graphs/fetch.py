@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from bfsbench import storage
 from bfsbench.errors import BfsbenchError, FetchError, InputError
-from bfsbench.graphs import files, load
+from bfsbench.graphs import files, load, trust
 from bfsbench.graphs.catalogue import Dataset, Source
 from bfsbench.graphs.download import StoppedError, Transfer, UnavailableError, storage_errors
 from bfsbench.graphs.files import Held
@@ -45,6 +45,10 @@ class Fetcher:
     folder: Path | None = None
     """Take files from here and download nothing."""
     convert: bool = True
+    insecure: bool = False
+    """Take files over plain HTTP even where no checksum says what they must be."""
+    accept_changed: bool = False
+    """Take files that are not those which were first downloaded, and hold later ones to these."""
     jobs: int = 2
     """Graphs at once; conversions, which fill memory, run one at a time."""
     _converting: threading.Lock = field(default_factory=threading.Lock)
@@ -112,28 +116,39 @@ class Fetcher:
                 graph = load.prepare(request, found, self._progress(dataset))
             except InputError:
                 # Without a checksum to vouch for it the file is at fault: the next fetch gets another.
-                if source.sha256 is None and source.content_sha256 is None:
+                if not source.vouched_for:
                     files.forget(found)
+                    if source.url is not None:
+                        trust.forget(source.url)
                 raise
         return f"{how}; {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
 
     def _download(self, dataset: Dataset, source: Source) -> Held:
         assert source.url is not None
         target = files.folder_of(dataset) / source.filename
+        first = None if source.vouched_for else trust.first(source.url)
         self.display.stage(dataset.name, "downloading", source.origin)
         sha256 = self.transfer.download(
             source.url,
             target,
             source.size,
             source.sha256,
+            secure=not (self.insecure or source.vouched_for or first),
             progress=self._progress(dataset),
             notice=lambda line: self.display.note(dataset.name, line),
         )
         try:
             files.verify(target, source)
+            if first is not None and sha256 != first.sha256 and not self.accept_changed:
+                raise UnavailableError(
+                    f"SHA-256 is {sha256}, on {first.on} it was {first.sha256}: "
+                    "if its publisher has changed the file, use --accept-changed"
+                )
         except (UnavailableError, InputError) as error:
             target.unlink()
             raise UnavailableError(f"{source.url}: {error}; deleted") from error
+        if not source.vouched_for and (first is None or sha256 != first.sha256):
+            trust.remember(source.url, sha256)
         return files.keep(dataset, source, target, sha256, source.url)
 
     def _take(self, dataset: Dataset, source: Source, folder: Path) -> Held:

@@ -62,10 +62,15 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
         path = paths.BUNDLED / source.bundled
         return Held(path, source, source.sha256 or sha256_of(path)) if path.exists() else None
     record = _read_record(folder_of(dataset) / _RECORD)
-    if record is None or record.origin != source.origin:
+    if record is None or _place(record.origin) != _place(source.origin):
         return None
     path = folder_of(dataset) / record.file
     return Held(path, source, record.sha256) if _unchanged(path, record) else None
+
+
+def _place(origin: str) -> str:
+    """The origin without its protocol: the catalogue's addresses have moved from HTTP to HTTPS."""
+    return origin.removeprefix("https://").removeprefix("http://")
 
 
 def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: str) -> Held:

@@ -1,9 +1,4 @@
-"""Text formats of published graphs: what their headers say, and what the lines after them hold.
-
-SNAP edge list; DIMACS9 (``.gr`` of the 9th DIMACS Implementation Challenge); METIS (its manual, section
-4.1.1), also the format of the 10th DIMACS Implementation Challenge; Matrix Market coordinate (NIST).
-A header is read here, a few lines of Python; the rest goes to :mod:`bfsbench.graphs.blocks`.
-"""
+"""Formats of graph files: how each is told, and how it is read."""
 
 from __future__ import annotations
 
@@ -14,10 +9,14 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from bfsbench.errors import InputError, unknown_name
+from bfsbench.errors import InputError, UsageError, unknown_name
+from bfsbench.graphs import headers, tables
 from bfsbench.graphs.archives import Source, open_text
 from bfsbench.graphs.blocks import Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
-from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Ids, Orientation
+from bfsbench.graphs.columns import edge_list
+from bfsbench.graphs.delimited import COMMENTS, Dialect, dialect_of, read_table
+from bfsbench.graphs.graph import EdgeList, Ids, Orientation
+from bfsbench.graphs.headers import Header, HeaderLines
 from bfsbench.graphs.memory import Size, require
 from bfsbench.graphs.recipe import IdPolicy, Recipe
 from bfsbench.graphs.renumber import OriginalIds, compact
@@ -27,173 +26,31 @@ Progress = Callable[[int, int], None]
 
 INT64_MAX = 2**63 - 1
 
-_COMMENTS_KEPT = 1 << 16
-"""Bytes of comments in which the counts that SNAP's files announce are looked for."""
-
-
-@dataclass(frozen=True)
-class Header:
-    """What is known of a file before its first edge."""
-
-    layout: Layout
-    num_vertices: int | None = None
-    num_entries: int | None = None
-    """Edge lines, or neighbours listed, that the file must hold."""
-    orientation: Orientation = "directed"
-
-
-class HeaderLines:
-    """The first lines of a file, for a format to take what it needs; the rest is parsed after them."""
-
-    def __init__(self, label: str, texts: Iterator[bytes]) -> None:
-        """``texts`` are blocks of whole lines."""
-        self.label = label
-        self.number = 0
-        """Of lines taken."""
-        self._texts = texts
-        self._block = b""
-        self._at = 0
-
-    def next(self, expected: str, comment: str = "") -> str:
-        """Takes the next line that is not blank and does not start with ``comment``, and strips it."""
-        self.skip(comment)
-        end = self._block.find(b"\n", self._at)
-        if end < 0:
-            raise InputError(f"{self.label}: {expected} is missing")
-        line = self.peek()
-        self._at = end + 1
-        self.number += 1
-        return line
-
-    def skip(self, comment: str = "") -> str:
-        """Takes blank lines and those that start with ``comment``; returns the first of them."""
-        first = b""
-        other = re.compile(
-            rb"^[^\S\n]*+%s\S" % (b"(?!%s)" % re.escape(comment).encode() if comment else b""), re.M
-        )
-        while True:
-            found = other.search(self._block, self._at)
-            end = found.start() if found else len(self._block)
-            first += self._block[self._at : min(end, self._at + _COMMENTS_KEPT - len(first))]
-            self.number += self._block.count(b"\n", self._at, end)
-            self._at = end
-            block = None if found else next(self._texts, None)
-            if block is None:
-                return first.decode("ascii", "backslashreplace")
-            self._block, self._at = block, 0
-
-    def peek(self) -> str:
-        """The next line, which stays, stripped; empty at the end of the file."""
-        end = self._block.find(b"\n", self._at)
-        return self._block[self._at : max(end, self._at)].strip().decode("ascii", "backslashreplace")
-
-    def rest(self) -> Iterator[bytes]:
-        """The blocks of whole lines that have not been taken."""
-        yield self._block[self._at :]
-        yield from self._texts
-
-    def error(self, message: str) -> InputError:
-        return InputError(f"{self.label}:{self.number}: {message}")
-
-    def counts(self, words: list[str], expected: str) -> list[int]:
-        """The words as non-negative counts, the first of them a number of vertices."""
-        if not all(word.isascii() and word.isdigit() and len(word) < 19 for word in words):
-            raise self.error(f"'{' '.join(words)[:60]}' is not {expected}")
-        numbers = [int(word) for word in words]
-        if not 0 < numbers[0] <= MAX_VERTICES:
-            raise self.error(f"{numbers[0]:,} vertices: a graph has 1 to {MAX_VERTICES:,}")
-        return numbers
-
-
-def _snap(lines: HeaderLines) -> Header:
-    comments = lines.skip("#")
-    announced = re.search(r"# *Nodes: *\d+ +Edges: *(\d{1,18})\b", comments)
-    # Every line has as many numbers as the first: others are lists of neighbours, and no edges.
-    values = max(0, len(lines.peek().split()) - 2)
-    surplus = "; every line must have as many as the first, and a list of neighbours is no list of edges"
-    layout = Layout(0, MAX_VERTICES - 1, comment="#", min_values=values, max_values=values, surplus=surplus)
-    return Header(layout, num_entries=int(announced.group(1)) if announced else None)
-
-
-def _dimacs9(lines: HeaderLines) -> Header:
-    expected = "the line 'p sp VERTICES ARCS'"
-    words = lines.next(expected, comment="c").split()
-    if len(words) != 4 or words[:2] != ["p", "sp"]:
-        raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
-    vertices, arcs = lines.counts(words[2:], "VERTICES ARCS")
-    layout = Layout(1, vertices, shift=True, comment="c", tag="a", min_values=1, max_values=1)
-    return Header(layout, vertices, arcs)
-
-
-def _metis(lines: HeaderLines) -> Header:
-    expected = "the header VERTICES EDGES [FORMAT [WEIGHTS]]"
-    words = lines.next(expected, comment="%").split()
-    if not 2 <= len(words) <= 4:
-        raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
-    vertices, edges, *rest = lines.counts(words, expected)
-    flags = words[2].zfill(3) if len(words) > 2 else "000"
-    if not re.fullmatch("[01]{3}", flags):
-        raise lines.error(f"METIS format '{words[2]}' is not made of up to three digits 0 or 1")
-    sizes, vertex_weights, edge_weights = (int(flag) for flag in flags)
-    weights = (rest[1] if len(rest) > 1 else 1) if vertex_weights else 0
-    if weights > 1000:
-        raise lines.error(f"{weights} weights a vertex are not plausible")
-    layout = Layout(
-        *(1, vertices),
-        shift=True,
-        comment="%",
-        adjacency=True,
-        row_values=sizes + weights,
-        entry_values=edge_weights,
-        max_rows=vertices,
-    )
-    return Header(layout, vertices, 2 * edges, "both_ways")
-
-
-_MATRIX_VALUES = {"pattern": 0, "integer": 1, "real": 1, "complex": 2}
-_MATRIX_SYMMETRIES: dict[str, Orientation] = {
-    "general": "directed",
-    "symmetric": "each_once",
-    "skew-symmetric": "each_once",
-    "hermitian": "each_once",
-}
-
-
-def _matrix_market(lines: HeaderLines) -> Header:
-    expected = "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
-    banner = lines.next(expected).lower().split()
-    if len(banner) != 5 or banner[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
-        raise lines.error(f"'{' '.join(banner)[:60]}' is not {expected}")
-    field, symmetry = banner[3:]
-    if field not in _MATRIX_VALUES or symmetry not in _MATRIX_SYMMETRIES:
-        known = f"fields {', '.join(_MATRIX_VALUES)}; symmetries {', '.join(_MATRIX_SYMMETRIES)}"
-        raise lines.error(f"'{field} {symmetry}' is not known ({known})")
-    expected = "the size line ROWS COLUMNS ENTRIES"
-    words = lines.next(expected, comment="%").split()
-    if len(words) != 3:
-        raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
-    rows, columns, entries = lines.counts(words, expected)
-    if rows != columns:
-        raise lines.error(f"a matrix of {rows:,} x {columns:,} is no graph: only square ones are")
-    values = _MATRIX_VALUES[field]
-    layout = Layout(1, rows, shift=True, comment="%", min_values=values, max_values=values)
-    return Header(layout, rows, entries, _MATRIX_SYMMETRIES[symmetry])
-
 
 @dataclass(frozen=True)
 class Format:
-    """A text format: the file suffixes that tell it, what it makes of ids, and how to read its header."""
+    """A format: the file suffixes that tell it, what it makes of ids, and how it is read."""
 
     suffixes: tuple[str, ...]
     ids: IdPolicy
-    read_header: Callable[[HeaderLines], Header]
+    read_header: Callable[[HeaderLines], Header] | None = None
+    """Of a text format."""
+    table: tables.Table | None = None
+    """Of a format that a library reads."""
 
 
 FORMATS: dict[str, Format] = {
-    "snap": Format((), "compact", _snap),
-    "dimacs9": Format((".gr",), "keep", _dimacs9),
-    "metis": Format((".graph", ".metis"), "keep", _metis),
-    "mtx": Format((".mtx",), "keep", _matrix_market),
+    "snap": Format((".edges", ".edgelist", ".el", ".ncol"), "compact", headers.edge_lines),
+    "dimacs9": Format((".gr",), "keep", headers.dimacs9),
+    "metis": Format((".graph", ".metis"), "keep", headers.metis),
+    "mtx": Format((".mtx",), "keep", headers.matrix_market),
+    "csv": Format((".csv", ".tsv"), "compact", headers.edge_lines),
+    "npz": Format((".npz",), "keep", table=tables.NPZ),
+    "npy": Format((".npy",), "compact", table=tables.NPY),
+    "parquet": Format((".parquet", ".pq"), "compact", table=tables.PARQUET),
+    "arrow": Format((".arrow", ".feather"), "compact", table=tables.ARROW),
+    "graphml": Format((".graphml",), "compact", table=tables.GRAPHML),
+    "gml": Format((".gml",), "compact", table=tables.GML),
 }
 _SUFFIXES = tuple(suffix for form in FORMATS.values() for suffix in form.suffixes)
 
@@ -203,6 +60,10 @@ def sniff_format(path: Path) -> str:
 
     Raises InputError when the file cannot be read or neither tells.
     """
+    suffix = path.suffix.lower()
+    for name, form in FORMATS.items():
+        if form.table is not None and suffix in form.suffixes:
+            return name
     with open_text(path, _SUFFIXES) as source:
         return _sniff(source, HeaderLines(source.label, whole_lines(source, source.label)))
 
@@ -214,40 +75,57 @@ def _sniff(source: Source, lines: HeaderLines) -> str:
         return "mtx"
     suffix = PurePosixPath(source.name).suffix.lower()
     for name, form in FORMATS.items():
-        if suffix in form.suffixes:
+        if form.table is None and suffix in form.suffixes:
             return name
-    if re.match(r"[#\d]", first):
-        return "snap"
-    lines.skip("c")
-    if re.match(r"p\s+sp\s", lines.peek()):
-        return "dimacs9"
     if not first:
         raise InputError(f"{source.label}: the file is empty")
+    if not first.startswith(COMMENTS):
+        lines.skip("c")
+        if re.match(r"p\s+sp\s", lines.peek()):
+            return "dimacs9"
+    dialect = dialect_of(lines.look_ahead(*COMMENTS))
+    if not dialect.named:
+        return "csv" if dialect.separator in (",", ";") else "snap"
     known = ", ".join(FORMATS)
     raise InputError(
         f"{source.label}: unknown format; say which of {known} it is, as in {source.path}:format=snap"
     )
 
 
-def read_header(path: Path, format_name: str | None = None) -> Header:
-    """What a file says before its first edge. Raises InputError, UsageError for an unknown format."""
-    name = format_name or sniff_format(path)
-    if name not in FORMATS:
-        raise unknown_name("format", name, FORMATS)
+def format_of(path: Path, name: str | None) -> tuple[str, Format]:
+    """The format called ``name``, or that of the file. Raises UsageError for an unknown one, InputError."""
+    found = name or sniff_format(path)
+    if found not in FORMATS:
+        raise unknown_name("format", found, FORMATS)
+    return found, FORMATS[found]
+
+
+def first_look(
+    path: Path, format_name: str | None = None, ids: IdPolicy | None = None
+) -> tuple[Orientation, str]:
+    """How a file says its edges are to be read, and the library that will read it, from its beginning.
+
+    No library is an empty text. Raises UsageError, InputError.
+    """
+    _, form = format_of(path, format_name)
+    if form.table is not None:
+        return form.table.orientation(path), form.table.library
     with open_text(path, _SUFFIXES) as source:
-        return FORMATS[name].read_header(HeaderLines(source.label, whole_lines(source, source.label)))
+        header, _ = _header(form, source, ids == "names")
+        return header.orientation, "" if _dialect(header, ids) is None else "pandas"
 
 
 def count_entries(path: Path, format_name: str | None = None) -> tuple[int | None, int]:
-    """Vertices, None where the header does not say, and about how many entries the file holds.
+    """Vertices, None where the file does not say at once, and about how many entries it holds.
 
     Entries are edges, or neighbours listed; without a header that counts them, their number follows from the
-    file's first block. Raises InputError, UsageError for an unknown format.
+    file's first block, or from its size. Raises InputError, UsageError for an unknown format.
     """
-    name = format_name or sniff_format(path)
+    _, form = format_of(path, format_name)
+    if form.table is not None:
+        return None, path.stat().st_size // tables.BYTES_AN_EDGE
     with open_text(path, _SUFFIXES) as source:
-        lines = HeaderLines(source.label, whole_lines(source, source.label))
-        header = FORMATS[name].read_header(lines)
+        header, lines = _header(form, source)
         if header.num_entries is not None:
             return header.num_vertices, header.num_entries
         texts = lines.rest()
@@ -259,28 +137,43 @@ def count_entries(path: Path, format_name: str | None = None) -> tuple[int | Non
 def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> EdgeList:
     """Read a graph file, plain or packed.
 
-    ``recipe.format``, ``ids`` and ``orientation`` concern reading; its other choices are for the conversion.
-    ``progress`` is called with the bytes of the file read so far and in all.
+    ``recipe.format``, ``ids``, ``weights`` and ``orientation`` concern reading; its other choices are for the
+    conversion. ``progress`` is called with the bytes of the file read so far and in all.
     Raises InputError, "file:line: what is wrong" where a line is to blame.
     """
-    if recipe.format is not None and recipe.format not in FORMATS:
-        raise unknown_name("format", recipe.format, FORMATS)
+    name, form = format_of(path, recipe.format)
+    if recipe.ids == "names" and name in ("dimacs9", "metis", "mtx", "npz"):
+        raise UsageError(f"{path}: ids=names is for edge lists; vertices of {name} files are numbers")
+    if form.table is not None:
+        columns = form.table.read(path)
+        columns = replace(columns, orientation=recipe.orientation or columns.orientation)
+        return replace(edge_list(columns, recipe.ids or form.ids, recipe.weights), format=name)
     try:
-        return _read(path, recipe, progress, wide=False)
+        return _read_text(path, name, recipe, progress, wide=False)
     except IdTooLargeError:
         if recipe.ids == "keep":
             raise
-    return _read(path, recipe, progress, wide=True)
+    return _read_text(path, name, recipe, progress, wide=True)
 
 
-def _read(path: Path, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
+def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
+    """The dialect of an edge list that pandas must read; None where the native parser does."""
+    dialect = header.dialect
+    if dialect is None or dialect.plain or (dialect.named and ids not in (None, "names")):
+        return None  # where numbers are wanted, the native parser names the line without one
+    return dialect
+
+
+def _header(form: Format, source: Source, words: bool = False) -> tuple[Header, HeaderLines]:
+    assert form.read_header is not None
+    lines = HeaderLines(source.label, whole_lines(source, source.label), words)
+    return form.read_header(lines), lines
+
+
+def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
     """One pass over the file. ``wide``: ids of compacted formats may take 63 bits."""
-    name = recipe.format or sniff_format(path)
     with open_text(path, _SUFFIXES) as source:
-        lines = HeaderLines(source.label, whole_lines(source, source.label))
-        header = FORMATS[name].read_header(lines)
-        if wide and header.num_vertices is None:
-            header = replace(header, layout=replace(header.layout, last_id=INT64_MAX))
+        header, lines = _header(FORMATS[name], source, recipe.ids == "names")
 
         def blocks() -> Iterator[Block]:
             for text in lines.rest():
@@ -289,10 +182,25 @@ def _read(path: Path, recipe: Recipe, progress: Progress | None, wide: bool) -> 
                     progress(position, source.size)
                 yield Block(text, position / max(source.size, 1))
 
+        if (dialect := _dialect(header, recipe.ids)) is not None:
+            columns = read_table((block.text for block in blocks()), source.label, lines.number + 1, dialect)
+            columns = replace(columns, orientation=recipe.orientation or header.orientation)
+            return replace(edge_list(columns, recipe.ids or FORMATS[name].ids, recipe.weights), format=name)
         _require_room(source, header)
-        parsed = parse_blocks(blocks(), header.layout, source.label, lines.number + 1)
+        layout = _layout(source.label, header, recipe, wide)
+        parsed = parse_blocks(blocks(), layout, source.label, lines.number + 1)
         _check_counts(source.label, header, parsed)
     return _edge_list(source.label, name, header, parsed, recipe)
+
+
+def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
+    """The header's layout, as the recipe wants it. Raises InputError where no weights can be read."""
+    layout = header.layout
+    if recipe.weights == "read":
+        if not header.weights or not (layout.entry_values or layout.max_values):
+            raise InputError(f"{label}: there are no weights to be read")
+        layout = replace(layout, weighted=True)
+    return replace(layout, last_id=INT64_MAX) if wide and header.num_vertices is None else layout
 
 
 def _require_room(source: Source, header: Header) -> None:
@@ -337,4 +245,9 @@ def _edge_list(label: str, name: str, header: Header, parsed: Parsed, recipe: Re
         original = np.arange(shift, shift + num_vertices, dtype=np.int64) if shift else None
     orientation = recipe.orientation or header.orientation
     ends: list[Ids] = [array.astype(np.int32, copy=False) for array in (sources, targets)]
-    return EdgeList(ends[0], ends[1], num_vertices, orientation, original, format=name)
+    return EdgeList(
+        *(ends[0], ends[1], num_vertices, orientation, original),
+        format=name,
+        weights=parsed.weights,
+        weights_unread=parsed.weighted and recipe.weights is None,
+    )

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bfsbench.errors import UsageError
+from bfsbench.graphs.names import VertexNames
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import networkx
+    import pandas as pd
+    import scipy.sparse
+
+    from bfsbench.graphs.interop import Links, SparseMatrix
+    from bfsbench.graphs.recipe import WeightPolicy
 
 Ids = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
@@ -40,6 +52,12 @@ class EdgeList:
     original_ids: npt.NDArray[np.int64] | None = None
     format: str | None = None
     weights: npt.NDArray[np.int32] | None = None
+    weights_unread: bool = False
+    """Whether the source has weights other than 1 that were not read."""
+    names: VertexNames | None = None
+    """Of the vertices, where the source has words for them."""
+    reader: str = ""
+    """What read the source, if that was not this package's own parser."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +85,12 @@ class Graph:
     original_ids: npt.NDArray[np.int64] | None = None
     weights: npt.NDArray[np.int32] | None = None
     """int32[E] in CSR order, ascending among parallel arcs; None where arcs have no weights."""
+    weights_unread: bool = False
+    """Whether the source has weights other than 1 that were not read."""
+    names: VertexNames | None = None
+    """Of the vertices, where the source has words for them."""
+    reader: str = ""
+    """What read the source, if that was not this package's own parser: ``pandas 2.2.3``."""
     statistics: dict[str, float] = field(default_factory=dict)
     locator: str = ""
     """By which it is loaded again; empty where it was not loaded. It equals its full name unless it is a
@@ -74,6 +98,111 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<Graph {self.full_name}: {self.num_vertices:,} vertices, {self.num_edges:,} arcs>"
+
+    @staticmethod
+    def from_edges(
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        *,
+        num_vertices: int | None = None,
+        directed: bool = True,
+        name: str = "graph",
+    ) -> Graph:
+        """A graph of edges from sources[i] to targets[i].
+
+        Integers, E of each, number the vertices 0 .. ``num_vertices`` - 1, by default up to the largest; text
+        names them. weights: E whole numbers of 32 bits. Undirected edges are each given once. Raises
+        InputError for columns that do not go together or ids out of range.
+        """
+        from bfsbench.graphs import interop
+
+        return interop.from_edges(
+            sources, targets, weights, num_vertices=num_vertices, directed=directed, name=name
+        )
+
+    @staticmethod
+    def from_csr(
+        row_offsets: npt.ArrayLike,
+        column_indices: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        *,
+        name: str = "graph",
+    ) -> Graph:
+        """A directed graph of CSR arrays, integers [V+1] and [E]. Raises UsageError, InputError."""
+        from bfsbench.graphs import interop
+
+        return interop.from_csr(row_offsets, column_indices, weights, name=name)
+
+    @staticmethod
+    def from_scipy(
+        matrix: SparseMatrix,
+        *,
+        weights: WeightPolicy | None = None,
+        directed: bool = True,
+        name: str = "graph",
+    ) -> Graph:
+        """A graph of the stored entries of a square sparse matrix: from row to column.
+
+        ``weights`` says what the entries' values are: ``"read"``, whole numbers of 32 bits; ``"ignore"``,
+        nothing; None, not known, so that all-pairs shortest paths refuse values other than 1. With
+        ``directed=False`` the matrix must be symmetric. Raises UsageError, InputError.
+        """
+        from bfsbench.graphs import interop
+
+        return interop.from_scipy(matrix, weights=weights, directed=directed, name=name)
+
+    @staticmethod
+    def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = "graph") -> Graph:
+        """A graph of NetworkX, of any kind; its nodes are found by :meth:`vertex`.
+
+        Weights are the edges' attribute ``weight``, 1 where it is missing; ``weights`` as for
+        :meth:`from_scipy`. Raises UsageError, InputError.
+        """
+        from bfsbench.graphs import interop
+
+        return interop.from_networkx(graph, weights=weights, name=name)
+
+    @staticmethod
+    def from_pandas(
+        frame: pd.DataFrame,
+        *,
+        source: Hashable | None = None,
+        target: Hashable | None = None,
+        weight: Hashable | None = None,
+        weights: WeightPolicy | None = None,
+        directed: bool = True,
+        name: str = "graph",
+    ) -> Graph:
+        """A graph of a table with an edge a row.
+
+        The columns are those named, or headed like ``source``, ``target`` and ``weight``, or the first three.
+        Vertices as for :meth:`from_edges`; ``weights`` as for :meth:`from_scipy`. Raises UsageError,
+        InputError.
+        """
+        from bfsbench.graphs import interop
+
+        return interop.from_pandas(
+            *(frame,),
+            source=source,
+            target=target,
+            weight=weight,
+            weights=weights,
+            directed=directed,
+            name=name,
+        )
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """The adjacency matrix, int32: weights, or 1 for every arc; parallel arcs are separate entries."""
+        from bfsbench.graphs import interop
+
+        return interop.to_scipy(self)
+
+    def to_networkx(self) -> networkx.MultiDiGraph[Hashable]:
+        """The arcs for NetworkX, nodes called as in the graph's file. Raises UsageError without NetworkX."""
+        from bfsbench.graphs import interop
+
+        return interop.to_networkx(self)
 
     @property
     def full_name(self) -> str:
@@ -89,12 +218,29 @@ class Graph:
         """Arcs stored; an undirected edge counts twice."""
         return len(self.column_indices)
 
-    def published_ids(self, vertices: Ids) -> npt.NDArray[np.int64]:
-        """The ids of vertices in the file that the graph was read from, int64 of the same shape."""
+    def published_ids(self, vertices: Ids) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
+        """What vertices are called in the source of the graph: int64 ids, or text where it has names.
+
+        The shape is that of ``vertices``.
+        """
+        if self.names is not None:
+            found = [self.names[int(vertex)] for vertex in vertices.ravel()]
+            return np.array(found, np.str_).reshape(vertices.shape)
         return vertices.astype(np.int64) if self.original_ids is None else self.original_ids[vertices]
 
-    def vertex(self, published_id: int) -> int:
-        """The vertex that has this id in the graph's file. Raises UsageError when there is none."""
+    def vertex(self, published_id: int | str) -> int:
+        """The vertex that has this id or name in the graph's file. Raises UsageError when there is none."""
+        if self.names is not None:
+            found = self.names.find(str(published_id))
+            if found is None:
+                raise UsageError(
+                    f"vertex {published_id} is not in {self.full_name}, whose vertices have names"
+                )
+            return found
+        if isinstance(published_id, str):
+            if not re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", published_id):
+                raise UsageError(f"'{published_id}' is not a valid integer, as ids of {self.full_name} are")
+            published_id = int(published_id)
         ids = self.original_ids
         vertex = published_id if ids is None else int(np.searchsorted(ids, published_id))
         if not 0 <= vertex < self.num_vertices or (ids is not None and ids[vertex] != published_id):

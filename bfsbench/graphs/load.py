@@ -16,7 +16,8 @@ from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
 from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, marks_of, split_marks
-from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
+from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe, WeightPolicy
+from bfsbench.wording import no_formula, printable
 
 if TYPE_CHECKING:
     from bfsbench.graphs.store import GraphStore
@@ -28,7 +29,11 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "self_loops": get_args(Keep),
     "duplicates": get_args(Keep),
     "orientation": get_args(Orientation),
-    "format": ("snap", "dimacs9", "metis", "mtx"),
+    "weights": get_args(WeightPolicy),
+    "format": (
+        *("snap", "dimacs9", "metis", "mtx", "csv"),
+        *("npz", "npy", "parquet", "arrow", "graphml", "gml"),
+    ),
 }
 """Fields of :class:`Recipe` that a user may set behind a graph's name, and their values."""
 
@@ -54,6 +59,8 @@ class Request:
     spec: str | None = None
     """Of a generated graph, named in the catalogue or not; of the small one where it is shrunk."""
     marks: Marks = UNMARKED
+    reader: str = ""
+    """The library that reads the file, where this package's own parser does not."""
 
     @property
     def full_name(self) -> str:
@@ -80,22 +87,23 @@ class Request:
         return self.spec is None and self.path is None
 
 
-def load(text: str, progress: Progress | None = None) -> Graph:
+def load(text: str, progress: Progress | None = None, *, check: bool = True) -> Graph:
     """The graph that ``text`` names, converted or generated if the cache does not hold it yet.
 
     ``text`` is a name or alias of the catalogue, the path of a graph file, or what a generator is to draw,
     such as ``kronecker(scale=12,edge_factor=16,seed=1)``. In any order may follow options such as
     ``:duplicates=drop``, ``:shrink=SHARE`` for a small graph of the kind, ``:stands_for=NAME``, which is but
     a mark, and ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far and in
-    all while a file is converted. Raises UsageError for an unknown name or a graph that is not here,
-    InputError for a file that is damaged or does not hold what its publisher says.
+    all while a file is converted. A graph in the cache is checked for damage, unless ``check`` is false
+    because the parent of this process has done so. Raises UsageError for an unknown name or a graph that is
+    not here, InputError for a file that is damaged or does not hold what its publisher says.
     """
     request = resolve(text)
     found = files.held(request.dataset) if request.dataset else None
     if request.dataset is not None and request.needs_file and found is None:
         name = request.dataset.name
         raise UsageError(f"dataset {name} is not here yet: run 'bfsbench fetch {name}'")
-    return prepare(request, found, progress)
+    return prepare(request, found, progress, check=check)
 
 
 def resolve(text: str) -> Request:
@@ -107,8 +115,9 @@ def resolve(text: str) -> Request:
         directed = request.direction == "directed"
     elif os.sep in name or ("(" not in name and Path(name).is_file()):
         path = Path(name).expanduser()
-        request = Request(path.name, "directed", options, path=path)
-        directed = _file_orientation(path, options.get("format")) == "directed"
+        orientation, reader = _first_look(path, options)
+        request = Request(_row_name(path.name), "directed", options, path=path, reader=reader)
+        directed = orientation == "directed"
     elif "(" in name or _is_generator(name):
         spec = _canonical(*_parse(name))
         request = Request(spec, "directed", options, spec=spec)
@@ -124,6 +133,13 @@ def resolve(text: str) -> Request:
     return _with_direction(request, direction, directed)
 
 
+def _row_name(path: str) -> str:
+    """How rows name a file's graph. Raises UsageError for a name that no row could have."""
+    if not path.isprintable():
+        raise UsageError(f"graph file '{printable(path)}': rename it, its name has unprintable characters")
+    return path if no_formula(path) == path else f"{os.curdir}{os.sep}{path}"
+
+
 def request_for(dataset: Dataset) -> Request:
     """The request for a dataset as the catalogue describes it."""
     direction: Direction = "directed" if dataset.directed else "symmetrised"
@@ -131,13 +147,15 @@ def request_for(dataset: Dataset) -> Request:
     return Request(dataset.name, direction, {}, dataset=dataset, spec=spec)
 
 
-def prepare(request: Request, found: Held | None, progress: Progress | None = None) -> Graph:
+def prepare(
+    request: Request, found: Held | None, progress: Progress | None = None, *, check: bool = True
+) -> Graph:
     """The searchable arrays, from the cache or made and checked now. ``found`` is a dataset's file."""
     from bfsbench.graphs.store import GraphStore
 
     recipe, checksum = _identity(request, found)
     store = GraphStore()
-    graph = store.open(request.stored_name, recipe, checksum)
+    graph = store.open(request.stored_name, recipe, checksum, check=check)
     if graph is None:
         graph = _build(store, request, found, progress)
     return replace(graph, name=request.name, locator=request.locator)
@@ -165,7 +183,7 @@ def stored(request: Request, found: Held | None) -> Path | None:
     if request.needs_file and found is None:
         return None
     store, (recipe, checksum) = GraphStore(), _identity(request, found)
-    graph = store.open(request.stored_name, recipe, checksum)
+    graph = store.open(request.stored_name, recipe, checksum, check=False)
     return None if graph is None else store.folder(request.stored_name, recipe)
 
 
@@ -244,11 +262,11 @@ def _with_direction(request: Request, direction: Direction | None, directed: boo
     return replace(request, direction="directed" if directed else "symmetrised")
 
 
-def _file_orientation(path: Path, format_name: str | None) -> Orientation:
-    """How the edges of a file are to be read, from its header."""
-    from bfsbench.graphs.formats import read_header
+def _first_look(path: Path, options: Overrides) -> tuple[Orientation, str]:
+    """How the edges of a file are to be read, from its header, and by which library."""
+    from bfsbench.graphs.formats import first_look
 
-    return read_header(path, format_name).orientation
+    return first_look(path, options.get("format"), options.get("ids"))
 
 
 def _is_generator(name: str) -> bool:

@@ -26,6 +26,11 @@ def require_matrix(graph: Graph) -> None:
             f"{graph.full_name} has {n:,} vertices: all-pairs shortest paths take a dense matrix, "
             f"of {MAX_VERTICES:,} vertices at most"
         )
+    if graph.weights_unread:
+        raise UsageError(
+            f"{graph.full_name} has weights that were not read: say weights=read, or weights=ignore to have "
+            "every arc weigh 1 (behind a graph's name, ':weights=read')"
+        )
     if graph.weights is None or len(graph.weights) == 0:
         return
     least, largest = int(graph.weights.min()), int(graph.weights.max())

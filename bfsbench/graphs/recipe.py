@@ -7,7 +7,8 @@ from typing import Literal
 
 from bfsbench.graphs.graph import Orientation
 
-IdPolicy = Literal["compact", "keep"]
+IdPolicy = Literal["compact", "keep", "names"]
+WeightPolicy = Literal["read", "ignore"]
 Keep = Literal["keep", "drop"]
 
 
@@ -19,13 +20,17 @@ class Recipe:
     """Add the reverse of every arc of a directed graph; undirected ones have it already."""
     ids: IdPolicy | None = None
     """``compact``: vertices are the ids that occur, renumbered in ascending order. ``keep``: every id up to
-    the largest, or to the count in the header, is a vertex. None: compact for SNAP, keep for the others."""
+    the largest, or to the count in the header, is a vertex. ``names``: of an edge list, words are vertices,
+    in ascending order, even if they look like numbers. None: compact for edge lists, keep for the others."""
     self_loops: Keep | None = None
     """None: drop those of a matrix (its diagonal), keep others."""
     duplicates: Keep | None = None
     """Parallel arcs. None: keep, but drop when ``symmetrise`` has made them."""
     orientation: Orientation | None = None
     """How to read the edges of a file. None: as its format says; directed where it says nothing."""
+    weights: WeightPolicy | None = None
+    """``read``: arcs have the source's weights, whole numbers of 32 bits. ``ignore``: every arc weighs 1.
+    None: they are not read, which searches do not notice and all-pairs shortest paths refuse."""
     format: str | None = None
     """A key of :data:`bfsbench.graphs.formats.FORMATS`. None: from the file's name and content."""
 

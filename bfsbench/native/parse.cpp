@@ -15,7 +15,8 @@ enum Error : int32_t {
     kNotANumber,
     kSurplus,
     kTag,
-    kRows
+    kRows,
+    kWeight
 };
 
 }  // namespace
@@ -31,8 +32,10 @@ struct Layout {
     int32_t max_values;    // and at most
     int32_t row_values;    // adjacency: numbers before the first neighbour
     int32_t entry_values;  // adjacency: numbers after each neighbour
-    char comment;          // a line that starts with it is skipped
+    int32_t weighted;      // the first number after an id is a weight to be read
+    char comments[4];      // a line that starts with one of them is skipped; '/' stands for two of them
     char tag;              // edge lines: the word every line starts with, 0 for none
+    char separator;        // edge lines: what stands between words beside blanks, 0 for nothing
 };
 
 struct Outcome {
@@ -42,6 +45,7 @@ struct Outcome {
     int64_t last_row;  // adjacency: rows up to the last that is not blank
     int64_t offset;  // of the word that is wrong
     int32_t error;
+    int32_t weights;  // whether a first number after the ids is anything but a plain 1
 };
 }
 
@@ -50,9 +54,25 @@ namespace {
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 inline bool ends_word(char c) { return is_blank(c) || c == '\n'; }
+inline bool ends_word(char c, const Layout& layout) { return ends_word(c) || (c == layout.separator && c); }
+
+inline bool is_comment(const char* p, const Layout& layout) {
+    for (char c : layout.comments)
+        if (c && *p == c && (c != '/' || p[1] == '/')) return true;
+    return false;
+}
 
 inline void skip_blanks(const char*& p) {
     while (is_blank(*p)) ++p;
+}
+
+// From one word to the next: blanks, and a separator among them.
+inline void skip_gap(const char*& p, const Layout& layout) {
+    skip_blanks(p);
+    if (layout.separator && *p == layout.separator) {
+        ++p;
+        skip_blanks(p);
+    }
 }
 
 inline void skip_line(const char*& p) {
@@ -92,7 +112,7 @@ inline Error read_id(const char*& p, const char* end, const Layout& layout, int6
         if (q == p && *p == '\n') return kMissing;
         if (q == p) return *p == '-' && is_digit(p[1]) ? kNegative : kNotAnId;
     }
-    if (!ends_word(*q)) return kNotAnId;
+    if (!ends_word(*q, layout)) return kNotAnId;
     if (above || value > static_cast<uint64_t>(layout.last_id)) return kAboveLast;
     if (value < static_cast<uint64_t>(layout.first_id)) return kBelowFirst;
     p = q;
@@ -101,7 +121,7 @@ inline Error read_id(const char*& p, const char* end, const Layout& layout, int6
 }
 
 // Skips a decimal number such as -1.5e+3 (Fortran's exponent letter d is allowed).
-inline bool skip_number(const char*& p) {
+inline bool skip_number(const char*& p, const Layout& layout) {
     const char* q = p;
     if (*q == '+' || *q == '-') ++q;
     const char* digits = q;
@@ -120,23 +140,65 @@ inline bool skip_number(const char*& p) {
         if (!is_digit(*q)) return false;
         while (is_digit(*q)) ++q;
     }
-    if (!ends_word(*q)) return false;
+    if (!ends_word(*q, layout)) return false;
     p = q;
     return true;
 }
 
-// Skips `least` to `most` numbers and the blanks before each; leaves `p` at the next word or at the line's end.
-inline Error skip_numbers(const char*& p, int32_t least, int32_t most) {
+// Reads the number at p, which has been found to end at `end`, as an int32: its fraction, if any, must be zero.
+inline bool read_weight(const char* p, const char* end, int32_t& weight) {
+    const bool negative = *p == '-';
+    if (*p == '-' || *p == '+') ++p;
+    int64_t value = 0;
+    for (; p < end && is_digit(*p); ++p) {
+        value = value * 10 + (*p - '0');
+        if (value > int64_t{INT32_MAX} + 1) return false;
+    }
+    if (p < end && *p == '.')
+        for (++p; p < end && *p == '0';) ++p;
+    if (p < end) return false;
+    if (negative) value = -value;
+    weight = static_cast<int32_t>(value);
+    return value == weight;
+}
+
+// Skips `least` to `most` numbers and the gap before each; leaves `p` at the next word or at the line's end. The
+// first of them is read into `weight`, unless that is null.
+inline Error skip_numbers(const char*& p, int32_t least, int32_t most, const Layout& layout, int32_t* weight,
+                          Outcome& out) {
     for (int32_t count = 0;; ++count) {
-        skip_blanks(p);
-        if (count == most) return kNone;
-        if (*p == '\n') return count < least ? kMissing : kNone;
-        if (!skip_number(p)) return kNotANumber;
+        const char* before = p;
+        if (count == most) {
+            skip_blanks(p);
+            return kNone;
+        }
+        skip_gap(p, layout);
+        if (*p == '\n') {
+            if (count < least) return kMissing;
+            p = before;
+            skip_blanks(p);
+            return kNone;
+        }
+        const char* word = p;
+        if (!skip_number(p, layout)) return kNotANumber;
+        if (count) continue;
+        out.weights |= p - word != 1 || *word != '1';
+        if (weight && !read_weight(word, p, *weight)) {
+            p = word;
+            return kWeight;
+        }
     }
 }
 
+// Skips exactly `count` numbers that mean nothing here.
+inline Error skip_numbers(const char*& p, int32_t count, const Layout& layout) {
+    Outcome ignored{};
+    return skip_numbers(p, count, count, layout, nullptr, ignored);
+}
+
 template <class Id>
-Error edge_line(const char*& p, const char* end, const Layout& layout, Id& source, Id& target) {
+Error edge_line(const char*& p, const char* end, const Layout& layout, Id& source, Id& target, int32_t* weight,
+                Outcome& out) {
     if (layout.tag) {
         if (*p != layout.tag || !ends_word(p[1])) return kTag;
         ++p;
@@ -144,9 +206,9 @@ Error edge_line(const char*& p, const char* end, const Layout& layout, Id& sourc
     }
     int64_t u = 0, v = 0;
     if (Error error = read_id(p, end, layout, u)) return error;
-    skip_blanks(p);
+    skip_gap(p, layout);
     if (Error error = read_id(p, end, layout, v)) return error;
-    if (Error error = skip_numbers(p, layout.min_values, layout.max_values)) return error;
+    if (Error error = skip_numbers(p, layout.min_values, layout.max_values, layout, weight, out)) return error;
     if (*p != '\n') return kSurplus;
     source = static_cast<Id>(u);
     target = static_cast<Id>(v);
@@ -154,17 +216,19 @@ Error edge_line(const char*& p, const char* end, const Layout& layout, Id& sourc
 }
 
 template <class Id>
-void parse_edges(const char* text, int64_t size, const Layout& layout, Id* sources, Id* targets, Outcome& out) {
+void parse_edges(const char* text, int64_t size, const Layout& layout, Id* sources, Id* targets, int32_t* weights,
+                 Outcome& out) {
     const char* p = text;
     for (const char* end = text + size; p < end; ++p) {
         ++out.lines;
         skip_blanks(p);
         if (*p == '\n') continue;
-        if (*p == layout.comment) {
+        if (is_comment(p, layout)) {
             skip_line(p);
             continue;
         }
-        out.error = edge_line(p, end, layout, sources[out.edges], targets[out.edges]);
+        int32_t* weight = layout.weighted ? &weights[out.edges] : nullptr;
+        out.error = edge_line(p, end, layout, sources[out.edges], targets[out.edges], weight, out);
         if (out.error) {
             out.offset = p - text;
             return;
@@ -174,15 +238,17 @@ void parse_edges(const char* text, int64_t size, const Layout& layout, Id* sourc
 }
 
 Error adjacency_line(const char*& p, const char* end, const Layout& layout, int32_t row, int32_t* rows,
-                     int32_t* columns, int64_t& edges) {
-    if (Error error = skip_numbers(p, layout.row_values, layout.row_values)) return error;
+                     int32_t* columns, int32_t* weights, Outcome& out) {
+    if (Error error = skip_numbers(p, layout.row_values, layout)) return error;
     while (*p != '\n') {
         int64_t v = 0;
         if (Error error = read_id(p, end, layout, v)) return error;
-        if (Error error = skip_numbers(p, layout.entry_values, layout.entry_values)) return error;
-        rows[edges] = row;
-        columns[edges] = static_cast<int32_t>(v);
-        ++edges;
+        int32_t* weight = layout.weighted ? &weights[out.edges] : nullptr;
+        const int32_t values = layout.entry_values;
+        if (Error error = skip_numbers(p, values, values, layout, weight, out)) return error;
+        rows[out.edges] = row;
+        columns[out.edges] = static_cast<int32_t>(v);
+        ++out.edges;
     }
     return kNone;
 }
@@ -191,32 +257,33 @@ Error adjacency_line(const char*& p, const char* end, const Layout& layout, int3
 
 extern "C" {
 
-// Lines "[tag] u v [numbers]". The ids of a block of n bytes are at most n / 4 + 1 pairs.
+// Lines "[tag] u v [numbers]". The ids of a block of n bytes are at most n / 4 + 1 pairs, and so are the weights,
+// which are touched only where the layout has them read.
 void parse_edges_int32(const char* text, int64_t size, const Layout* layout, int32_t* sources, int32_t* targets,
-                       Outcome* out) {
-    parse_edges(text, size, *layout, sources, targets, *out);
+                       int32_t* weights, Outcome* out) {
+    parse_edges(text, size, *layout, sources, targets, weights, *out);
 }
 
 void parse_edges_int64(const char* text, int64_t size, const Layout* layout, int64_t* sources, int64_t* targets,
-                       Outcome* out) {
-    parse_edges(text, size, *layout, sources, targets, *out);
+                       int32_t* weights, Outcome* out) {
+    parse_edges(text, size, *layout, sources, targets, weights, *out);
 }
 
 // Lines that list the neighbours of vertex 0, 1, ... of the block (an empty line: none). At most n / 2 + 1 pairs.
 void parse_adjacency(const char* text, int64_t size, const Layout* layout, int32_t* rows, int32_t* columns,
-                     Outcome* out) {
+                     int32_t* weights, Outcome* out) {
     const char* p = text;
     for (const char* end = text + size; p < end; ++p) {
         ++out->lines;
         skip_blanks(p);
-        if (*p == layout->comment) {
+        if (is_comment(p, *layout)) {
             skip_line(p);
             continue;
         }
         if (*p != '\n') {
             const auto row = static_cast<int32_t>(out->rows);
             out->error = kRows;
-            if (row < layout->max_rows) out->error = adjacency_line(p, end, *layout, row, rows, columns, out->edges);
+            if (row < layout->max_rows) out->error = adjacency_line(p, end, *layout, row, rows, columns, weights, *out);
             if (out->error) {
                 out->offset = p - text;
                 return;

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bfsbench.backends.base import Device
-from bfsbench.probe.base import Probe, Trial, expect, kernel
+from bfsbench.probe.base import CHAINS, Probe, Trial, expect, kernel
 
-_CHAINS = 32
-"""``kChains`` of probe.cu."""
 _ROUNDS = 2000
 _ROUNDS_EMULATED = 10
 _BOUND = 2**30
@@ -22,13 +20,13 @@ def _trial(device: Device, block: int, name: str) -> Trial:
     sums = device.empty(blocks * block, np.uint32)
     sums.fill(0)
     launch = program.bind(rounds, _BOUND, sums, block=block)
-    expected = _CHAINS * rounds + sum(range(_CHAINS))
+    expected = CHAINS * rounds + sum(range(CHAINS))
 
     def verify() -> None:
         wrong = int(np.count_nonzero(sums.download() != expected))
         expect("threads whose additions went wrong", wrong, 0)
 
-    work = float(blocks) * block * _CHAINS * rounds
+    work = float(blocks) * block * CHAINS * rounds
     return Trial(f"{blocks} x {block} threads", work, lambda: launch(blocks), verify)
 
 

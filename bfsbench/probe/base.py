@@ -11,6 +11,8 @@ from bfsbench.paths import CUDA_SRC
 from bfsbench.programs import DeviceClock
 
 REPEATS = 7
+CHAINS = 32
+"""Chains of operations that a thread of ``add_minima`` keeps in flight."""
 
 _MS_PER_RATE = {"GB/s": 1e6, "G/s": 1e6}
 """Units of rates, and how much work a millisecond of one unit is."""
@@ -94,7 +96,7 @@ def measure(probe: Probe, device: Device) -> Iterator[Figure]:
 
 def kernel(device: Device, name: str) -> Kernel:
     """A kernel of ``cuda_src/probe.cu``."""
-    return device.module(CUDA_SRC / "probe.cu", {"WIDE_OFFSETS": 0}).kernel(name)
+    return device.module(CUDA_SRC / "probe.cu", {"WIDE_OFFSETS": 0, "CHAINS": CHAINS}).kernel(name)
 
 
 def expect(what: str, found: int, expected: int) -> None:

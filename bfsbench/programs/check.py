@@ -89,8 +89,8 @@ class _Sum:
         self._first, self._latest = (device.upload(self._zero) for _ in range(2))
         kernel = device.module(_SOURCE, {"WIDE_OFFSETS": 0}).kernel("sum_words")
         self._blocks = _blocks(device, words)
-        self._launch = kernel.bind(array, np.int64(words), self._latest, block=_BLOCK)
-        kernel.bind(array, np.int64(words), self._first, block=_BLOCK)(self._blocks)
+        self._launch = kernel.bind(array=array, num_words=words, sum=self._latest, block=_BLOCK)
+        kernel.bind(array=array, num_words=words, sum=self._first, block=_BLOCK)(self._blocks)
 
     def again(self) -> None:
         self._latest.upload(self._zero)

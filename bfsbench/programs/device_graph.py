@@ -12,7 +12,7 @@ from bfsbench.programs.check import GuardedArrays
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from bfsbench.backends.base import Buffer, Device
+    from bfsbench.backends.base import Argument, Buffer, Device
     from bfsbench.graphs.graph import Graph
 
 Made = TypeVar("Made")
@@ -71,6 +71,16 @@ class DeviceGraph:
         host = self.host_graph
         shared = host.row_indices is host.column_indices
         return self.column_indices if shared else self._uploaded("row_indices", host.row_indices)
+
+    @property
+    def csr(self) -> dict[str, Argument]:
+        """The arrays of out-neighbours, by the names that kernels call them."""
+        return {"row_offsets": self.row_offsets, "column_indices": self.column_indices}
+
+    @property
+    def csc(self) -> dict[str, Argument]:
+        """Those of in-neighbours."""
+        return {"column_offsets": self.column_offsets, "row_indices": self.row_indices}
 
     def _uploaded(self, name: str, array: npt.NDArray[Any]) -> Buffer:
         buffer = self.device.upload(array)

@@ -20,7 +20,7 @@ from bfsbench.programs.clock import Clock, DeviceClock, HostClock
 from bfsbench.programs.knob import Knob, KnobValue
 
 if TYPE_CHECKING:
-    from bfsbench.backends.base import Kernel
+    from bfsbench.backends.base import Contract, CType, Kernel, Struct
     from bfsbench.graphs.graph import Graph
     from bfsbench.programs.device_graph import DeviceGraph
 
@@ -51,7 +51,7 @@ class Variant(ABC):
     knobs: ClassVar[tuple[Knob, ...]] = ()
     counters: ClassVar[Mapping[str, str]] = {}
     """What is counted in every level of a profiled search, and what it means. Kernels count if compiled with
-    ``COUNTERS`` set to 1, their ``enum counter`` in the same order."""
+    ``COUNTERS`` set to 1; they have an enum of the same names in a namespace ``counted``, then ``number``."""
     host: ClassVar[bool] = False
     """True for native CPU programs, which have no grid and block."""
     usual_block: ClassVar[int] = 256
@@ -127,6 +127,8 @@ class KernelProgram(Variant):
     """CUDA kernels and their host loop."""
 
     child_kernels: ClassVar[bool] = False
+    constants: ClassVar[Mapping[str, int]] = {}
+    """Macros that kernels are compiled with because the host loop, too, needs their values."""
     kernel_files: ClassVar[tuple[str, ...]] = ()
     """Names of the ``.cu`` files that hold the kernels, without their ending; by default the variant's."""
 
@@ -161,13 +163,31 @@ class KernelProgram(Variant):
         """A kernel, compiled with the variant's macros: of the file called as the kernel, or of the first."""
         files = self.source_files()
         source = next((file for file in files if file.stem == name), files[0])
-        module = self.device.module(source, self.defines(), child_kernels=self.child_kernels)
+        module = self.device.module(
+            source, self.defines(), child_kernels=self.child_kernels, contract=self.contract()
+        )
         return module.kernel(name)
 
+    def contract(self) -> Contract:
+        """What host and kernels both know; see :meth:`bfsbench.backends.base.Device.module`."""
+        from bfsbench.backends.base import Contract
+
+        structs: dict[str, CType] = {struct.c_name(): struct for struct in self.structs()}
+        owner = Path(sys.modules[type(self).__module__].__file__ or "").name
+        return Contract(owner, {"offset_t": self.num_edges.dtype, **structs}, self.shared_constants())
+
+    def structs(self) -> tuple[type[Struct], ...]:
+        """Structs that the kernels declare, too."""
+        return ()
+
+    def shared_constants(self) -> dict[str, int]:
+        """Constants that the kernels declare, too. Those that they need not declare are in ``constants``."""
+        return {"WARP": self.device.limits.warp_size}
+
     def defines(self) -> dict[str, int | str]:
-        """Macros to compile with: the compile-time knobs, and what the graph asks for."""
+        """Macros to compile with: the compile-time knobs, constants, and what the graph asks for."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
-        return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
+        return {**defines, **self.constants, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 
     @classmethod
     def source_files(cls) -> list[Path]:

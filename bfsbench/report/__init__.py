@@ -28,7 +28,7 @@ from bfsbench.report.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TABLES", "Table", "select", "tables", "warnings"]
+__all__ = ["NOT_IN_TABLES", "NOT_ON_PAGES", "TABLES", "Table", "select", "tables", "warnings"]
 
 TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
     "datasets": graph_counts,
@@ -38,6 +38,16 @@ TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
     "provenance": origins,
 }
 """All tables by name, in the order they are shown."""
+
+
+NOT_IN_TABLES = (
+    *("search_ms_samples", "wall_ms", "wall_ms_samples", "reset_ms", "prepare_ms", "parents_ms"),
+    *("source_checksum", "gpu_bus_id"),
+)
+"""Columns of result files that no table needs: those who make tables of many rows leave them out."""
+
+NOT_ON_PAGES = ("wall_ms_samples", "prepare_ms", "parents_ms", "source_checksum", "gpu_bus_id")
+"""The same of what an HTML page needs."""
 
 
 def tables(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[Table]:

@@ -15,7 +15,8 @@ import click
 
 from bfsbench.errors import UsageError
 from bfsbench.report.table import Cell, Table
-from bfsbench.variants import all_families
+from bfsbench.variants import look
+from bfsbench.wording import no_formula, printable
 
 FORMATS = ("text", "markdown", "csv", "json")
 WIDTH = 100
@@ -50,6 +51,8 @@ def render(tables: Sequence[Table], style: str, *, colour: bool = False, narrow:
     ``colour`` colours heat maps with terminal escapes (text only). CSV has no way to hold two tables: raises
     UsageError, with ``narrow`` naming the option that leaves one.
     """
+    if style != "json":
+        tables = [_printable(table) for table in tables]
     if style == "csv":
         if len(tables) != 1:
             names = ", ".join(table.name for table in tables)
@@ -62,6 +65,18 @@ def render(tables: Sequence[Table], style: str, *, colour: bool = False, narrow:
     return "\n".join(_text(table, colour) for table in tables)
 
 
+def _printable(table: Table) -> Table:
+    """The table without characters that a terminal would obey."""
+    return replace(
+        table,
+        title=printable(table.title),
+        notes=tuple(map(printable, table.notes)),
+        columns=tuple(map(printable, table.columns)),
+        rows=[tuple(printable(c) if isinstance(c, str) else c for c in row) for row in table.rows],
+        drawings=None if table.drawings is None else tuple(map(_printable, table.drawings)),
+    )
+
+
 def header(column: str) -> str:
     """A column's name as people read it, the unit last."""
     return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
@@ -70,7 +85,7 @@ def header(column: str) -> str:
 @cache
 def _headings() -> dict[str, str]:
     """What people read above the figures of families."""
-    figures = (figure for family in all_families().values() for figure in family.figures)
+    figures = (figure for family in look().families.values() for figure in family.figures)
     return {name: heading for figure in figures for name, heading in figure.headings.items()}
 
 
@@ -78,7 +93,9 @@ def _csv(table: Table) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.columns)
-    writer.writerows(table.rows)
+    writer.writerows(
+        [no_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows
+    )
     return text.getvalue()
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bfsbench.bench.columns import PROFILE_COLUMNS, PROFILE_NUMERIC
-from bfsbench.bench.results import LEVELS_SUFFIX, read_tables, result_files
+from bfsbench.bench.reading import read_tables
+from bfsbench.bench.results import LEVELS_SUFFIX, result_files
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bfsbench.report.formats import header
+from bfsbench.report.rows import compact
 from bfsbench.report.table import Cell, Table
+from bfsbench.wording import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +25,9 @@ _NOT_THROTTLED = ("", "none")
 
 def origins(rows: pd.DataFrame) -> list[Table]:
     """One row per origin: devices, versions, number of rows, their clocks and the time they were taken."""
-    rows = rows.assign(throttled=_throttled(rows))
-    frame = rows.groupby(list(_ORIGIN), as_index=False, sort=False).agg(
+    summed = ["status", "sm_clock_mhz", "memory_clock_mhz", "taken_at"]
+    taken = compact(rows[[*_ORIGIN, *summed]], _ORIGIN).assign(throttled=_throttled(rows))
+    frame = taken.groupby(list(_ORIGIN), as_index=False, sort=False, observed=True).agg(
         rows=("status", "size"),
         throttled_rows=("throttled", "sum"),
         sm_clock_min_mhz=("sm_clock_mhz", "min"),
@@ -54,7 +57,8 @@ def _plain(value: Cell) -> Cell:
 
 
 def _throttled(rows: pd.DataFrame) -> pd.Series[bool]:
-    return ~rows["throttle"].str.lower().isin(_NOT_THROTTLED)
+    texts = rows["throttle"].unique()
+    return ~rows["throttle"].isin([text for text in texts if text.lower() in _NOT_THROTTLED])
 
 
 def warnings(rows: pd.DataFrame) -> list[str]:
@@ -64,19 +68,33 @@ def warnings(rows: pd.DataFrame) -> list[str]:
     gpus = set(rows["gpu"]) - {""}
     if len(gpus) > 1:
         found.append(f"GPU times come from different devices: {_listed(gpus)}")
-    machines = set((rows["host_cpu"] + " on " + rows["host"])[rows["host"] != ""])
+    hosts = rows[["host_cpu", "host"]].drop_duplicates().itertuples(index=False)
+    machines = {f"{cpu} on {host}" for cpu, host in hosts if host}
     if len(machines) > 1:
         found.append(f"rows come from different machines: {_listed(machines)}")
-    versions = set(rows["commit"].str.removesuffix("+dirty")) - {""}
+    commits = {str(commit): int(count) for commit, count in rows["commit"].value_counts().items()}
+    versions = {commit.removesuffix("+dirty") for commit in commits} - {""}
     if len(versions) > 1:
         found.append(f"rows come from different commits: {_listed(text[:12] for text in versions)}")
-    dirty = int(rows["commit"].str.endswith("+dirty").sum())
+    dirty = sum(count for commit, count in commits.items() if commit.endswith("+dirty"))
     if dirty:
         found.append(f"{dirty} of {len(rows)} rows were taken with uncommitted changes")
     throttled = rows["throttle"][_throttled(rows)]
     if len(throttled):
         found.append(f"{len(throttled)} of {len(rows)} rows had throttled clocks ({_listed(set(throttled))})")
-    return found
+    return [*found, *_about_samples(rows)]
+
+
+def _about_samples(rows: pd.DataFrame) -> list[str]:
+    """A line for each kind of warning in the rows: how many have it, and what the first of them says."""
+    found: dict[str, list[str]] = {}
+    warned = rows[rows["warnings"] != ""]
+    for graph, variant, texts in zip(warned["graph"], warned["variant"], warned["warnings"], strict=True):
+        for text in texts.split("; "):
+            kind, _, says = text.partition(": ")
+            found.setdefault(kind, []).append(f"{variant} on {graph}: {says}")
+    lines = (f"{kind}: {len(said)} of {len(rows)} rows, such as {said[0]}" for kind, said in found.items())
+    return [*map(printable, lines)]
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -85,4 +103,5 @@ def _listed(names: Iterable[str]) -> str:
 
 def origin_numbers(rows: pd.DataFrame) -> pd.Series[int]:
     """For each row the number of its origin, from 1, in the order of ``origins``."""
-    return rows.groupby(list(_ORIGIN), sort=False).ngroup() + 1
+    found = compact(rows[list(_ORIGIN)], _ORIGIN).groupby(list(_ORIGIN), sort=False, observed=True)
+    return found.ngroup() + 1

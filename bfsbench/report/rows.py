@@ -20,11 +20,17 @@ SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host_cpu"
 SHAPE = ("grid", "block", "knobs")
 """What is chosen."""
 
+COLD = "_cold"
+"""Ends the names of tables and pictures whose times are with cold caches."""
+
 EMULATED = "_emulated"
 """Ends the names of tables and pictures whose times are of emulated kernels."""
 
 _SEARCH = ["graph", "graph_checksum", "source", "host", "host_cpu"]
 """What must agree before a speed-up means anything."""
+
+
+_TIMED = ("search_ms", "search_ms_median", "search_ms_max", "preprocess_ms")
 
 
 @dataclass(frozen=True)
@@ -42,16 +48,37 @@ class Kind:
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
-    """By family, as far as there are any: measured rows (``cuda``, ``host``), rows of emulated kernels."""
+    """By family, as far as there are any: measured rows (``cuda``, ``host``) with warm caches and with cold
+    ones, rows of emulated kernels."""
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
-        family, some = find_family(name), rows[rows["family"] == name]
+        family, some = find_family(name), _where(rows["family"] == name, rows)
         suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" ({family.title})")
-        emulated = some["backend"] == "cpu"
-        if some.empty or not emulated.all():
-            yield Kind(family, suffix, of, some[~emulated])
+        emulated, cold = some["backend"] == "cpu", some["method"].str.contains(r"\bcold\b")
+        if some.empty or not (emulated | cold).all():
+            yield Kind(family, suffix, of, _where(~emulated & ~cold, some))
+        if (cold & ~emulated).any():
+            heading = "caches flushed before every run"
+            yield Kind(family, f"{suffix}{COLD}", f"{of} ({heading})", some[cold & ~emulated])
         if emulated.any():
             heading = "emulated on the CPU: shows that it works, never how fast it is"
             yield Kind(family, f"{suffix}{EMULATED}", f"{of} ({heading})", some[emulated])
+
+
+def _where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows for which it holds; themselves where it holds for all, as copies of many take long."""
+    return rows if condition.all() else rows[condition]
+
+
+def compact(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """The rows with texts in these columns as categories, which are grouped many times as fast."""
+    import pandas as pd
+
+    made = {}
+    for name in names:
+        if not pd.api.types.is_numeric_dtype(rows[name]):
+            codes, found = pd.factorize(rows[name])
+            made[name] = pd.Categorical.from_codes(codes, pd.Index(found, dtype=object))
+    return rows.assign(**made)
 
 
 def select(
@@ -117,8 +144,10 @@ def configurations(
     machine). A point that was measured more than once counts with its fastest row.
     """
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
-    rows = succeeded(rows)
     key = [*SETTING, *SHAPE, *also]
+    figures = [figure.name for figure in family.figures]
+    taken = dict.fromkeys([*key, *_SEARCH, *_TIMED, *figures])
+    rows = compact(succeeded(rows)[[*taken]], dict.fromkeys([*key, *_SEARCH]))
     rows = rows.sort_values("search_ms", kind="stable").drop_duplicates([*key, "source"])
     rows = rows.merge(_baseline(rows, baseline or family.baseline), how="left", on=_SEARCH)
     rows = rows.assign(
@@ -128,7 +157,7 @@ def configurations(
         preprocess_ms=rows["preprocess_ms"].where(rows["preprocess_ms"] > 0),
         **{_inverse(figure): 1 / rows[figure.name] for figure in family.figures if figure.harmonic},
     )
-    grouped = rows.groupby(key, sort=False, dropna=False)
+    grouped = rows.groupby(key, sort=False, dropna=False, observed=True)
     frame = grouped.agg(
         sources=("source", "size"),
         search_ms=("search_ms", "median"),
@@ -144,7 +173,8 @@ def configurations(
         if figure.quartiles:
             for part, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75)):
                 frame[f"{figure.name}_{part}"] = found.quantile(share)
-    return frame.reset_index()
+    texts = [name for name in key if rows[name].dtype == "category"]
+    return frame.reset_index().astype(dict.fromkeys(texts, object))
 
 
 def _inverse(figure: Figure) -> str:
@@ -154,7 +184,8 @@ def _inverse(figure: Figure) -> str:
 def _baseline(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
     """``baseline_ms`` by graph, machine and source: the best time of that CPU program there."""
     known = (rows["variant"] == variant) & (rows["backend"] == "host") & (rows["host"] != "")
-    return rows[known].groupby(_SEARCH, as_index=False, dropna=False).agg(baseline_ms=("search_ms", "min"))
+    grouped = rows[known].groupby(_SEARCH, as_index=False, dropna=False, observed=True)
+    return grouped.agg(baseline_ms=("search_ms", "min"))
 
 
 def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -168,7 +199,8 @@ def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
     """The vertices from which each graph (name, checksum) was searched; none of a family without sources."""
-    groups = rows.groupby(["graph", "graph_checksum"])["source"]
+    searched = rows[["graph", "graph_checksum", "source"]].drop_duplicates()
+    groups = searched.groupby(["graph", "graph_checksum"])["source"]
     return {key: sorted(map(int, sources.dropna().unique())) for key, sources in groups}
 
 

@@ -2,28 +2,79 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from ctypes import c_int, c_longlong, c_uint, c_ulonglong, c_void_p
+from functools import cache
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from bfsbench.backends.base import Argument, Buffer, Device, Launch
-from bfsbench.errors import KernelError, LaunchError
-from bfsbench.variants.base import KernelVariant, Knob
-from bfsbench.variants.likely_parents import likely_parents_first
+import numpy as np
 
-_WARP = 32
+from bfsbench.backends.base import Buffer, Device, Launch, Struct
+from bfsbench.errors import KernelError, LaunchError
+from bfsbench.families.bfs.layouts import GridBarrier
+from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
+
 _PART = 32
-"""Arcs of a part, PART of cuda_src/adaptive_search.cuh."""
+"""Arcs of a part."""
 _QUAD, _BLOCK_PARTS = 4, 2048
 """Arcs of a part in a cluster, and parts that a block of it can queue; half as many with wide offsets."""
-_CLUSTER_PARTS = 16 * _BLOCK_PARTS
-"""Parts that a cluster has when it hands a frontier on."""
-_LARGE, _THIN = 1 << 18, 6
-"""Vertices and mean out-degree above which the number of multiprocessors counts for more than the cluster."""
-_BITMAPS = ("visited", "visited_then", "open")
+_LARGEST_CLUSTER = 16
+_LARGE, _THIN, _DENSE, _HUB = 1 << 18, 6, 16, 16
+"""Vertices and mean out-degree from which on the number of multiprocessors counts for more than the cluster:
+at least 16 or, with hubs of 16 times as much, at least 6."""
+_SMALL_PARTS, _SMALL_PARTS_OF_16 = 8192, 12288
+"""Parts of the largest frontier that a cluster expands, and that one of 16 blocks does."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
-_STATE_WORDS, _FAILED = 28, 2
-"""Size of its search_state, with wide offsets, and where the flag is."""
+
+
+@cache
+def _structs(wide: bool) -> dict[str, type[Struct]]:
+    """The kernel's structs by name: their offsets have 64 bits if ``wide``."""
+    offset, edge = (c_longlong, c_ulonglong) if wide else (c_int, c_uint)
+
+    class Part(Struct):
+        _fields_: ClassVar = [("begin", offset), ("length", c_int)]
+
+    class Tally(Struct):
+        _fields_: ClassVar = [("edges", edge), ("vertices", c_uint)]
+
+    class Frontier(Struct):
+        _fields_: ClassVar = [
+            ("found", Tally),
+            ("queued", c_uint),
+            ("must_pull", c_int),
+            ("unqueued", c_int),
+            ("queued_units", c_uint),
+            ("rests", c_uint),
+        ]
+
+    class SearchState(Struct):
+        _fields_: ClassVar = [
+            ("barrier", GridBarrier),
+            ("level", c_int),
+            ("failed", c_int),
+            ("frontiers", Frontier * 3),
+        ]
+
+    class Search(Struct):
+        _fields_: ClassVar = [
+            ("row_offsets", c_void_p),
+            ("column_indices", c_void_p),
+            ("column_offsets", c_void_p),
+            ("row_indices", c_void_p),
+            ("column_indices_end", offset),
+            ("row_indices_end", offset),
+            ("num_vertices", c_int),
+            ("num_edges", offset),
+            ("levels", c_void_p),
+            ("open", c_void_p),
+            ("queues", c_void_p * 2),
+            ("state", c_void_p),
+        ]
+
+    return {struct.c_name(): struct for struct in (Part, Tally, Frontier, SearchState, Search)}
 
 
 class Adaptive(KernelVariant):
@@ -56,9 +107,9 @@ class Adaptive(KernelVariant):
         ),
         Knob(
             "SMALL_PARTS",
-            8192,
-            "parts of 4 arcs in the largest frontier that one cluster expands",
-            minimum=0,
+            -1,
+            "parts of 4 arcs in the largest frontier that one cluster expands; -1: as suits its size",
+            minimum=-1,
             maximum=32768,
         ),
         Knob(
@@ -70,7 +121,11 @@ class Adaptive(KernelVariant):
             maximum=_BLOCK_PARTS // _QUAD,
         ),
         Knob(
-            "PUSHED_EDGE", 8, "cost of pushing along an arc, in looks at a neighbour", minimum=0, maximum=1024
+            "PUSHED_EDGE",
+            6,
+            "cost of pushing along an arc to a new vertex, in looks",
+            minimum=0,
+            maximum=1024,
         ),
         Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
         Knob(
@@ -82,13 +137,14 @@ class Adaptive(KernelVariant):
         ),
     )
     usual_block = 1024
+    constants: ClassVar = {"PART": _PART, "QUAD": _QUAD, "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT}
     layers = ("cluster", "push", "pull", "block")
     block_layers = ("cluster", "block")
     edge_reads: ClassVar = {"pull": "pull"}
     max_polls = 1 << 27
     """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
     probe_polls = 1 << 16
-    largest_cluster = 16
+    largest_cluster = _LARGEST_CLUSTER
     """Less where the device was found not to have room for so many blocks together."""
 
     def cluster_size(self) -> int:
@@ -96,50 +152,90 @@ class Adaptive(KernelVariant):
         multiprocessors hold one than hold clusters of 8, which are for graphs whose levels are mostly large.
         """
         given = int(self.knob["CLUSTER_SIZE"])
-        large = self.num_vertices > _LARGE and int(self.num_edges) >= _THIN * self.num_vertices
-        return given or min(8 if large else 16, self.largest_cluster, self.device.limits.blocks_per_cluster)
+        usual = 8 if self._has_large_levels() else 16
+        return given or min(usual, self.largest_cluster, self.device.limits.blocks_per_cluster)
+
+    def _has_large_levels(self) -> bool:
+        mean = int(self.num_edges) / max(1, self.num_vertices)
+        if self.num_vertices <= _LARGE or mean < _THIN:
+            return False
+        return mean >= _DENSE or int(np.diff(self.host_graph.row_offsets).max()) >= _HUB * mean
 
     def defines(self) -> dict[str, int | str]:
-        return {**super().defines(), "CLUSTER_SIZE": self.cluster_size()}
+        parts = self._cluster_parts()
+        return {**super().defines(), "CLUSTER_SIZE": self.cluster_size(), "CLUSTER_PARTS": parts}
+
+    def structs(self) -> tuple[type[Struct], ...]:
+        return (*super().structs(), GridBarrier, *self._structs().values())
+
+    def _structs(self) -> dict[str, type[Struct]]:
+        return _structs(self.num_edges.itemsize == 8)
+
+    def _cluster_parts(self) -> int:
+        """Parts that a block of the cluster can queue."""
+        return _BLOCK_PARTS * 4 // self.num_edges.itemsize
 
     def prepare(self) -> None:
         """Raises LaunchError if the device cannot hold even one cluster of such blocks."""
-        if self.block % _WARP:
-            raise LaunchError(f"adaptive: a block has whole warps of {_WARP} threads, not {self.block}")
-        words = -(-self.num_vertices // _WARP)
-        self.bitmaps = {name: self.device.empty(words, "int32") for name in _BITMAPS}
-        self.state = self.device.signal(words=_STATE_WORDS)
+        warp = self.device.limits.warp_size
+        if self.block % warp:
+            raise LaunchError(f"adaptive: a block has whole warps of {warp} threads, not {self.block}")
+        words = -(-self.num_vertices // warp)
+        visited, visited_then, unopened = (self.device.empty(words, "uint32") for _ in range(3))
+        self.bitmaps = {"visited": visited, "visited_then": visited_then, "open": unopened}
+        self.state = self.device.signal(self._structs()["search_state"])
         self.state.fill(0)
-        visited, visited_then, unopened = self.bitmaps.values()
-        search = (*self._graph(), self.level_array, unopened, *self._queues(), self.state)
+        arguments = {
+            "search": self._search(unopened),
+            "visited": visited,
+            "visited_then": visited_then,
+            "small_parts": self._small_parts(),
+            "tiny_parts": self._tiny_parts(),
+            "pushed_edge": self.knob["PUSHED_EDGE"],
+            "may_pull": self.knob["MAY_PULL"],
+        }
         while True:
             try:
-                return self._bind(search, visited, visited_then)
+                return self._bind(arguments)
             except LaunchError:
                 if self.knob["CLUSTER_SIZE"] or self.cluster_size() == 1:
                     raise
                 self.largest_cluster = self.cluster_size() // 2
 
-    def _bind(self, *arguments: Argument) -> None:
+    def _bind(self, arguments: dict[str, Any]) -> None:
         """Raises LaunchError if the device cannot hold even one cluster."""
-        cost, may_pull = int(self.knob["PUSHED_EDGE"]), int(self.knob["MAY_PULL"])
-        knobs = (int(self.knob["SMALL_PARTS"]), self._tiny_parts(), cost, may_pull)
         kernel = self.kernel(self.name)
-        launch = {"block": self.block, "scalars": 1}
-        probe = kernel.bind(*arguments, None, *knobs, self.probe_polls, **launch)
+        launch = {**arguments, "block": self.block, "scalars": ("source",)}
+        probe = kernel.bind(**launch, records=None, max_polls=self.probe_polls)
         self.num_blocks = self._resident_blocks(probe, kernel.resident_blocks(self.block))
-        self.search = kernel.bind(*arguments, self.records, *knobs, self.max_polls, **launch)
+        self.search = kernel.bind(**launch, records=self.records, max_polls=self.max_polls)
+
+    def _small_parts(self) -> int:
+        given = int(self.knob["SMALL_PARTS"])
+        if given >= 0:
+            return given
+        return _SMALL_PARTS_OF_16 if self.cluster_size() == 16 else _SMALL_PARTS
 
     def _tiny_parts(self) -> int:
         """So many that what a level finds is likely to fit the queue of one block."""
         row = max(1, -(-int(self.num_edges) // (_QUAD * self.num_vertices)))
-        return min(int(self.knob["TINY_PARTS"]), _BLOCK_PARTS * 4 // self.num_edges.itemsize // (_QUAD * row))
+        return min(int(self.knob["TINY_PARTS"]), self._cluster_parts() // (_QUAD * row))
 
-    def _graph(self) -> tuple[Argument, ...]:
+    def _search(self, unopened: Buffer) -> Struct:
         graph, pulls = self.graph, self.knob["MAY_PULL"]
-        arcs_in = (graph.column_offsets, self._row_indices()) if pulls else (None, None)
-        ends = self.host_graph.row_offsets[-1], self.host_graph.column_offsets[-1]
-        return graph.row_offsets, graph.column_indices, *arcs_in, *ends, self.num_vertices, self.num_edges
+        return self._structs()["search"](
+            **graph.csr,
+            column_offsets=graph.column_offsets if pulls else None,
+            row_indices=self._row_indices() if pulls else None,
+            column_indices_end=int(self.host_graph.row_offsets[-1]),
+            row_indices_end=int(self.host_graph.column_offsets[-1]),
+            num_vertices=self.num_vertices,
+            num_edges=int(self.num_edges),
+            levels=self.level_array,
+            open=unopened,
+            queues=self._queues(),
+            state=self.state,
+        )
 
     def _row_indices(self) -> Buffer:
         if not self.knob["LIKELY_FIRST"]:
@@ -148,11 +244,12 @@ class Adaptive(KernelVariant):
         self.preprocess_ms = ordered.milliseconds
         return ordered.row_indices
 
-    def _queues(self) -> tuple[Argument, ...]:
-        """Two queues of row parts, with room for all rows: a search queues a vertex once."""
-        parts = int(self.num_edges) // _PART + 2 * self.num_vertices + _CLUSTER_PARTS
-        words = 2 * self.num_edges.itemsize // 4
-        return tuple(self.device.empty(parts * words, "int32") for _ in range(2))
+    def _queues(self) -> tuple[Buffer, Buffer]:
+        """Two queues of row parts, with room for all rows, as a search queues a vertex once, and for what a
+        cluster has when it hands a frontier on."""
+        parts = int(self.num_edges) // _PART + 2 * self.num_vertices + _LARGEST_CLUSTER * _BLOCK_PARTS
+        part = self._structs()["part"]
+        return self.device.empty(parts, part), self.device.empty(parts, part)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
         """The largest grid whose blocks all meet at the barrier. The driver's count of blocks does not tell,
@@ -163,7 +260,7 @@ class Adaptive(KernelVariant):
         kernel = (self.block, *sorted(self.defines().items()))
         for blocks in range(min(most, known.get(kernel, most)), 0, -cluster):
             probe(blocks, -1)
-            failed = self.state.read(_FAILED)
+            failed = self.state.read_struct().failed
             self.state.fill(0)
             if not failed:
                 if blocks < most:  # the next search need not wait in vain
@@ -182,5 +279,5 @@ class Adaptive(KernelVariant):
 
     def finish(self) -> None:
         """Raises KernelError when blocks waited in vain for each other."""
-        if self.state.read(_FAILED):
+        if self.state.read_struct().failed:
             raise KernelError(f"adaptive: {self.num_blocks} blocks did not all meet")

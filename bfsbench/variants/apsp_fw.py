@@ -17,9 +17,7 @@ class ApspFw(KernelAllPairs):
 
     def prepare(self) -> None:
         super().prepare()
-        self.relax = self.kernel(self.name).bind(
-            self.matrix, self.via, self.pitch, block=self.block, scalars=1
-        )
+        self.relax = self.kernel(self.name).bind(**self.padded(), block=self.block, scalars=1)
         self.num_blocks = self.blocks(-(-self.pitch // self.block) * self.block * self.pitch)
 
     def solve(self) -> None:

@@ -48,7 +48,7 @@ class ApspFwBlocked(KernelAllPairs):
         self.num_tiles = self.pitch // self.tile()
         self.pivot, self.cross, self.rest = (
             self.kernel(f"{self.name.removesuffix('_blocked')}_{phase}").bind(
-                self.matrix, self.via, self.pitch, block=self.block, scalars=1
+                **self.padded(), block=self.block, scalars=1
             )
             for phase in ("pivot", "cross", "rest")
         )

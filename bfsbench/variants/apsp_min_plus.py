@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from bfsbench.backends.base import Buffer
 from bfsbench.variants.base import KernelAllPairs, KnobValue
 
-_TILE_SIZE = 64
-_THREADS = 256
+_TILE_SIZE, _ELEMENTS = 64, 4
+"""Rows and columns of a tile, and of a thread's part of it."""
+_THREADS = (_TILE_SIZE // _ELEMENTS) ** 2
 
 
 class ApspMinPlus(KernelAllPairs):
@@ -26,6 +28,13 @@ class ApspMinPlus(KernelAllPairs):
     parallel_unit = "a thread per 4 x 4 pairs"
     work = "O(V^3 log V)"
 
+    constants: ClassVar = {
+        "TILE_SIZE": _TILE_SIZE,
+        "ELEMENTS_X": _ELEMENTS,
+        "ELEMENTS_Y": _ELEMENTS,
+        "DEPTH": 16,
+    }
+
     @classmethod
     def own_block(cls, knobs: Mapping[str, KnobValue]) -> int:
         return _THREADS
@@ -38,7 +47,7 @@ class ApspMinPlus(KernelAllPairs):
         kernel, other = self.kernel(self.name), self.device.empty(self.pitch**2, "int32")
         self.matrices = self.matrix, other
         self.square = [
-            kernel.bind(source, target, self.via, self.pitch, block=_THREADS)
+            kernel.bind(matrix=source, product=target, via=self.via, pitch=self.pitch, block=_THREADS)
             for source, target in (self.matrices, self.matrices[::-1])
         ]
         self.num_products = (self.num_vertices - 2).bit_length() if self.num_vertices > 2 else 0

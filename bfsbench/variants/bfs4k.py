@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from ctypes import c_int
+from typing import Any, ClassVar
 
 import numpy as np
 
-from bfsbench.backends.base import Argument
+from bfsbench.backends.base import Struct
 from bfsbench.errors import LaunchError
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 
 _LOCAL_QUEUE = 16
-"""``LOCAL_QUEUE`` of the kernels."""
+"""Vertices that a thread gathers before its warp writes them out."""
 _VARIABLES = 256
 """Bytes of shared memory for what the kernels declare themselves."""
-_STATE_WORDS = 6
-"""The struct ``search_state`` of the kernels."""
 _NEVER = 2**31 - 1
 """A degree that no vertex has."""
 
 
 def _switch(name: str, part: str) -> Knob:
     return Knob(name, 1, f"1: {part}; 0: not", choices=(0, 1), compile_time=True)
+
+
+class SearchState(Struct):
+    """What launches tell each other, and the host."""
+
+    _fields_: ClassVar = [("level", c_int), ("sizes", c_int * 3), ("children", c_int * 2)]
 
 
 class Bfs4k(KernelVariant):
@@ -94,6 +99,7 @@ class Bfs4k(KernelVariant):
         _switch("COALESCED_WRITES", "writes to the next frontier can be coalesced"),
     )
     child_kernels = True
+    constants: ClassVar = {"LOCAL_QUEUE": _LOCAL_QUEUE}
     layers = ("bfs4k_single_block",)
     block_layers = layers
     counters: ClassVar[Mapping[str, str]] = {
@@ -123,28 +129,46 @@ class Bfs4k(KernelVariant):
     def defines(self) -> dict[str, int | str]:
         return super().defines() | {"CHILD_KERNELS": int(float(self.knob["K2"]) > 0)}
 
+    def structs(self) -> tuple[type[Struct], ...]:
+        return (*super().structs(), SearchState)
+
     def prepare(self) -> None:
         """Raises LaunchError for a K5 or K6 that the device has no room for."""
-        self.state = self.device.signal(words=_STATE_WORDS)
-        self.queues = [self.device.empty(self.num_vertices, "int32") for _ in range(2)]
+        self.state = self.device.signal(SearchState)
+        self.queues = even, odd = [self.device.empty(self.num_vertices, "int32") for _ in range(2)]
         self.capacity = min(self.queue_capacity or self.num_vertices, self.num_vertices)
-        begin = self.kernel("bfs4k_begin")
-        self.begin = begin.bind(self.level_array, self.queues[0], self.state, block=1, scalars=1)
+        state: dict[str, Any] = {"levels": self.level_array, "state": self.state}
+        self.begin = self.kernel("bfs4k_begin").bind(queue=even, **state, block=1, scalars=1)
         rebuild = self.kernel("rebuild_queue")
         self.rebuild = [
-            rebuild.bind(self.level_array, self.num_vertices, queue, self.state, block=256, scalars=2)
+            rebuild.bind(
+                levels=self.level_array,
+                num_vertices=self.num_vertices,
+                queue=queue,
+                sizes=self.state.member("sizes"),
+                block=256,
+                scalars=("slot", "level"),
+            )
             for queue in self.queues
         ]
-        graph = (self.graph.row_offsets, self.graph.column_indices, self.level_array)
-        tuning = (*(int(self.knob[name]) for name in ("K1", "K3", "K4", "K7")), self._child_degree())
-        search = (*graph, *self.queues, self.capacity, self.state, self.counts, *tuning)
+        search = {
+            **self.graph.csr,
+            **state,
+            "even_queue": even,
+            "odd_queue": odd,
+            "capacity": self.capacity,
+            "counters": self.counts,
+            **{name.lower(): int(self.knob[name]) for name in ("K1", "K3", "K4", "K7")},
+            "child_degree": self._child_degree(),
+            "scalars": ("level", "size"),
+        }
         self._bind_multi_block(search)
         self.limit = self.device.limits.max_threads_per_block * int(self.knob["K5"])
         """Vertices of the largest frontier for the single-block kernel (F_threshold)."""
         if self.limit:
             self._bind_single_block(search)
 
-    def _bind_multi_block(self, search: tuple[Argument, ...]) -> None:
+    def _bind_multi_block(self, search: dict[str, Any]) -> None:
         limits = self.device.limits
         self.threads = int(self.knob["K6"]) or self.block
         room = limits.shared_memory_per_multiprocessor - _VARIABLES
@@ -153,11 +177,13 @@ class Bfs4k(KernelVariant):
         resident_threads = limits.num_multiprocessors * limits.max_threads_per_multiprocessor
         kernel = self.kernel("bfs4k_multi_block")
         launch = {"block": self.threads, "shared": self.hash_bytes}
-        self.multi_block = kernel.bind(*search, self.hash_bytes, resident_threads, **launch, scalars=2)
+        self.multi_block = kernel.bind(
+            **search, hash_bytes=self.hash_bytes, resident_threads=resident_threads, **launch
+        )
         blocks = self.grid or kernel.resident_blocks(**launch)
         self.max_blocks = min(blocks, limits.max_grid, (2**31 - 1) // self.threads)
 
-    def _bind_single_block(self, search: tuple[Argument, ...]) -> None:
+    def _bind_single_block(self, search: dict[str, Any]) -> None:
         room = self.device.limits.shared_memory_per_block_optin - _VARIABLES
         row_bytes = self.num_edges.itemsize + 4
         frontiers = 2 * self.limit * row_bytes
@@ -168,10 +194,12 @@ class Bfs4k(KernelVariant):
             )
         hash_bytes = self._hash_bytes(room - frontiers)
         self.single_block = self.kernel("bfs4k_single_block").bind(
-            *(*search, hash_bytes, self.limit, self.records),
+            **search,
+            hash_bytes=hash_bytes,
+            limit=self.limit,
+            records=self.records,
             block=self.block,
             shared=hash_bytes + frontiers,
-            scalars=2,
         )
 
     def _hash_bytes(self, room: int) -> int:
@@ -203,17 +231,16 @@ class Bfs4k(KernelVariant):
                 # A row keeps at most a warp busy.
                 self.multi_block(min(-(-size * 32 // self.threads), self.max_blocks), level, size)
                 self.mark(level, "bfs4k_multi_block")
-            level, *sizes = self.state.read_all()[:4]
-            size = sizes[level % 3]
+            state = self.state.read_struct()
+            level, size = state.level, state.sizes[state.level % 3]
             if size > self.capacity:
                 size = self._rebuilt_size(level)
 
     def _rebuilt_size(self, level: int) -> int:
         """Replace the queue of a level, which has overflowed, by one without duplicates."""
-        word = 1 + level % 3
-        self.state.fill(0, index=word)
-        self.rebuild[level & 1](-(-self.num_vertices // 256), word, level)
-        return self.state.read(word)
+        self.state.fill_member(0, "sizes", level % 3)
+        self.rebuild[level & 1](-(-self.num_vertices // 256), level % 3, level)
+        return int(self.state.read_struct().sizes[level % 3])
 
     def counted(self) -> list[dict[str, int]]:
         """As for every variant, of the levels found, from which ``missed`` follows."""

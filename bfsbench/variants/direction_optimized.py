@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from bfsbench.backends.base import Struct
+from bfsbench.families.bfs.layouts import SearchCounts
 from bfsbench.variants.base import LEVEL_SCAN, KernelVariant, Knob
-
-COUNT_WORDS = 4
-"""int32 words of the kernels' ``search_counts``: edges, low and high half; vertices; padding."""
 
 
 class DirectionOptimized(KernelVariant):
@@ -35,16 +34,22 @@ class DirectionOptimized(KernelVariant):
     )
     edge_reads: ClassVar = {"pull": "pull"}
 
+    def structs(self) -> tuple[type[Struct], ...]:
+        return (*super().structs(), SearchCounts)
+
     def prepare(self) -> None:
-        self.reached = self.device.signal(COUNT_WORDS)
+        self.reached = self.device.signal(SearchCounts)
         self.num_blocks = self.blocks(self.num_vertices)
-        graph, rows = self.graph, self.graph.row_offsets
-        tail = (self.num_vertices, self.level_array, self.reached)
-        push, pull = self.kernel("push"), self.kernel("pull")
-        self.push = push.bind(rows, graph.column_indices, *tail, block=self.block, scalars=1)
-        self.pull = pull.bind(
-            graph.column_offsets, graph.row_indices, rows, *tail, block=self.block, scalars=1
-        )
+        common: dict[str, Any] = {
+            "num_vertices": self.num_vertices,
+            "levels": self.level_array,
+            "reached": self.reached,
+            "block": self.block,
+            "scalars": 1,
+        }
+        self.push = self.kernel("push").bind(**self.graph.csr, **common)
+        rows = self.graph.row_offsets
+        self.pull = self.kernel("pull").bind(**self.graph.csc, row_offsets=rows, **common)
 
     def reset(self, source: int) -> None:
         super().reset(source)
@@ -61,10 +66,10 @@ class DirectionOptimized(KernelVariant):
             (pull if pulling else push)(num_blocks, level)
             self.mark(level, "pull" if pulling else "push")
             level += 1
-            low, high, vertices_now, _ = reached.read_all()
+            counts = reached.read_struct()
+            edges_now, vertices_now = counts.edges, counts.vertices
             if vertices_now == vertices:
                 return
-            edges_now = (high << 32) + (low & 0xFFFFFFFF)
             if pulling:
                 pulling = (vertices_now - vertices) * beta >= self.num_vertices
             else:

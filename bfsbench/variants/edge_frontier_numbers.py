@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from bfsbench.backends.base import Argument
@@ -31,8 +32,13 @@ class EdgeFrontierNumbers(LevelKernelVariant):
     traffic = Traffic(per_frontier_edge=8, per_vertex=4)
     edge_reads: ClassVar = {"edge_frontier_numbers": "all"}
 
-    def arguments(self) -> tuple[Argument, ...]:
-        return (self.graph.edge_sources, self.graph.column_indices, self.num_edges, self.level_array)
+    def arguments(self) -> Mapping[str, Argument]:
+        return {
+            "edge_sources": self.graph.edge_sources,
+            "edge_targets": self.graph.column_indices,
+            "num_edges": self.num_edges,
+            "levels": self.level_array,
+        }
 
     def work_items(self) -> int:
         return int(self.num_edges)

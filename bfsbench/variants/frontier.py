@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bfsbench.variants.base import KernelVariant, Traffic
 
 
@@ -30,11 +32,10 @@ class Frontier(KernelVariant):
         in_frontier, updated, visited = self.flags
         self.progress = self.device.signal()
         self.num_blocks = self.blocks(self.num_vertices)
-        graph = (self.graph.row_offsets, self.graph.column_indices, self.num_vertices)
-        self.expand = self.kernel("frontier").bind(*graph, self.level_array, *self.flags, block=self.block)
-        self.update = self.kernel("update_flags").bind(
-            self.num_vertices, in_frontier, updated, visited, self.progress, block=self.block, scalars=1
-        )
+        flags = {"in_frontier": in_frontier, "updated": updated, "visited": visited}
+        vertices: dict[str, Any] = {"num_vertices": self.num_vertices, **flags, "block": self.block}
+        self.expand = self.kernel("frontier").bind(**self.graph.csr, levels=self.level_array, **vertices)
+        self.update = self.kernel("update_flags").bind(**vertices, progress=self.progress, scalars=1)
 
     def reset(self, source: int) -> None:
         super().reset(source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bfsbench.backends.base import Argument
 from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
@@ -20,8 +22,8 @@ class FrontierNumbers(LevelKernelVariant):
     space = "2V + E"
     traffic = LEVEL_SCAN
 
-    def arguments(self) -> tuple[Argument, ...]:
-        return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)
+    def arguments(self) -> Mapping[str, Argument]:
+        return {**self.graph.csr, "num_vertices": self.num_vertices, "levels": self.level_array}
 
     def work_items(self) -> int:
         return self.num_vertices

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bfsbench.backends.base import Argument
 from bfsbench.variants.base import LEVEL_SCAN, Knob, LevelKernelVariant
 
@@ -35,9 +37,14 @@ class FrontierNumbersDefer(LevelKernelVariant):
         ),
     )
 
-    def arguments(self) -> tuple[Argument, ...]:
-        graph = (self.graph.row_offsets, self.graph.column_indices, self.num_vertices)
-        return (*graph, self.level_array, self.knob["DEFER_MAX"], self.knob["D_BLOCK_QUEUE_SIZE"])
+    def arguments(self) -> Mapping[str, Argument]:
+        return {
+            **self.graph.csr,
+            "num_vertices": self.num_vertices,
+            "levels": self.level_array,
+            "defer_max": self.knob["DEFER_MAX"],
+            "queue_size": self.knob["D_BLOCK_QUEUE_SIZE"],
+        }
 
     def work_items(self) -> int:
         return self.num_vertices

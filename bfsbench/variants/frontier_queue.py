@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bfsbench.backends.base import Argument
 from bfsbench.variants.base import Knob
 from bfsbench.variants.level_queues import LevelQueueVariant
@@ -36,9 +38,13 @@ class FrontierQueue(LevelQueueVariant):
     queue_capacity: int | None = None
     """Entries of a global queue that are used; by default all, one a vertex."""
 
-    def arguments(self) -> tuple[Argument, ...]:
-        graph = (self.graph.row_offsets, self.graph.column_indices)
-        return (*graph, self.level_array, self.capacity, int(self.knob["BLOCK_QUEUE_SIZE"]))
+    def arguments(self) -> Mapping[str, Argument]:
+        return {
+            **self.graph.csr,
+            "levels": self.level_array,
+            "capacity": self.capacity,
+            "block_queue_size": self.knob["BLOCK_QUEUE_SIZE"],
+        }
 
     def shared_memory(self) -> int:
         return 4 * int(self.knob["BLOCK_QUEUE_SIZE"])
@@ -48,7 +54,14 @@ class FrontierQueue(LevelQueueVariant):
         super().prepare()
         rebuild = self.kernel("rebuild_queue")
         self.rebuild = [
-            rebuild.bind(self.level_array, self.num_vertices, queue, self.sizes, block=self.block, scalars=2)
+            rebuild.bind(
+                levels=self.level_array,
+                num_vertices=self.num_vertices,
+                queue=queue,
+                sizes=self.sizes.member("sizes"),
+                block=self.block,
+                scalars=("slot", "level"),
+            )
             for queue in self.queues
         ]
 
@@ -56,6 +69,6 @@ class FrontierQueue(LevelQueueVariant):
         size = super().queue_size(level) & 0xFFFFFFFF  # an unsigned number; see queue.cuh
         if size <= self.capacity:
             return size
-        self.sizes.fill(0, index=level % 3)
+        self.sizes.fill_member(0, "sizes", level % 3)
         self.rebuild[level & 1](self.blocks(self.num_vertices), level % 3, level)
         return super().queue_size(level)

@@ -43,14 +43,31 @@ class FrontierScan(KernelVariant):
         self.updated, self.visited, self.in_frontier = flags
         prefix_sum, self.queue = (self.device.empty(num_vertices, "int32") for _ in range(2))
         self.size = self.device.signal()
-        graph = (self.graph.row_offsets, self.graph.column_indices)
         self.expand = self.kernel("expand").bind(
-            *graph, self.queue, self.visited, self.updated, self.level_array, block=block, scalars=2
+            **self.graph.csr,
+            queue=self.queue,
+            visited=self.visited,
+            updated=self.updated,
+            levels=self.level_array,
+            block=block,
+            scalars=("queue_size", "level"),
         )
-        self.update = self.kernel("update_frontier").bind(num_vertices, *flags, prefix_sum, block=block)
+        self.update = self.kernel("update_frontier").bind(
+            num_vertices=num_vertices,
+            updated=self.updated,
+            visited=self.visited,
+            in_frontier=self.in_frontier,
+            prefix_sum=prefix_sum,
+            block=block,
+        )
         self.scan = PrefixSum(self, prefix_sum, num_vertices, int(self.knob["TILE_SIZE"]))
         self.generate = self.kernel("generate_queue").bind(
-            num_vertices, prefix_sum, self.in_frontier, self.queue, self.size, block=block
+            num_vertices=num_vertices,
+            prefix_sum=prefix_sum,
+            in_frontier=self.in_frontier,
+            queue=self.queue,
+            queue_size=self.size,
+            block=block,
         )
 
     def reset(self, source: int) -> None:

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from ctypes import c_int
+from typing import Any, ClassVar
 
-from bfsbench.backends.base import Argument
+from bfsbench.backends.base import Argument, Struct
 from bfsbench.variants.base import KernelVariant
+
+
+class QueueSizes(Struct):
+    """Lengths of the queues of levels modulo 3; the level at which a kernel of several levels has stopped."""
+
+    _fields_: ClassVar = [("sizes", c_int * 3), ("level", c_int)]
 
 
 class LevelQueueVariant(KernelVariant):
     """A search that expands the queue of one level into that of the next, one launch a level.
 
-    The kernel's last parameters are ``const int *queue, int *next_queue, int *sizes, int level``. ``sizes``
-    holds the lengths of the queues of levels modulo 3: a launch reads the length of its own level, which the
-    launch before has completed, grows the next one and clears the one after that. So the host resets nothing
-    between levels and reads one word after each.
+    Among the kernel's parameters are ``const int *queue, int *next_queue, int *sizes`` and, last, ``int
+    level``. ``sizes`` holds the lengths of the queues of levels modulo 3: a launch reads the length of its
+    own level, which the launch before has completed, grows the next one and clears the one after that. So the
+    host resets nothing between levels and reads them once after each.
     """
 
     level_kernel: ClassVar[str]
     """The kernel that expands a level."""
-    state_words: ClassVar[int] = 3
-    """Words of ``sizes``; what follows the three lengths is the variant's own."""
 
     @abstractmethod
-    def arguments(self) -> tuple[Argument, ...]:
-        """The kernel's parameters before the queues."""
+    def arguments(self) -> Mapping[str, Argument]:
+        """The kernel's other parameters by their names."""
 
     def shared_memory(self) -> int:
         """Bytes of dynamic shared memory a block."""
@@ -33,18 +39,19 @@ class LevelQueueVariant(KernelVariant):
 
     def prepare(self) -> None:
         self.queues = [self.device.empty(self.num_vertices, "int32") for _ in range(2)]
-        self.sizes = self.device.signal(self.state_words)
-        kernel, arguments, shared = self.kernel(self.level_kernel), self.arguments(), self.shared_memory()
-        even, odd = self.queues
+        self.sizes = self.device.signal(QueueSizes)
+        kernel, (even, odd) = self.kernel(self.level_kernel), self.queues
+        common: dict[str, Any] = {**self.arguments(), "sizes": self.sizes.member("sizes")}
+        common |= {"block": self.block, "shared": self.shared_memory(), "scalars": 1}
         self.expand = [
-            kernel.bind(*arguments, source, target, self.sizes, block=self.block, shared=shared, scalars=1)
-            for source, target in ((even, odd), (odd, even))
+            kernel.bind(queue=queue, next_queue=next_queue, **common)
+            for queue, next_queue in ((even, odd), (odd, even))
         ]
 
     def reset(self, source: int) -> None:
         super().reset(source)
         self.sizes.fill(0)
-        self.sizes.fill(1, index=0)
+        self.sizes.fill_member(1, "sizes", 0)
         self.queues[0].fill(source, start=0, count=1)
 
     def traverse(self, source: int) -> None:
@@ -57,4 +64,4 @@ class LevelQueueVariant(KernelVariant):
 
     def queue_size(self, level: int) -> int:
         """Wait for the queue of a level; how many vertices it has."""
-        return self.sizes.read(level % 3)
+        return int(self.sizes.read_struct().sizes[level % 3])

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from bfsbench.backends.base import Buffer
+from bfsbench.backends.base import Buffer, Contract
 from bfsbench.paths import CUDA_SRC
 from bfsbench.variants.base import DeviceGraph
 
-_WARP = 32
+LIKELY_ALIGNMENT = 32
+"""The likely parents begin at a multiple of this after the rows."""
 _LONG_ROW = 1024
 """Arcs from which on a row is ordered by a block rather than a warp."""
 _SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
@@ -37,18 +39,26 @@ def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
     device, host_graph = graph.device, graph.host_graph
     offsets, num_vertices = host_graph.column_offsets, host_graph.num_vertices
     macros = {"WIDE_OFFSETS": int(offsets.itemsize == 8), "LONG_ROW": _LONG_ROW}
-    module = device.module(CUDA_SRC / "adaptive" / "likely_parents.cu", macros)
+    contract = Contract(Path(__file__).name, {"offset_t": offsets.dtype})
+    module = device.module(CUDA_SRC / "adaptive" / "likely_parents.cu", macros, contract=contract)
     order_rows, order_long_rows = module.kernel("order_rows"), module.kernel("order_long_rows")
-    given = graph.row_offsets, graph.column_offsets, graph.row_indices
     device.synchronize()
 
     started = time.perf_counter()
-    first_of = -(-int(offsets[-1]) // _WARP) * _WARP
+    first_of = -(-int(offsets[-1]) // LIKELY_ALIGNMENT) * LIKELY_ALIGNMENT
     ordered = device.empty(first_of + num_vertices, np.int32)
     long_rows = device.empty(1 + host_graph.num_edges // _LONG_ROW, np.int32)
     long_rows.fill(0, count=1)
-    arguments = (*given, num_vertices, ordered, offsets.dtype.type(first_of), long_rows)
     for kernel, block in ((order_rows, _SMALL_BLOCK), (order_long_rows, _LARGE_BLOCK)):
-        kernel.bind(*arguments, block=block)(kernel.resident_blocks(block))
+        launch = kernel.bind(
+            row_offsets=graph.row_offsets,
+            **graph.csc,
+            num_vertices=num_vertices,
+            ordered=ordered,
+            first_of=first_of,
+            long_rows=long_rows,
+            block=block,
+        )
+        launch(kernel.resident_blocks(block))
     device.synchronize()
     return LikelyParents(ordered, (time.perf_counter() - started) * 1e3)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from bfsbench.backends.base import Launch
+from bfsbench.backends.base import Launch, Struct
+from bfsbench.families.bfs.layouts import SearchCounts
 from bfsbench.variants.base import KernelVariant, Knob, KnobValue, Traffic
 from bfsbench.variants.rules import Statistics, has_long_rows
 from bfsbench.variants.scan import PrefixSum
 
-_COUNT_WORDS = 4
-"""The struct ``search_counts`` of counts.cuh."""
 _MAX_THREADS = 2**30
 """Of a launch, so that kernels can count them in 32 bits."""
 
@@ -84,6 +84,9 @@ class LinearWork(KernelVariant):
             return {}
         return {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 16}
 
+    def structs(self) -> tuple[type[Struct], ...]:
+        return (*super().structs(), SearchCounts)
+
     def prepare(self) -> None:
         empty, num_vertices, tile_size = self.device.empty, self.num_vertices, int(self.knob["TILE_SIZE"])
         offset_type = self.num_edges.dtype
@@ -91,10 +94,14 @@ class LinearWork(KernelVariant):
         self.gathered = empty(int(self.num_edges), "int32")
         self.offsets = empty(num_vertices + 1, offset_type)
         self.mask, self.mask_scan = empty(num_vertices, "uint8"), empty(num_vertices, offset_type)
-        self.reached = self.device.signal(_COUNT_WORDS)
+        self.reached = self.device.signal(SearchCounts)
         self.threshold = int(self.knob["SEQUENTIAL_THRESHOLD"])
         self.count_neighbours = self.kernel("count_neighbours").bind(
-            self.graph.row_offsets, self.frontier_queue, self.offsets, block=self.block, scalars=1
+            row_offsets=self.graph.row_offsets,
+            frontier=self.frontier_queue,
+            offsets=self.offsets,
+            block=self.block,
+            scalars=1,
         )
         self.scan_degrees = PrefixSum(self, self.offsets, num_vertices + 1, tile_size)
         self.scan_mask = PrefixSum(self, self.mask_scan, num_vertices, tile_size)
@@ -103,40 +110,46 @@ class LinearWork(KernelVariant):
 
     def _bind_gathering(self) -> None:
         self.tile = int(self.knob["GATHER_TILE_SIZE"]) * self.block
-        arguments = (self.graph.row_offsets, self.graph.column_indices, self.frontier_queue, self.offsets)
+        common: dict[str, Any] = {
+            **self.graph.csr,
+            "frontier": self.frontier_queue,
+            "offsets": self.offsets,
+            "gathered": self.gathered,
+            "block": self.block,
+            "scalars": 1,
+        }
         self.find_starts: Launch | None = None
         self.fine = self.knob["GATHERING"] == "fine-grained"
         if not self.fine:
-            serial = self.kernel("gather_serial")
-            self.gather = serial.bind(*arguments, self.gathered, block=self.block, scalars=1)
+            self.gather = self.kernel("gather_serial").bind(**common)
             return
         starts = None
         if self.knob["START_INDEX"] == "precomputed":
             starts = self.device.empty(int(self.num_edges) // self.tile + 1, "int32")
             self.find_starts = self.kernel("find_starts").bind(
-                self.offsets, starts, self.tile, block=self.block, scalars=1
+                offsets=self.offsets, starts=starts, tile=self.tile, block=self.block, scalars=1
             )
         shared = self.tile * self.num_edges.itemsize
-        self.gather = self.kernel("gather_fine").bind(
-            *arguments, self.gathered, starts, block=self.block, shared=shared, scalars=1
-        )
+        self.gather = self.kernel("gather_fine").bind(starts=starts, shared=shared, **common)
 
     def _bind_filters(self) -> None:
-        block, num_vertices, rows = self.block, self.num_vertices, self.graph.row_offsets
-        self.generate_mask = self.kernel("generate_mask").bind(
-            self.gathered, self.offsets, self.level_array, self.mask, block=block, scalars=1
-        )
-        self.set_levels = self.kernel("set_levels").bind(
-            num_vertices, self.mask, self.level_array, self.mask_scan, block=block, scalars=1
-        )
-        self.compact = self.kernel("compact").bind(
-            rows, num_vertices, self.mask_scan, self.mask, self.frontier_queue, self.reached, block=block
-        )
+        found: dict[str, Any] = {"levels": self.level_array, "block": self.block}
+        gathered: dict[str, Any] = {"gathered": self.gathered, "offsets": self.offsets, **found}
+        reached: dict[str, Any] = {
+            "row_offsets": self.graph.row_offsets,
+            "frontier": self.frontier_queue,
+            "reached": self.reached,
+        }
+        vertices: dict[str, Any] = {
+            "num_vertices": self.num_vertices,
+            "mask": self.mask,
+            "mask_scan": self.mask_scan,
+        }
+        self.generate_mask = self.kernel("generate_mask").bind(**gathered, mask=self.mask, scalars=1)
+        self.set_levels = self.kernel("set_levels").bind(**vertices, **found, scalars=1)
+        self.compact = self.kernel("compact").bind(**vertices, **reached, block=self.block)
         self.filter_sequentially = self.kernel("filter_sequentially").bind(
-            *(rows, self.gathered, self.offsets, self.level_array, self.frontier_queue, self.reached),
-            block=block,
-            shared=self.threshold,
-            scalars=2,
+            **gathered, **reached, shared=self.threshold, scalars=("frontier_size", "level")
         )
 
     def reset(self, source: int) -> None:
@@ -154,10 +167,9 @@ class LinearWork(KernelVariant):
             self._filter(size, edges, level)
             self.mark(level, self.name)
             level += 1
-            low, high, vertices, _ = self.reached.read_all()
-            reached_edges = (high << 32) + (low & 0xFFFFFFFF)
-            size, edges = vertices - vertices_before, reached_edges - edges_before
-            vertices_before, edges_before = vertices, reached_edges
+            reached = self.reached.read_struct()
+            size, edges = reached.vertices - vertices_before, reached.edges - edges_before
+            vertices_before, edges_before = reached.vertices, reached.edges
 
     def gather_neighbours(self, size: int, edges: int) -> None:
         """Gather the neighbours, so many in all, of the frontier."""

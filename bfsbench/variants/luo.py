@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from ctypes import c_int
+from typing import Any, ClassVar
 
 import numpy as np
 
-from bfsbench.backends.base import Argument, Buffer
+from bfsbench.backends.base import Struct
 from bfsbench.errors import KernelError
+from bfsbench.families.bfs.layouts import GridBarrier
 from bfsbench.graphs.split import SplitRows, split_rows
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 from bfsbench.variants.rules import Statistics, has_hubs, has_long_rows
@@ -18,6 +21,17 @@ _STATIC_SHARED_MEMORY = 1024
 _RESERVED_SHARED_MEMORY = 1024
 """Bytes that CUDA takes of a multiprocessor's shared memory for each block."""
 _MAX_BLOCKS_PER_MULTIPROCESSOR = 32
+
+
+class SearchState(Struct):
+    """What launches tell each other, and the host."""
+
+    _fields_: ClassVar = [
+        ("level", c_int),
+        ("sizes", c_int * 3),
+        ("failed", c_int),
+        ("barrier", GridBarrier),
+    ]
 
 
 class Luo(KernelVariant):
@@ -101,61 +115,70 @@ class Luo(KernelVariant):
         queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}
         return queues | ({"SPLIT_DEGREE": 16} if has_hubs(statistics) else {})
 
+    def structs(self) -> tuple[type[Struct], ...]:
+        return (*super().structs(), GridBarrier, SearchState)
+
     def prepare(self) -> None:
         graph = self._upload_rows(int(self.knob["SPLIT_DEGREE"]))
-        self.state = self.device.signal(words=6)
+        self.state = self.device.signal(SearchState)
         self.queues = [self.device.empty(self.level_array.size, "int32") for _ in range(2)]
-        _, _, run_lengths = graph
-        begin = self.kernel("luo_begin")
-        self.begin = begin.bind(
-            self.level_array, run_lengths, self.queues[0], self.state, block=32, scalars=1
+        even, odd = self.queues
+        state: dict[str, Any] = {"levels": self.level_array, "state": self.state}
+        self.begin = self.kernel("luo_begin").bind(
+            run_lengths=graph["run_lengths"], queue=even, **state, block=32, scalars=1
         )
-        search = (*graph, self.level_array, *self.queues, self.state)
-        self._bind_block_layer(search)
-        self._bind_grid_layers(search)
+        search = {**graph, **state, "even_queue": even, "odd_queue": odd}
+        launch = {"block": self.block, "scalars": ("level", "size")}
+        self._bind_block_layer({**search, **launch})
+        self._bind_grid_layers({**search, **launch})
 
-    def _upload_rows(self, degree: int) -> tuple[Buffer, Buffer, Buffer | None]:
+    def _upload_rows(self, degree: int) -> dict[str, Any]:
         """Row offsets, column indices and run lengths: the graph's own, or with vertices split."""
         self.max_degree = int(np.diff(self.host_graph.row_offsets).max())
         self.split: SplitRows | None = None
         if degree == 0:
-            return self.graph.row_offsets, self.graph.column_indices, None
+            return {**self.graph.csr, "run_lengths": None}
         started = time.perf_counter()
         self.split = split = split_rows(self.host_graph, degree)
         self.level_places = split.first_rows
         self.preprocess_ms = (time.perf_counter() - started) * 1e3
         self.max_degree = min(self.max_degree, degree)
         self.level_array = self.device.empty(len(split.run_lengths), "int32")
-        upload = self.device.upload
-        return upload(split.row_offsets), upload(split.column_indices), upload(split.run_lengths)
+        arrays = ("row_offsets", "column_indices", "run_lengths")
+        return {name: self.device.upload(getattr(split, name)) for name in arrays}
 
-    def _bind_block_layer(self, search: tuple[Argument, ...]) -> None:
+    def _bind_block_layer(self, search: dict[str, Any]) -> None:
         self.block_limit = int(self.knob["BLOCK_LIMIT"]) or self.block
         room = self.device.limits.shared_memory_per_block_optin - _STATIC_SHARED_MEMORY
         capacity = self.queue_capacity(self.block_limit, room // 2)
         self.in_block = self.kernel("luo_block").bind(
-            *(*search, capacity, self.records, self.block_limit),
-            block=self.block,
+            **search,
+            capacity=capacity,
+            records=self.records,
+            limit=self.block_limit,
             shared=2 * self._queue_bytes(capacity),
-            scalars=2,
         )
 
-    def _bind_grid_layers(self, search: tuple[Argument, ...]) -> None:
+    def _bind_grid_layers(self, search: dict[str, Any]) -> None:
         limits = self.device.limits
         blocks_wanted = limits.max_threads_per_multiprocessor // self.block
         room = limits.shared_memory_per_multiprocessor // min(blocks_wanted, _MAX_BLOCKS_PER_MULTIPROCESSOR)
         capacity = self.queue_capacity(self.block, room - _RESERVED_SHARED_MEMORY - _STATIC_SHARED_MEMORY)
-        launch = {"block": self.block, "shared": self._queue_bytes(capacity), "scalars": 2}
-        self.one_level = self.kernel("luo_level").bind(*search, capacity, **launch)
+        search = {**search, "capacity": capacity, "shared": self._queue_bytes(capacity)}
+        self.one_level = self.kernel("luo_level").bind(**search)
 
         resident = self.kernel("luo_resident")
         wanted = limits.num_multiprocessors * int(self.knob["BLOCKS_PER_MULTIPROCESSOR"])
         possible = resident.resident_blocks(self.block, self._queue_bytes(capacity))
         self.resident_blocks = min(wanted, possible, self.grid or wanted)
         self.resident_limit = int(self.knob["RESIDENT_LIMIT"]) or self.resident_blocks * self.block
-        at_least = max(1, self.block_limit // 2 + 1)
-        bounds = (at_least, self.resident_limit, self.max_polls)
-        self.in_resident_blocks = resident.bind(*search, capacity, self.records, *bounds, **launch)
+        self.in_resident_blocks = resident.bind(
+            **search,
+            records=self.records,
+            at_least=max(1, self.block_limit // 2 + 1),
+            at_most=self.resident_limit,
+            max_polls=self.max_polls,
+        )
 
     def queue_capacity(self, rows: int, room: int) -> int:
         """Entries of a W-frontier: what ``rows`` rows discover at most, if ``room`` bytes permit."""
@@ -185,8 +208,9 @@ class Luo(KernelVariant):
             else:
                 self.one_level(self.blocks(size), level, size)
                 self.mark(level, "luo_level")
-            level, *sizes, failed, _ = self.state.read_all()
-            if failed:
+            state = self.state.read_struct()
+            level = state.level
+            if state.failed:
                 blocks = self.resident_blocks
                 raise KernelError(f"luo_resident: {blocks} blocks did not all meet after level {level}")
-            size = sizes[level % 3]
+            size = state.sizes[level % 3]

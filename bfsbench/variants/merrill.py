@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ctypes import c_int, c_ulonglong
+from typing import Any, ClassVar
 
-import numpy as np
-
-from bfsbench.backends.base import Launch
+from bfsbench.backends.base import Launch, Struct
 from bfsbench.errors import KernelError
+from bfsbench.families.bfs.layouts import GridBarrier
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 from bfsbench.variants.rules import Statistics, is_deep
 
-# Of cuda_src/merrill.cu, gather.cuh and culling.cuh.
-_BATCH = 4
-_FOUND_PER_THREAD = 8
-_WARP_TABLE_SIZE = 128
-_STATE_WORDS = 14
-_SIZES, _VERTEX_SIZES, _LEVEL, _FAILED = 0, 6, 10, 11
-
+_BATCH, _FOUND_PER_THREAD, _WARP_TABLE_SIZE = 4, 8, 128
 _LEVEL_KERNELS = {
     "hybrid": ("contract", "expand"),
     "expand-contract": ("expand_contract",),
@@ -29,6 +24,18 @@ _RESIDENT_KERNELS = {
     "expand-contract": "resident_expand_contract",
     "contract-expand": "resident_contract_expand",
 }
+
+
+class SearchState(Struct):
+    """What launches tell each other, and the host."""
+
+    _fields_: ClassVar = [
+        ("sizes", c_ulonglong * 3),
+        ("vertex_sizes", c_ulonglong * 2),
+        ("level", c_int),
+        ("failed", c_int),
+        ("barrier", GridBarrier),
+    ]
 
 
 class Merrill(KernelVariant):
@@ -88,6 +95,11 @@ class Merrill(KernelVariant):
             "RESIDENT_BLOCKS", 1, "resident blocks a multiprocessor, if that many fit", minimum=1, maximum=32
         ),
     )
+    constants: ClassVar = {
+        "BATCH": _BATCH,
+        "FOUND_PER_THREAD": _FOUND_PER_THREAD,
+        "WARP_TABLE_SIZE": _WARP_TABLE_SIZE,
+    }
     layers = ("resident_expand_contract", "resident_contract_expand")
     queue_capacity: int | None = None
     """Entries of each queue that are used; by default all."""
@@ -104,6 +116,9 @@ class Merrill(KernelVariant):
             return {"ORGANISATION": "contract-expand"}
         return {"ORGANISATION": "expand-contract", "BITMAP": 0, "ATOMIC_CLAIM": 1, "HISTORY_SIZE": 0}
 
+    def structs(self) -> tuple[type[Struct], ...]:
+        return (*super().structs(), GridBarrier, SearchState)
+
     def prepare(self) -> None:
         self.organisation = str(self.knob["ORGANISATION"])
         self.takes_vertices = self.organisation == "expand-contract"
@@ -113,17 +128,28 @@ class Merrill(KernelVariant):
         self.queues = [empty(entries, "int32") for _ in range(2)]
         self.vertex_queue = empty(num_vertices if two_phase else 1, "int32")
         self.visited = empty(num_vertices // 8 + 1, "uint8")
-        self.state = self.device.signal(_STATE_WORDS)
+        self.state = self.device.signal(SearchState)
         self.capacity = self.queue_capacity or entries
         self.vertex_capacity = min(self.queue_capacity or num_vertices, num_vertices)
-        self.search = (
-            *(self.graph.row_offsets, self.graph.column_indices, self.level_array, self.visited),
-            *(*self.queues, np.int64(self.capacity), self.vertex_queue, self.vertex_capacity, self.state),
+        self.search: dict[str, Any] = {
+            **self.graph.csr,
+            "levels": self.level_array,
+            "bits": self.visited,
+            "even_queue": self.queues[0],
+            "odd_queue": self.queues[1],
+            "capacity": self.capacity,
+            "vertex_queue": self.vertex_queue,
+            "vertex_capacity": self.vertex_capacity,
+            "state": self.state,
+            "block": self.block,
+            "scalars": 1,
+        }
+        self.begin = self.kernel("begin_search").bind(
+            queue=self.queues[0], state=self.state, block=32, scalars=1
         )
-        self.begin = self.kernel("begin_search").bind(self.queues[0], self.state, block=32, scalars=1)
         refill = "refill_vertices" if self.takes_vertices else "refill_candidates"
         self.refill = self.kernel(refill).bind(
-            *(*self.search, num_vertices), block=self.block, shared=self._shared_memory(refill), scalars=1
+            **self.search, num_vertices=num_vertices, shared=self._shared_memory(refill)
         )
         self._bind_levels()
         self._bind_resident_levels()
@@ -132,7 +158,7 @@ class Merrill(KernelVariant):
         launches = []
         for name in _LEVEL_KERNELS[self.organisation]:
             kernel, shared = self.kernel(name), self._shared_memory(name)
-            launch = kernel.bind(*self.search, block=self.block, shared=shared, scalars=1)
+            launch = kernel.bind(**self.search, shared=shared)
             launches.append((launch, max(1, kernel.resident_blocks(self.block, shared))))
         self.level_launches: list[tuple[Launch, int]] = launches
         self.level_name = "two-phase" if len(launches) == 2 else _LEVEL_KERNELS[self.organisation][0]
@@ -150,15 +176,17 @@ class Merrill(KernelVariant):
         self.resident_limit = min(limit, self.capacity)
         self.resident_name = name
         self.resident_levels = kernel.bind(
-            *(*self.search, self.records, self.resident_limit, self.max_polls),
-            block=self.block,
+            **self.search,
+            records=self.records,
+            at_most=self.resident_limit,
+            max_polls=self.max_polls,
             shared=shared,
-            scalars=1,
         )
 
     def _shared_memory(self, kernel: str) -> int:
         """Bytes of dynamic shared memory: see ``workspace`` in merrill.cu."""
-        words = -(-self.block // 32) * _WARP_TABLE_SIZE + int(self.knob["HISTORY_SIZE"])
+        warps = -(-self.block // self.device.limits.warp_size)
+        words = warps * _WARP_TABLE_SIZE + int(self.knob["HISTORY_SIZE"])
         if "expand_contract" in kernel:
             words += _FOUND_PER_THREAD * self.block
         return _BATCH * self.num_edges.itemsize * self.block + 4 * words
@@ -191,22 +219,14 @@ class Merrill(KernelVariant):
 
         Returns the level and the queue's length. A queue that has lost entries is rebuilt.
         """
-        words = self.state.read_all()
-        if words[_FAILED]:
+        state = self.state.read_struct()
+        if state.failed:
             blocks = self.resident_blocks
             raise KernelError(f"{self.resident_name}: {blocks} blocks did not all meet at the end of a level")
-        level = words[_LEVEL] if level is None else level
-        word = _SIZES + 2 * (level % 3)
-        size = _unsigned(words, word)
-        vertices = _unsigned(words, _VERTEX_SIZES + 2 * ((level - 1) % 2))
+        level = state.level if level is None else level
+        size, vertices = state.sizes[level % 3], state.vertex_sizes[(level - 1) % 2]
         if size <= self.capacity and vertices <= self.vertex_capacity:
             return level, size
-        self.state.fill(0, index=word)
-        self.state.fill(0, index=word + 1)
+        self.state.fill_member(0, "sizes", level % 3)
         self.refill(self.blocks(self.num_vertices), level)
-        return level, _unsigned(self.state.read_all(), word)
-
-
-def _unsigned(words: list[int], low: int) -> int:
-    """The 64-bit counter in two words, the lower one first."""
-    return (words[low] & 0xFFFFFFFF) + (words[low + 1] << 32)
+        return level, self.state.read_struct().sizes[level % 3]

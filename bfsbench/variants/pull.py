@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from bfsbench.backends.base import Argument
@@ -23,8 +24,8 @@ class Pull(LevelKernelVariant):
     traffic = LEVEL_SCAN
     edge_reads: ClassVar = {"pull": "pull"}
 
-    def arguments(self) -> tuple[Argument, ...]:
-        return (self.graph.column_offsets, self.graph.row_indices, self.num_vertices, self.level_array)
+    def arguments(self) -> Mapping[str, Argument]:
+        return {**self.graph.csc, "num_vertices": self.num_vertices, "levels": self.level_array}
 
     def work_items(self) -> int:
         return self.num_vertices

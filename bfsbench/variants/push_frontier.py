@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bfsbench.backends.base import Argument
 from bfsbench.variants.level_queues import LevelQueueVariant
 
@@ -22,5 +24,5 @@ class PushFrontier(LevelQueueVariant):
     work = "O(V + E)"
     space = "4V + E"
 
-    def arguments(self) -> tuple[Argument, ...]:
-        return (self.graph.row_offsets, self.graph.column_indices, self.level_array, self.num_vertices)
+    def arguments(self) -> Mapping[str, Argument]:
+        return {**self.graph.csr, "levels": self.level_array, "num_vertices": self.num_vertices}

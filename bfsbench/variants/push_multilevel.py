@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bfsbench.backends.base import Struct
 from bfsbench.variants.base import Knob
+from bfsbench.variants.level_queues import QueueSizes
 from bfsbench.variants.push_private import PushPrivate
 
 
@@ -27,16 +29,23 @@ class PushMultilevel(PushPrivate):
         ),
     )
     usual_block = 512
-    state_words = 4
     layers = ("push_multilevel",)
     block_layers = layers
+
+    def structs(self) -> tuple[type[Struct], ...]:
+        return (*super().structs(), QueueSizes)
 
     def prepare(self) -> None:
         super().prepare()
         self.small_frontier = int(self.knob["SMALL_FRONTIER"])
         self.small_levels = self.kernel(self.name).bind(
-            *(self.graph.row_offsets, self.graph.column_indices, self.level_array, self.small_frontier),
-            *(*self.queues, self.sizes, self.records),
+            **self.graph.csr,
+            levels=self.level_array,
+            small_frontier=self.small_frontier,
+            even_queue=self.queues[0],
+            odd_queue=self.queues[1],
+            state=self.sizes,
+            records=self.records,
             block=self.block,
             shared=2 * 4 * self.small_frontier,
             scalars=1,
@@ -52,6 +61,6 @@ class PushMultilevel(PushPrivate):
             else:
                 self.expand[level & 1](self.blocks(size), level)
                 self.mark(level, self.level_kernel)
-            words = self.sizes.read_all()
-            level = words[3] if small else level + 1
-            size = words[level % 3]
+            state = self.sizes.read_struct()
+            level = state.level if small else level + 1
+            size = state.sizes[level % 3]

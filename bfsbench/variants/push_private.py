@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from bfsbench.backends.base import Argument
@@ -39,10 +40,13 @@ class PushPrivate(LevelQueueVariant):
         ),
     )
 
-    def arguments(self) -> tuple[Argument, ...]:
-        capacity = int(self.knob["LOCAL_FRONTIER_CAPACITY"])
-        graph = (self.graph.row_offsets, self.graph.column_indices)
-        return (*graph, self.level_array, self.num_vertices, capacity)
+    def arguments(self) -> Mapping[str, Argument]:
+        return {
+            **self.graph.csr,
+            "levels": self.level_array,
+            "num_vertices": self.num_vertices,
+            "local_capacity": self.knob["LOCAL_FRONTIER_CAPACITY"],
+        }
 
     def shared_memory(self) -> int:
         return 4 * int(self.knob["LOCAL_FRONTIER_CAPACITY"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from bfsbench.backends.base import Argument, Buffer
 from bfsbench.graphs.degree_order import by_out_degree
@@ -34,9 +35,9 @@ class Redirect(LevelKernelVariant):
         self.jobs, self.preprocess_ms = self.graph.once(jobs_by_out_degree)
         super().prepare()
 
-    def arguments(self) -> tuple[Argument, ...]:
-        graph = (self.graph.row_offsets, self.graph.column_indices, self.num_vertices)
-        return (self.jobs, *graph, self.level_array)
+    def arguments(self) -> Mapping[str, Argument]:
+        graph = {**self.graph.csr, "num_vertices": self.num_vertices}
+        return {"jobs": self.jobs, **graph, "levels": self.level_array}
 
     def work_items(self) -> int:
         return self.num_vertices

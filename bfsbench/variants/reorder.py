@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bfsbench.backends.base import Argument, Buffer
@@ -61,9 +62,10 @@ class Reorder(LevelKernelVariant):
         self.level_places = self.renumbered.new_ids
         super().prepare()
 
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> Mapping[str, Argument]:
         graph = self.renumbered
-        return (graph.row_offsets, graph.column_indices, self.num_vertices, self.level_array)
+        csr = {"row_offsets": graph.row_offsets, "column_indices": graph.column_indices}
+        return {**csr, "num_vertices": self.num_vertices, "levels": self.level_array}
 
     def work_items(self) -> int:
         return self.num_vertices

@@ -27,10 +27,10 @@ class PrefixSum:
             num_tiles = max(1, -(-max_length // tile_size))
             sums = variant.device.empty(num_tiles, array.dtype)
             self._arrays.append(sums)
-            self._going_down.append(scan.bind(array, sums, block=block, scalars=1))
+            self._going_down.append(scan.bind(array=array, tile_sums=sums, block=block, scalars=1))
             if num_tiles == 1:
                 break
-            self._going_up.append(add.bind(array, sums, block=block, scalars=1))
+            self._going_up.append(add.bind(array=array, tile_offsets=sums, block=block, scalars=1))
             array, max_length = sums, num_tiles
 
     def __call__(self, length: int | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from bfsbench.backends.base import Argument
@@ -27,8 +28,8 @@ class Simple(LevelKernelVariant):
     traffic = LEVEL_SCAN
     edge_reads: ClassVar = {"simple": "unknown"}
 
-    def arguments(self) -> tuple[Argument, ...]:
-        return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)
+    def arguments(self) -> Mapping[str, Argument]:
+        return {**self.graph.csr, "num_vertices": self.num_vertices, "levels": self.level_array}
 
     def work_items(self) -> int:
         return self.num_vertices

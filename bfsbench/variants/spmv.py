@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bfsbench.variants.base import KernelVariant, Traffic
 
@@ -33,12 +33,15 @@ class Spmv(KernelVariant):
         self.progress = self.device.signal()
         self.num_blocks = self.blocks(self.num_vertices)
         even, odd = self.vectors
-        matrix = (self.graph.column_offsets, self.graph.row_indices, self.num_vertices)
-        head = (*matrix, self.level_array, self.progress)
+        common: dict[str, Any] = {
+            **self.graph.csc,
+            "num_vertices": self.num_vertices,
+            "levels": self.level_array,
+            "progress": self.progress,
+            "block": self.block,
+        }
         kernel = self.kernel("spmv")
-        self.multiply = [
-            kernel.bind(*head, x, y, block=self.block, scalars=1) for x, y in ((even, odd), (odd, even))
-        ]
+        self.multiply = [kernel.bind(x=x, y=y, **common, scalars=1) for x, y in ((even, odd), (odd, even))]
 
     def reset(self, source: int) -> None:
         super().reset(source)

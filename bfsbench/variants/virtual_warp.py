@@ -36,8 +36,8 @@ class VirtualWarp(LevelKernelVariant):
         """By rule, whole warps for long rows and pairs of threads for short ones."""
         return {"W_SZ": 32 if has_long_rows(statistics) else 2} if name == "auto" else {}
 
-    def arguments(self) -> tuple[Argument, ...]:
-        return (self.graph.row_offsets, self.graph.column_indices, self.num_vertices, self.level_array)
+    def arguments(self) -> Mapping[str, Argument]:
+        return {**self.graph.csr, "num_vertices": self.num_vertices, "levels": self.level_array}
 
     def work_items(self) -> int:
         return self.num_vertices

@@ -7,31 +7,40 @@
 //
 // All blocks are resident and meet at a barrier in global memory after each level of push and pull, and after each
 // run of levels in the cluster, during which the others wait. What comes next is decided by each block for itself,
-// from numbers that are the same for all. See cuda_src/adaptive.md.
+// from numbers that are the same for all. See adaptive.md beside this.
 
-// A block that has found its share of the edges from which on pulling pays, times this, queues nothing more.
-#define QUEUE_BEYOND 1.5f
+// Parts of its share in the edges from which on pulling pays that a block tells the others of.
+#define SHARE_UNITS 4
+// Looks that it costs to put a pulled frontier in a queue, if all blocks are to push it.
+#define QUEUE_LOOKS 8e5f
+// Looks that a pulled level costs besides where rows are so long that some had to be put off.
+#define CHAIN_LOOKS 2e6f
 // Words of a bitmap whose vertices a warp looks at together before the first level is pulled.
 #define CLOSE_WORDS 4
+// No smaller share of the expected vertices is believed.
+#define LEAST_SPREAD 0.02f
 
 #include "pull.cuh"
 #include "push.cuh"
 #include "small.cuh"
 
-// What a step is: a level pushed or pulled by all blocks, a pulled frontier put in a queue, a run of levels in the
-// cluster; or the search has ended, or failed.
-enum step_kind { PUSH, PULL, QUEUE, RUN_LEVELS, END, FAIL };
+// What a step is: a level pushed or pulled by all blocks, what is left of long rows of a pulled one, a pulled frontier
+// put in a queue, a run of levels in the cluster; or the search has ended, or failed.
+enum step_kind { PUSH, PULL, PULL_RESTS, QUEUE, RUN_LEVELS, END, FAIL };
 
 // What a block knows of the search. Its first thread writes it between two steps, while the others wait: they would
 // each take as long, and keep it all in registers.
 struct course {
     long long unreached, unexplored;
+    float spread;  // vertices that the last level found, as a share of those expected
     frontier now;
+    edge_t expanded;  // edges of the frontier that the last level has expanded
     unsigned phase;  // of the barrier
     int swapped;     // whether the bitmap that is complete is the second one
     int step, level;
     step_kind last, next;
-    unsigned most_edges;  // that a block queues in the next step
+    int put_off;        // whether the last pulled level has put rows off
+    queue_share share;  // of a block in the edges that are queued in the next step
 };
 
 // A block is in one regime at a time. So that each has room in 48 KB, wide offsets come with queues and shares half as
@@ -88,26 +97,44 @@ __device__ __noinline__ void close_unreachable(const search &search, int source)
 }
 
 // Whether looking for parents is expected to cost less than pushing this level. An unreached vertex looks at its
-// arcs until one leads to the frontier; if frontier arcs are spread evenly over what is unexplored, that takes
-// unexplored / frontier edges looks, but never more than it has arcs.
+// arcs until one leads to the frontier. If frontier arcs were spread evenly over what is unexplored, that took
+// unexplored / frontier edges looks. Where neighbours of neighbours are mostly known, as in meshes and web crawls, it
+// takes more: so much as the last level found fewer vertices than arcs spread evenly would have. But no more than it
+// has arcs.
 //
-// The result is the number of edges from which on that is so: with c for the cost of pushing one in looks, the solution
-// of  edges * c = looks at bitmaps + unreached * unexplored / edges.  It is an estimate, so quick instructions will do;
-// all blocks get the same.
-__device__ __forceinline__ float edges_worth_pulling(const search &search, long long unreached, long long unexplored,
-                                                     const thresholds &when) {
-    const float c = when.may_pull ? (float)when.pushed_edge : 0;
-    const float rows = fmaxf((float)unreached, 0);  // parts may have been counted for some
-    const float fixed = rows + (float)search.num_vertices / 4;
-    const float square = fixed * fixed + 4 * c * rows * fmaxf((float)unexplored, 0);
-    return c > 0 ? __fdividef(fixed + square * rsqrtf(square), 2 * c) : 1e30f;  // never
+// An edge costs `pushed_edge` looks if it leads to a new vertex, for then there is a row to be queued, and a quarter of
+// that otherwise.
+//
+// The result is the number of edges from which on that is so: with c for the cost of pushing one, the solution of
+// edges * c = other looks + min(unreached * unexplored / spread / edges, unexplored).  It is an estimate, so quick
+// instructions will do; all blocks get the same.
+__device__ __forceinline__ float edges_worth_pulling(const search &search, const course &at, const thresholds &when) {
+    const float rows = fmaxf((float)at.unreached, 0);  // parts may have been counted for some
+    const float arcs = fmaxf((float)at.unexplored, 0);
+    const float leading_on = at.spread * __fdividef(arcs, (float)search.num_edges);
+    const float c = (float)when.pushed_edge * (0.25f + 0.75f * leading_on);
+    const bool queueing = at.now.unqueued && at.now.found.edges / QUAD > when.small;
+    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + (at.put_off ? CHAIN_LOOKS : 0) -
+                                  (queueing ? QUEUE_LOOKS : 0), 1);
+    const float square = fixed * fixed + 4 * c * __fdividef(rows * arcs, at.spread);
+    const float meeting = fixed + square * rsqrtf(square);
+    return when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
 }
 
-// Edges from which on one of so many blocks queues nothing more, since the next level will be pulled.
-__device__ __forceinline__ unsigned most_edges_to_queue(float worth_pulling, unsigned blocks,
-                                                        const thresholds &when) {
-    return when.may_pull ? (unsigned)fminf(__fdividef(QUEUE_BEYOND * worth_pulling, (float)blocks), (float)MOST_EDGES)
-                         : ~0u;
+// The share of the vertices that so many edges, spread evenly, would have found: there are about as many as fewer of
+// both, edges that lead on and vertices to be found.
+__device__ __forceinline__ float spread_of(const search &search, const course &at) {
+    const float hits = __fdividef((float)at.expanded * fmaxf((float)at.unexplored, 0), (float)search.num_edges);
+    const float rows = fmaxf((float)at.unreached, 0), expected = __fdividef(hits * rows, hits + rows + 1);
+    return fminf(fmaxf(__fdividef((float)at.now.found.vertices, expected + 1), LEAST_SPREAD), 1.0f);
+}
+
+// The share of one of so many blocks in the edges from which on nothing more is queued, since the next level will be
+// pulled.
+__device__ __forceinline__ queue_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
+    if (!when.may_pull) return {ALL_LANES, ALL_LANES};
+    return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * SHARE_UNITS)), 1e9f),
+            blocks * SHARE_UNITS};
 }
 
 // Whether one cluster is to go on: the frontier is of few parts, in its measure. If they turn out not to fit its queues
@@ -118,22 +145,29 @@ __device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small
 
 // Decide on the next step.
 __device__ __forceinline__ void decide(const search &search, const thresholds &when, course &at) {
+    if (at.last == PUSH || at.last == PULL || at.last == PULL_RESTS) at.spread = spread_of(search, at);
     if (at.last != QUEUE) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
         at.unreached -= at.now.found.vertices;
         at.unexplored -= at.now.found.edges;
     }
-    const float worth_pulling = edges_worth_pulling(search, at.unreached, at.unexplored, when);
+    const float worth_pulling = edges_worth_pulling(search, at, when);
     if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > worth_pulling)) {
         at.next = PULL;
-    } else if (at.last == PULL && at.now.unqueued) {
+    } else if (at.now.unqueued) {
         at.next = QUEUE;
     } else if (at.last != RUN_LEVELS && fits_cluster(at.now, when.small)) {  // which it may have given back
         at.next = RUN_LEVELS;
-        at.most_edges = most_edges_to_queue(worth_pulling, CLUSTER_SIZE, when);
+        at.share = share_of(worth_pulling, CLUSTER_SIZE, when);
     } else {
         at.next = PUSH;
-        at.most_edges = most_edges_to_queue(worth_pulling, gridDim.x, when);
+        at.share = share_of(worth_pulling, gridDim.x, when);
     }
+}
+
+// What two steps have found together, the latter by going on with the level of the former. Nothing of it is queued.
+__device__ __forceinline__ frontier together(const frontier &pulled, const frontier &rests) {
+    const tally sum = {pulled.found.edges + rests.found.edges, pulled.found.vertices + rests.found.vertices};
+    return frontier{sum, 0, 0, sum.vertices > 0};
 }
 
 // Learn how the step before has ended, and decide on the next. For the first thread of each block, when all have
@@ -143,16 +177,24 @@ __device__ __forceinline__ course after_step(const search &search, const thresho
     const bool all_came = wait_at_barrier(&state.barrier, at.phase, max_polls);
     const int step = ++at.step, stopped = __ldcg(&state.level), failed = __ldcg(&state.failed);
     const frontier *now = &state.frontiers[step % 3];
+    const frontier before = at.now;
     at.now = frontier{{__ldcg(&now->found.edges), __ldcg(&now->found.vertices)},
                       __ldcg(&now->queued),
                       __ldcg(&now->must_pull),
-                      __ldcg(&now->unqueued)};
+                      __ldcg(&now->unqueued),
+                      0,
+                      __ldcg(&now->rests)};
     at.last = at.next;
-    at.level = at.last == RUN_LEVELS ? stopped : at.level + (at.last != QUEUE);
+    if (at.last == RUN_LEVELS) at.level = stopped;
+    if (at.last == PUSH || at.last == PULL) ++at.level, at.expanded = before.found.edges;
+    if (at.last == PULL_RESTS) at.now = together(before, at.now);
     at.swapped ^= at.last == PULL;
+    if (at.last == PULL) at.put_off = at.now.rests > 0;
     if (!all_came) state.failed = 1;
     if (!all_came || failed)
         at.next = FAIL;  // what a failed search leaves is no beginning
+    else if (at.now.rests > 0)
+        at.next = PULL_RESTS;
     else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
         at.next = END;  // no vertex is left, or only some without arcs
     else
@@ -165,7 +207,7 @@ __device__ __forceinline__ void prepare_step(const search &search, level_record 
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, LAYER_PULL);
     if (at.next == PUSH || (at.next == END && at.now.found.vertices > 0))
         note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
-    search.state->frontiers[(at.step + 2) % 3] = frontier{{0, 0}, 0, 0, 0};
+    search.state->frontiers[(at.step + 2) % 3] = frontier{};
     if (at.next == END) search.state->frontiers[at.step % 3].found = {0, 0};  // blocks that read it late end, too
 }
 
@@ -177,7 +219,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
     __shared__ course course;
     if (threadIdx.x == 0) {
         const unsigned phase = barrier_phase(&search.state->barrier);
-        course = {search.num_vertices, search.num_edges, {{0, 0}, 0, 0, 0}, phase, 0, 0, 0, PUSH};
+        course = {search.num_vertices, search.num_edges, 1, {}, 0, phase, 0, 0, 0, QUEUE};
         decide(search, when, course);
     }
     __syncthreads();
@@ -185,21 +227,28 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
         const int step = course.step, level = course.level;
         unsigned *const visited = course.swapped ? second : first;
         unsigned *const visited_then = course.swapped ? first : second;
+        if (course.next == PUSH || course.next == QUEUE)
+            clear(shared.push, course.next == PUSH ? course.share : queue_share{ALL_LANES, ALL_LANES});
         switch (course.next) {
         case PULL: pull_level(search, visited, visited_then, shared.pull, step, level); break;
-        case QUEUE: queue_frontier(search, visited, visited_then, shared.push, step, level); break;
+        case PULL_RESTS:
+            pull_rests(search, visited_then, visited, shared.pull, step, level, course.now.rests);
+            break;
+        case QUEUE: list_frontier(search, visited, visited_then, shared.push, step, level); break;
         case RUN_LEVELS:
             if (source < 0) break;
             if (blockIdx.x < CLUSTER_SIZE)
                 run_small_levels(search, visited, shared.cluster, records, step, level, course.now.queued, source,
-                                 when, course.most_edges);
+                                 when, course.share);
             else if (step == 0 && when.may_pull)
                 close_unreachable(search, source);
             break;
-        case PUSH: push_level(search, visited, shared.push, step, level, course.now.queued, course.most_edges); break;
+        case PUSH: push_level(search, visited, shared.push, step, level, course.now.queued); break;
         case END: end_search(search, visited, first); return;
         case FAIL: return;
         }
+        if (course.next == PUSH || course.next == QUEUE)
+            queue_claimed(search, shared.push, step + 1, course.next == PUSH ? level : level - 1);
         arrive_at_barrier(&search.state->barrier);
         if (threadIdx.x == 0) course = after_step(search, when, max_polls, course);
         __syncthreads();

@@ -20,8 +20,8 @@
 #include <cooperative_groups.h>
 #endif
 
-#define QUAD 4         // arcs of a part in this regime, and threads that share one
-#define CLUSTER_PARTS (2048 >> WIDE_OFFSETS)  // that a block's queue of one level holds
+// The host defines QUAD, the arcs of a part in this regime and threads that share one, and CLUSTER_PARTS, which a
+// block's queue of one level holds.
 #define SPILLED_ROWS 512  // that a block keeps until it has come to the end of the level
 #define FEW_PARTS 128  // of long rows that a block running a level alone keeps
 #define REGION_BITS 9  // leading bits of a vertex that say which block of the cluster gets it
@@ -37,18 +37,6 @@ __device__ __forceinline__ void cluster_sync() {
     cooperative_groups::this_cluster().sync();
 #else
     __syncthreads();
-#endif
-}
-// The barrier between two levels. With cluster_sync() all warps would wait until what they have written has come to the
-// L2 cache, a third of a level; here only those do that have written (`wrote`, alike for all lanes). What the others
-// have read has decided a branch by then, so it cannot be what is written after.
-__device__ __forceinline__ void cluster_meet(bool wrote) {
-#if CLUSTER_SIZE > 1 && !defined(__CUDA_ON_CPU__)
-    if (wrote) asm volatile("fence.acq_rel.cluster;" ::: "memory");
-    __cluster_barrier_arrive_relaxed();
-    __cluster_barrier_wait();
-#else
-    cluster_sync();
 #endif
 }
 // Where a variable in shared memory is in another block of the cluster.
@@ -87,7 +75,7 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
     const edge_t edges = spill ? mine.end - mine.begin : 0;
     if (lane < blocks) *in_block(&own.overflow[level % 2], lane) = 1;
     own.given.add({edges, spill});
-    if (own.limit.count(edges)) return;
+    if (own.limit.count(edges, search.state->frontiers[step % 3])) return;
     const row whole = {mine.begin, mine.end};
     const unsigned parts = spill ? whole.parts() : 0;
     unsigned total, place = 0, first = 0;
@@ -248,10 +236,10 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
 
 // Expand this block's share of a level, several arcs a thread at a time. With `sparing`, bits are looked at before they
 // are claimed, and offsets read only for what has been claimed: more steps in a row, but fewer accesses. What follows
-// is read ahead, since a graph that has so large frontiers may be too large for the cache. Returns, alike for all lanes
-// of a warp, whether there was any for it.
+// is read ahead, since a graph that has so large frontiers may be too large for the cache. Lanes without an arc read
+// the first one, rather than be jumped over: then all accesses are on their way together.
 template <int at_a_time, bool sparing, bool here = false>
-__device__ __forceinline__ bool expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
+__device__ __forceinline__ void expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
                                              unsigned level) {
     const unsigned arcs = own.held(level) * QUAD;
     const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
@@ -265,7 +253,7 @@ __device__ __forceinline__ bool expand_share(const search &search, unsigned *vis
             const unsigned arc = i + k * blockDim.x;
             const part from = arc < arcs ? own.parts[level % 2][arc / QUAD] : part{0, 0};
             mine[k] = (int)(arc % QUAD) < from.length;
-            v[k] = mine[k] ? __ldg(&search.column_indices[from.begin + arc % QUAD]) : 0;
+            v[k] = __ldg(&search.column_indices[mine[k] ? from.begin + arc % QUAD : 0]);
         }
         if (sparing) {
 #pragma unroll
@@ -275,8 +263,8 @@ __device__ __forceinline__ bool expand_share(const search &search, unsigned *vis
         }
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) {
-            words[k] = mine[k] ? atomicOr(&visited[v[k] / 32u], 1u << v[k] % 32) : 0;
-            if (!sparing && mine[k]) rows[k] = search.row_of<short_row>(v[k]);
+            if (!sparing) rows[k] = search.row_of<short_row>(v[k]);
+            words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
         }
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) {
@@ -295,5 +283,4 @@ __device__ __forceinline__ bool expand_share(const search &search, unsigned *vis
         const unsigned warps = (arcs + 31) / 32, most = here ? CLUSTER_PARTS : own.share;  // more is for all blocks
         queue_rows<at_a_time, here>(search, own, rows, target, warps, most, step, level + 1);
     }
-    return threadIdx.x - threadIdx.x % 32 < arcs;
 }

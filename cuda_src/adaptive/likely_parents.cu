@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 // Order the rows on the list, a block each.
 extern "C" __global__ void __launch_bounds__(1024)
-    order_long_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int,
+    order_long_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int num_vertices,
                     int *ordered, offset_t first_of, const int *long_rows) {
     __shared__ edge_t places[CLASSES];
     const in_neighbours of = {row_offsets, column_offsets, row_indices, ordered, ordered + first_of};

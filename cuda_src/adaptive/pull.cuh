@@ -24,6 +24,8 @@
 #define LOOKS 4        // that a thread makes together: a divisor of WINDOW
 #define PATIENCE 8     // rounds of windows
 #define LONG_ROWS 256  // that a block sets aside
+#define PIECE (32 * WINDOW)  // arcs of such a row that a warp looks at together
+#define WARP_PIECES 4  // that a warp looks at before it leaves the rest to all blocks, if it is as long
 #define LOOK_WORDS 4   // words of the bitmap whose vertices take their first look together
 #define FEW_FOUND 64   // vertices of a block that are queued at once, lest a small level need a step of its own for it
 
@@ -113,7 +115,7 @@ struct candidates {
     unsigned pending;  // lanes with a word yet to come
     unsigned current;  // the word that has been taken; 0 when there is none left
     unsigned slot;     // of this lane's vertex in it
-    offset_t begin, end;
+    offset_t begin, end;  // its row, if it is one
 
     __device__ __forceinline__ unsigned nth_word(unsigned lane) const {
         const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
@@ -142,25 +144,23 @@ struct candidates {
                 return;
             }
         }
-        begin = end = 0;
-        if (!take_word()) return;
-        begin = __ldg(&of.column_offsets[own.vertex(slot)]);
-        end = __ldg(&of.column_offsets[own.vertex(slot) + 1]);
+        take_word();
+        const int v = min(own.vertex(slot), of.num_vertices - 1);
+        begin = __ldg(&of.column_offsets[v]);
+        end = __ldg(&of.column_offsets[v + 1]);
     }
     // Take a first word. The offsets of the very first are read before it is known which of them will be asked for: a
     // small graph has no more than one word for each warp.
     __device__ __forceinline__ void start() {
         batch = 0;
-        const int v = own.vertex(nth_word(0) * 32 + threadIdx.x % 32);
-        offset_t its_begin = 0, its_end = 0;
-        if (nth_word(0) < own.words && v < of.num_vertices) {
-            its_begin = __ldg(&of.column_offsets[v]);
-            its_end = __ldg(&of.column_offsets[v + 1]);
-        }
+        const int v = min(own.vertex(nth_word(0) * 32 + threadIdx.x % 32), of.num_vertices - 1);
+        begin = __ldg(&of.column_offsets[v]);
+        end = __ldg(&of.column_offsets[v + 1]);
         read_batch();
-        if (!(pending & 1)) return advance();
-        const bool mine = take_word();
-        begin = mine ? its_begin : 0, end = mine ? its_end : 0;
+        if (pending & 1)
+            take_word();
+        else
+            advance();
     }
 };
 
@@ -202,7 +202,7 @@ __device__ __forceinline__ void look_at_first(const search &search, const unsign
 
 // Append to a warp's list those of a taken word that have in-neighbours. Returns how many.
 __device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const candidates &next, unsigned tail) {
-    const bool wanted = next.begin < next.end;
+    const bool wanted = (next.current >> threadIdx.x % 32 & 1) && next.begin < next.end;
     const unsigned lanes = __ballot_sync(ALL_LANES, wanted), warp = threadIdx.x / 32;
     const unsigned place = (tail + __popc(lanes & (1u << threadIdx.x % 32) - 1)) % WAITING;
     if (wanted) {
@@ -263,9 +263,23 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
     }
 }
 
-// The rows set aside, a warp for each.
+// Leave the rest of a row to all blocks, as the step that comes next: for a whole warp. A piece is (vertex, nth piece
+// of its row). They lie in the queue of this step, which a pulled level does not read.
+__device__ __forceinline__ void put_off(const search &search, int v, edge_t begin, edge_t rest, edge_t end, int step) {
+    const edge_t origin = begin & ~(edge_t)(WINDOW - 1);
+    const unsigned lane = threadIdx.x % 32, first = (unsigned)((rest - origin) / PIECE);
+    const unsigned pieces = (unsigned)((end - origin + PIECE - 1) / PIECE) - first;
+    unsigned place = 0;
+    if (lane == 0) place = atomicAdd(&search.state->frontiers[(step + 1) % 3].rests, pieces);
+    place = __shfl_sync(ALL_LANES, place, 0);
+#pragma unroll 1
+    for (unsigned i = lane; i < pieces; i += 32)
+        search.queues[step % 2][place + i] = part{(offset_t)v, (int)(first + i)};
+}
+
+// The rows set aside, a warp for each; but the longest are put off.
 __device__ __noinline__ tally pull_long_rows(const search &search, const unsigned *visited, pull_lists &lists,
-                                             const share &share, int level) {
+                                             const share &share, int step, int level) {
     const unsigned lane = threadIdx.x % 32;
     tally found = {0, 0};
 #pragma unroll 1
@@ -274,13 +288,45 @@ __device__ __noinline__ tally pull_long_rows(const search &search, const unsigne
         const edge_t begin = search.column_offsets[share.vertex(slot)];
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
         bool parent = false;
-        for (edge_t rest = lists.long_rests[i]; rest < end && !parent; rest += 32 * WINDOW) {  // whole windows
+        int pieces = 0;
+        for (edge_t rest = lists.long_rests[i]; rest < end && !parent; rest += PIECE) {  // whole windows
+            if (++pieces > WARP_PIECES && end - rest > WARP_PIECES * PIECE) {
+                put_off(search, share.vertex(slot), begin, rest, end, step);
+                break;
+            }
             const edge_t at = min(rest + lane * WINDOW, end);
             parent = __any_sync(ALL_LANES, has_parent(search, visited, at, min(at + WINDOW, end)));
         }
         if (parent && lane == 0) reach(search, lists, share, slot, level, end - begin, found);
     }
     return found;
+}
+
+// Look at the pieces of rows that have been put off, a warp at each: for all blocks. Several may find parents of one
+// vertex, and the first to set its bit has found it.
+__device__ __noinline__ void pull_rests(const search &search, const unsigned *visited_before, unsigned *visited,
+                                        pull_lists &lists, int step, int level, unsigned pieces) {
+    const unsigned lane = threadIdx.x % 32;
+    tally found = {0, 0};
+    if (threadIdx.x == 0) lists.found.reset();
+    __syncthreads();
+#pragma unroll 1
+    for (unsigned i = threadIdx.x / 32 * gridDim.x + blockIdx.x; i < pieces; i += grid_threads() / 32) {
+        const part piece = search.queues[(step + 1) % 2][i];
+        const int v = (int)piece.begin;
+        const edge_t begin = search.column_offsets[v], end = search.column_offsets[v + 1];
+        const edge_t at = (begin & ~(edge_t)(WINDOW - 1)) + (edge_t)piece.length * PIECE + lane * WINDOW;
+        const edge_t first = max(at, begin), last = min(at + WINDOW, end);
+        const bool parent = first < last && has_parent(search, visited_before, first, last);
+        if (!__any_sync(ALL_LANES, parent) || lane > 0) continue;
+        if (set_bits(true, &visited[v / 32], 1u << v % 32) >> v % 32 & 1) continue;
+        search.levels[v] = level;
+        found.edges += end - begin;
+        ++found.vertices;
+    }
+    lists.found.add(found);
+    __syncthreads();
+    if (threadIdx.x == 0) lists.found.publish(&search.state->frontiers[(step + 1) % 3].found);
 }
 
 // Queue the vertices that a block has found in a level.
@@ -297,7 +343,7 @@ __device__ __noinline__ void queue_found(const search &search, const pull_lists 
 
 // Find what a block's share has of the next level, as `fresh` of its lists: for all threads of the block.
 __device__ __forceinline__ void pull_share(const search &search, const unsigned *visited, pull_lists &lists,
-                                           const share &share, int level, tally &found) {
+                                           const share &share, int step, int level, tally &found) {
     __syncthreads();
 #pragma unroll 1
     for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
@@ -306,7 +352,7 @@ __device__ __forceinline__ void pull_share(const search &search, const unsigned 
     if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
     pull_rows(search, visited, lists, share, level, found);
     __syncthreads();
-    if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, level));
+    if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, step, level));
     __syncthreads();
 }
 
@@ -318,7 +364,7 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
     if (threadIdx.x == 0) lists.found.reset();
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const share share = {first, min(FRESH, own_words - first)};
-        pull_share(search, visited, lists, share, level, found);
+        pull_share(search, visited, lists, share, step, level, found);
 #pragma unroll 1
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];

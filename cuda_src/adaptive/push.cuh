@@ -1,174 +1,269 @@
-// The regime of middling frontiers: all blocks expand the parts in the queue, a thread for each window of arcs.
+// The regime of middling frontiers: all blocks expand the parts in the queue, a thread for each arc.
 //
-// Few arcs of such a level lead to a new vertex. A warp collects the vertices that it claims until it has one for each
-// lane; only then are their offsets read and their rows queued. Parts are collected in turn in shared memory and go to
-// the queue of the next step with one atomic a block. A warp that finds no room there reserves its places in the queue
-// itself. Once the block has found so many edges that the next level will be pulled, nothing more is queued.
+// A level is two phases. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to
+// and puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, and
+// parts for the next step, for which the block reserves places in the queue with one atomic. So each access of the
+// chain (part, arc, look, claim, offsets, place) is made once a level, by all threads together. A warp that finds no
+// room on the list queues what it has claimed by itself. Once the block has found so many edges that the next level
+// will be pulled, nothing more is queued.
 //
 // Races. A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before they are
-// claimed, which spares most atomics; what is seen may be outdated, as caches of multiprocessors are not coherent, but
-// then the bit looks unset, and the claim decides.
+// claimed, which spares most atomics. These looks may go through the L1 cache, which is not coherent: bits are only
+// ever set during a search, and what the cache may have kept is from this level, so a look that is outdated finds a bit
+// unset, and the claim decides. The other way round, a hub is looked at by very many arcs of a level, which the L2
+// cache would answer one after the other.
 #pragma once
 
 #include "search.cuh"
 
-#define CLAIMED 64                        // vertices that a warp collects at most
-#define PUSH_PARTS (2048 >> WIDE_OFFSETS)  // parts that a block collects
+#define CLAIMED 8192  // vertices on the list of a block
+#define ARCS 4        // of a thread at a time
 
 struct push_buffers {
-    int claimed[MAX_WARPS][CLAIMED];
-    part parts[PUSH_PARTS];
+    int claimed[CLAIMED];
     unsigned size;   // reserved so far, be it here or elsewhere
     unsigned end;    // what is reserved from here on went elsewhere
-    unsigned place;  // in the queue
+    unsigned parts;  // of the vertices at hand
+    unsigned place;  // of these in the queue
     queue_limit limit;
     block_tally found;
 };
 
-// Queue rows for a step, by way of the block's buffer: each lane one or none. For whole warps.
-__device__ __forceinline__ void queue_rows(const search &search, push_buffers &buffers, const row &row, unsigned parts,
-                                           int step) {
-    unsigned total, slot = 0;
-    const unsigned before = sum_before(parts, total);
-    bool elsewhere = false;
-    if (threadIdx.x % 32 == 0 && total > 0) {
-        slot = atomicAdd(&buffers.size, total);
-        elsewhere = slot + total > PUSH_PARTS;
-        if (elsewhere) {
-            atomicMin(&buffers.end, slot);
-            slot = atomicAdd(&search.state->frontiers[step % 3].queued, total);
-        }
-    }
-    elsewhere = __shfl_sync(ALL_LANES, elsewhere, 0);
-    slot = __shfl_sync(ALL_LANES, slot, 0);
-    write_parts(elsewhere ? search.queues[step % 2] : buffers.parts, slot + before, row, parts);
-}
-
-// Let the first `count` lanes reach a vertex each, which the warp has claimed.
-__device__ __noinline__ void reach_claimed(const search &search, push_buffers &buffers, unsigned count, int step,
-                                           int level) {
-    const bool mine = threadIdx.x % 32 < count;
-    row row = {0, 0};
-    if (mine) {
-        const int v = buffers.claimed[threadIdx.x / 32][threadIdx.x % 32];
-        row = search.row_of(v);
-        search.levels[v] = level + 1;
-    }
-    buffers.found.add({row.end - row.begin, mine});
-    if (buffers.limit.count(row.end - row.begin)) return;
-    queue_rows(search, buffers, row, mine ? row.parts() : 0, step);
-}
-
-// Claim what is unreached among the vertices of a window: those of `columns` with a bit in the result.
-__device__ __forceinline__ unsigned claim_window(const search &search, unsigned *visited, const part &window,
-                                                 int (&columns)[WINDOW]) {
-    unsigned mine = load_window(search.column_indices, search.column_indices_end, window, columns), words[WINDOW];
-#pragma unroll
-    for (int k = 0; k < WINDOW; ++k) words[k] = mine >> k & 1 ? __ldcg(&visited[columns[k] >> 5]) : ALL_LANES;
-#pragma unroll
-    for (int k = 0; k < WINDOW; ++k)
-        if (words[k] >> (columns[k] & 31) & 1) mine &= ~(1u << k);
-#pragma unroll
-    for (int k = 0; k < WINDOW; ++k)
-        words[k] = mine >> k & 1 ? atomicOr(&visited[columns[k] >> 5], 1u << (columns[k] & 31)) : ALL_LANES;
-#pragma unroll
-    for (int k = 0; k < WINDOW; ++k)
-        if (words[k] >> (columns[k] & 31) & 1) mine &= ~(1u << k);
-    return mine;
-}
-
-// Put a lane's vertex on the warp's list of claimed ones, and reach them when there are enough.
-__device__ __forceinline__ void collect(const search &search, push_buffers &buffers, bool mine, int v, unsigned &count,
-                                        int step, int level) {
-    const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, mine);
-    if (lanes == 0) return;
-    int *const claimed = buffers.claimed[threadIdx.x / 32];
-    if (mine) claimed[count + __popc(lanes & (1u << lane) - 1)] = v;
-    count += __popc(lanes);
-    __syncwarp();
-    if (count < 32) return;
-    reach_claimed(search, buffers, 32, step, level);
-    count -= 32;
-    const int rest = lane < count ? claimed[32 + lane] : 0;
-    __syncwarp();
-    if (lane < count) claimed[lane] = rest;
-    __syncwarp();
-}
-
-__device__ __forceinline__ void clear(push_buffers &buffers, unsigned most_edges) {
+// Make a block's buffers ready for a step.
+__device__ __forceinline__ void clear(push_buffers &buffers, const queue_share &share) {
     if (threadIdx.x == 0) {
-        buffers.size = 0;
-        buffers.end = PUSH_PARTS;
-        buffers.limit.reset(most_edges);
+        buffers.size = buffers.parts = 0;
+        buffers.end = CLAIMED;
+        buffers.limit.reset(share.unit, share.most_units);
         buffers.found.reset();
     }
     __syncthreads();
 }
 
-// Move what the block has collected to the queue of a step, and add what it has found to that step's frontier.
-__device__ __noinline__ void finish(const search &search, push_buffers &buffers, int step) {
+// Give a vertex that has been claimed its level. Returns its row.
+__device__ __forceinline__ row reach_claimed(const search &search, int v, int level, tally &found) {
+    const row row = search.row_of(v);
+    search.levels[v] = level + 1;
+    found.edges += row.end - row.begin;
+    ++found.vertices;
+    return row;
+}
+
+// Reach and queue what a warp has claimed and found no room for.
+__device__ __noinline__ void reach_directly(const search &search, push_buffers &buffers, bool mine, int v, int step,
+                                            int level) {
+    tally found = {0, 0};
+    row row = {0, 0};
+    if (mine) row = reach_claimed(search, v, level, found);
+    buffers.found.add(found);
+    if (!buffers.limit.count(row.end - row.begin, search.state->frontiers[step % 3]))
+        append_rows(search, row, mine ? row.parts() : 0, step);
+}
+
+// Put what a warp has claimed on the block's list: each lane some of its vertices.
+template <int count>
+__device__ __forceinline__ void list_claimed(const search &search, push_buffers &buffers, const bool (&mine)[count],
+                                             const int (&v)[count], int step, int level) {
+    unsigned lanes[count], total = 0, at = 0;
+#pragma unroll
+    for (int k = 0; k < count; ++k) total += __popc(lanes[k] = __ballot_sync(ALL_LANES, mine[k]));
+    if (total == 0) return;
+    if (threadIdx.x % 32 == 0) at = atomicAdd(&buffers.size, total);
+    at = __shfl_sync(ALL_LANES, at, 0);
+    if (at + total > CLAIMED) {
+        if (threadIdx.x % 32 == 0) atomicMin(&buffers.end, at);
+#pragma unroll
+        for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        if (mine[k]) buffers.claimed[at + __popc(lanes[k] & (1u << threadIdx.x % 32) - 1)] = v[k];
+        at += __popc(lanes[k]);
+    }
+}
+
+// Reach vertices of the block's list, from the first one on, so many a thread, and queue their rows for a step.
+template <int count>
+__device__ __forceinline__ void queue_some(const search &search, push_buffers &buffers, frontier &next, unsigned first,
+                                           unsigned size, int step, int level) {
+    row rows[count];
+    unsigned parts = 0, total, slot = 0;
+    tally found = {0, 0};
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        const unsigned i = first + k * blockDim.x + threadIdx.x;
+        rows[k] = {0, 0};
+        if (i < size) rows[k] = reach_claimed(search, buffers.claimed[i], level, found);
+        parts += rows[k].parts();
+    }
+    const unsigned before = sum_before(parts, total);
+    if (threadIdx.x % 32 == 0 && total > 0) slot = atomicAdd(&buffers.parts, total);
+    buffers.found.add(found);
+    slot = __shfl_sync(ALL_LANES, slot, 0) + before;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const bool told = buffers.limit.count_all(buffers.found.sum.edges, next);
+        if (buffers.parts > 0 && !buffers.limit.passed) buffers.place = atomicAdd(&next.queued, buffers.parts);
+        if (told) buffers.limit.look_again(next);  // blocks come to this at about the same time
+    }
+    __syncthreads();
+    if (buffers.limit.passed) return;
+    slot += buffers.place;
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        write_parts(search.queues[step % 2], slot, rows[k], rows[k].parts());
+        slot += rows[k].parts();
+    }
+}
+
+// Reach the vertices on the block's list and queue their rows for a step; then add all that the block has found to that
+// step's frontier. For all blocks, after push_level or list_frontier.
+__device__ __forceinline__ void queue_claimed(const search &search, push_buffers &buffers, int step, int level) {
     frontier &next = search.state->frontiers[step % 3];
     __syncthreads();
-    const unsigned parts = min(buffers.size, buffers.end);
+    const unsigned size = min(buffers.size, buffers.end);
+    if (size <= blockDim.x)
+        queue_some<1>(search, buffers, next, 0, size, step, level);
+    else
+#pragma unroll 1
+        for (unsigned first = 0; first < size; first += 4 * blockDim.x) {
+            if (first > 0) {
+                __syncthreads();
+                if (threadIdx.x == 0) buffers.parts = 0;
+                __syncthreads();
+            }
+            queue_some<4>(search, buffers, next, first, size, step, level);
+        }
     if (threadIdx.x == 0) {
-        if (parts > 0) buffers.place = atomicAdd(&next.queued, parts);
         if (buffers.limit.passed) next.must_pull = 1;
         buffers.found.publish(&next.found);
     }
-    __syncthreads();
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < parts; i += blockDim.x)
-        search.queues[step % 2][buffers.place + i] = buffers.parts[i];
 }
 
-// Expand a level: for all blocks. Warps take turns by blocks, so that few parts, too, are spread over the device; if
-// they are so few that not all threads would have a window, each thread takes a single arc.
-__device__ __forceinline__ void push_level(const search &search, unsigned *visited, push_buffers &buffers, int step,
-                                           int level, unsigned queued, unsigned most_edges) {
-    clear(buffers, most_edges);
-    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
-    const part *const queue = search.queues[step % 2];
-    unsigned count = 0;  // claimed and not yet reached
-    if (queued <= grid_threads() / PART_LANES) {
-#pragma unroll 1
-        for (unsigned i = warp; i < queued; i += grid_threads() / 32) {
-            bool mine = lane < queue[i].length;
-            int v = 0;
-            if (mine) {
-                v = __ldg(&search.column_indices[queue[i].begin + lane]);
-                const unsigned bit = 1u << v % 32;
-                mine = !(__ldcg(&visited[v / 32]) & bit) && !(atomicOr(&visited[v / 32], bit) & bit);
-            }
-            collect(search, buffers, mine, v, count, step + 1, level);
-        }
-    } else {
-        const unsigned long long windows = (unsigned long long)queued * PART_LANES;
-        for (unsigned long long i = warp * 32ull; i < windows; i += grid_threads()) {
-            const part from = i + lane < windows ? queue[(i + lane) / PART_LANES] : part{0, 0};
-            const edge_t begin = from.begin;
-            const part window = cut_row<WINDOW, true>{begin, begin + from.length}.nth(lane % PART_LANES);
-            int columns[WINDOW];
-            const unsigned mine = claim_window(search, visited, window.length > 0 ? window : part{0, 0}, columns);
-#pragma unroll 1
-            for (unsigned k = 0; k < WINDOW; ++k) {
-                int v = columns[0];
-#pragma unroll
-                for (unsigned j = 1; j < WINDOW; ++j) v = j == k ? columns[j] : v;  // columns[k], out of a register
-                collect(search, buffers, mine >> k & 1, v, count, step + 1, level);
-            }
-        }
+// The arcs of a run of parts, one in each lane, laid side by side.
+struct arc_run {
+    unsigned end;      // of this lane's arcs among all, the first one not its own
+    edge_t origin;     // where arc 0 would be, were all arcs this part's
+    unsigned total;    // arcs
+
+    __device__ __forceinline__ explicit arc_run(const part &mine) {
+        end = sum_before(mine.length, total) + mine.length;
+        origin = mine.begin - (edge_t)(end - mine.length);
     }
-    __syncwarp();
-    if (count > 0) reach_claimed(search, buffers, count, step + 1, level);
-    finish(search, buffers, step + 1);
+    // Where the nth arc is: for whole warps, each lane with an arc of its own.
+    __device__ __forceinline__ edge_t nth(unsigned n) const {
+        unsigned owner = 0;
+#pragma unroll
+        for (int half = 16; half > 0; half /= 2)
+            if (__shfl_sync(ALL_LANES, end, owner + half - 1) <= n) owner += half;
+        return __shfl_sync(ALL_LANES, origin, owner) + n;
+    }
+};
+
+// A look that may go through the L1 cache.
+__device__ __forceinline__ unsigned look(const unsigned *word) {
+#ifdef __CUDA_ON_CPU__
+    return *const_cast<const volatile unsigned *>(word);
+#else
+    unsigned value;
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+#endif
 }
 
-// Queue a frontier that pulling has found: its vertices are set in one bitmap and not in the one before.
-__device__ __noinline__ void queue_frontier(const search &search, const unsigned *visited,
+// Claims of a warp's lanes in neighbouring words: lanes side by side that ask for the same word leave it to the last of
+// them. Arcs of a row lie in order, so in a web crawl most do.
+struct joint_claim {
+    unsigned bits;    // of this lane and those before it in its group
+    unsigned before;  // of those before it alone
+    unsigned last;    // lane of its group
+    unsigned found;   // in the word before the claim
+
+    __device__ __forceinline__ void ask(unsigned *visited, bool mine, int v) {
+        const unsigned lane = threadIdx.x % 32, word = v / 32u;
+        const unsigned previous = __shfl_up_sync(ALL_LANES, word, 1);
+        const unsigned firsts = __ballot_sync(ALL_LANES, lane == 0 || word != previous);
+        const unsigned first = 31 - __clz(firsts & (ALL_LANES >> (31 - lane)));
+        const unsigned later = lane < 31 ? firsts >> (lane + 1) : 0;
+        last = later ? lane + __ffs(later) - 1 : 31;
+        bits = mine ? 1u << v % 32 : 0;
+#pragma unroll
+        for (unsigned distance = 1; distance < 32; distance *= 2) {
+            const unsigned others = __shfl_up_sync(ALL_LANES, bits, distance);
+            if (lane >= first + distance) bits |= others;
+        }
+        before = __shfl_up_sync(ALL_LANES, bits, 1);
+        if (lane == first) before = 0;
+        found = set_bits(lane == last && bits, &visited[word], bits);
+    }
+    // Whether this lane is the one that has claimed its vertex.
+    __device__ __forceinline__ bool won(bool mine, int v) const {
+        const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
+        return mine && !(set >> v % 32 & 1);
+    }
+};
+
+// Claim what some arcs of a run lead to: so many a lane, from the first one on.
+template <int count>
+__device__ __forceinline__ void claim_arcs(const search &search, unsigned *visited, push_buffers &buffers,
+                                           const arc_run &arcs, unsigned first, int step, int level) {
+    int v[count];
+    bool mine[count], together = false;
+    unsigned words[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        const unsigned n = first + k * 32 + threadIdx.x % 32;
+        mine[k] = n < arcs.total;
+        v[k] = __ldg(&search.column_indices[arcs.nth(min(n, arcs.total - 1))]);
+    }
+#pragma unroll
+    for (int k = 0; k < count; ++k) words[k] = look(&visited[v[k] / 32u]);
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
+        if (mine[k]) prefetch(&search.row_offsets[v[k]]);
+        const unsigned word = mine[k] ? v[k] / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
+        together |= threadIdx.x % 32 > 0 && word == previous;
+    }
+    if (__any_sync(ALL_LANES, together)) {
+        joint_claim claims[count];
+#pragma unroll
+        for (int k = 0; k < count; ++k) claims[k].ask(visited, mine[k], v[k]);
+#pragma unroll
+        for (int k = 0; k < count; ++k) mine[k] = claims[k].won(mine[k], v[k]);
+    } else {
+#pragma unroll
+        for (int k = 0; k < count; ++k) words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
+#pragma unroll
+        for (int k = 0; k < count; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
+    }
+    list_claimed(search, buffers, mine, v, step, level);
+}
+
+// Expand a level: for all blocks. Warps take turns by blocks, so that few parts, too, are spread over the device.
+__device__ __forceinline__ void push_level(const search &search, unsigned *visited, push_buffers &buffers, int step,
+                                           int level, unsigned queued) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
+    const unsigned warps = grid_threads() / 32, run = min((queued + warps - 1) / warps, 32u);
+    const part *const queue = search.queues[step % 2];
+#pragma unroll 1
+    for (unsigned first = warp * run; first < queued; first += warps * run) {
+        const arc_run arcs(lane < run && first + lane < queued ? queue[first + lane] : part{0, 0});
+        if (arcs.total == 0) continue;
+        if (arcs.total <= 32)
+            claim_arcs<1>(search, visited, buffers, arcs, 0, step + 1, level);
+        else
+#pragma unroll 1
+            for (unsigned n = 0; n < arcs.total; n += ARCS * 32)
+                claim_arcs<ARCS>(search, visited, buffers, arcs, n, step + 1, level);
+    }
+}
+
+// List a frontier that pulling has found: its vertices are set in one bitmap and not in the one before.
+__device__ __noinline__ void list_frontier(const search &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             int level) {
-    clear(buffers, MOST_EDGES);
-    unsigned count = 0;  // collected and not yet queued
     const unsigned lane = threadIdx.x % 32, words = search.words(), few = words_at_a_time(words);
 #pragma unroll 1
     for (unsigned first = global_thread() / 32 * few; first < words; first += grid_threads() / 32 * few) {
@@ -177,10 +272,9 @@ __device__ __noinline__ void queue_frontier(const search &search, const unsigned
 #pragma unroll 1
         for (unsigned lanes = __ballot_sync(ALL_LANES, fresh != 0); lanes; lanes &= lanes - 1) {
             const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, fresh, other);
-            collect(search, buffers, its >> lane & 1, (first + other) * 32 + lane, count, step + 1, level - 1);
+            const bool mine[1] = {(its >> lane & 1) != 0};
+            const int v[1] = {(int)((first + other) * 32 + lane)};
+            list_claimed(search, buffers, mine, v, step + 1, level - 1);
         }
     }
-    __syncwarp();
-    if (count > 0) reach_claimed(search, buffers, count, step + 1, level - 1);
-    finish(search, buffers, step + 1);
 }

@@ -7,14 +7,9 @@
 #include "prefix_sum.cuh"
 #include "profile.cuh"
 
-#define LAYER_CLUSTER 0  // of a level profile: as the variant names them
-#define LAYER_PUSH 1
-#define LAYER_PULL 2
-#define LAYER_BLOCK 3
-
 #define WINDOW 8        // arcs that a thread reads at a time: a sector of 32 bytes
 #define PART_LANES 4    // threads that share a part
-#define PART (PART_LANES * WINDOW)
+static_assert(PART == PART_LANES * WINDOW, "the host defines PART, the arcs of a part");
 
 // A frontier is a queue of parts of rows rather than of vertices, because its expansion asks for nothing else: the
 // offsets have been read when the vertex was discovered. The row of a hub is many parts, each work for few threads.
@@ -43,6 +38,8 @@ struct tally {
     unsigned vertices;
 };
 
+#define MOST_EDGES (1u << 20)  // of a row, as counted while rows are queued
+
 // What is known of a frontier. A search takes steps, with a barrier of all blocks between them: a level, or a run of
 // small ones. A step reads one of three frontiers and adds to the next, which is empty, while the third is emptied.
 struct frontier {
@@ -50,6 +47,8 @@ struct frontier {
     unsigned queued;  // parts
     int must_pull;    // not all of it has been queued, because it will be pulled
     int unqueued;     // it has been pulled, and not all of it has been queued
+    unsigned queued_units;  // of edges, see queue_limit
+    unsigned rests;   // pieces of long rows that are left of the level that found it
 };
 
 struct search_state {
@@ -77,9 +76,9 @@ struct search {
         return Row{(edge_t)__ldg(&row_offsets[v]), (edge_t)__ldg(&row_offsets[v + 1])};
     }
     __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
-    // With LIKELY_FIRST, the first in-neighbour of each vertex, or itself: after the rows, from a multiple of 32 on.
+    // With LIKELY_FIRST, the first in-neighbour of each vertex, or itself: after the rows, from a multiple of LIKELY_ALIGNMENT on.
     __device__ __forceinline__ const int *likely() const {
-        return row_indices + (((edge_t)row_indices_end + 31) & ~(edge_t)31);
+        return row_indices + (((edge_t)row_indices_end + LIKELY_ALIGNMENT - 1) & ~(edge_t)(LIKELY_ALIGNMENT - 1));
     }
 };
 
@@ -105,6 +104,21 @@ __device__ __forceinline__ unsigned words_at_a_time(unsigned words) {
 __device__ __forceinline__ void prefetch(const void *address) {
 #ifndef __CUDA_ON_CPU__
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#endif
+}
+
+// Set bits of a word for each lane that is to, and return what was set before, all bits for the others. The instruction
+// is predicated rather than jumped over, so that what has been asked for before stays on its way.
+__device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned bits) {
+#ifdef __CUDA_ON_CPU__
+    return mine ? atomicOr(word, bits) : ALL_LANES;
+#else
+    unsigned before = ALL_LANES;
+    asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; @p atom.relaxed.gpu.global.or.b32 %0, [%2], %3;}"
+                 : "+r"(before)
+                 : "r"((int)mine), "l"(word), "r"(bits)
+                 : "memory");
+    return before;
 #endif
 }
 
@@ -145,23 +159,44 @@ struct block_tally {
     }
 };
 
-#define MOST_EDGES (1u << 30)  // that a block counts while it queues
-#define HUBS 16  // at least so many vertices make a block stop: a hub alone says little about what others find
+// A block's share in deciding that nothing more is queued: see queue_limit.
+struct queue_share {
+    unsigned unit, most_units;
+};
 
-// How many edges a block has queued or, rather than queue them, seen to be so many that the next level will be pulled.
+// How many edges a block has queued, and whether all together have queued so many that the next level will be pulled:
+// then nothing more need be queued. A block tells the others of every `unit` edges; so a hub alone decides nothing.
 struct queue_limit {
-    unsigned edges, most_edges;
+    unsigned edges, unit, most_units;
     volatile int passed;
 
-    __device__ __forceinline__ void reset(unsigned most) { edges = 0, most_edges = most, passed = 0; }
-    // Count the edges of each lane's row. Returns, alike for all lanes, whether they need not be queued.
-    __device__ __forceinline__ bool count(edge_t of_row) {
+    __device__ __forceinline__ void reset(unsigned its_unit, unsigned most) {
+        edges = 0, unit = its_unit, most_units = most, passed = 0;
+    }
+    // Count the edges of each lane's row, for the frontier that they will be of. Returns, alike for all lanes, whether
+    // they need not be queued.
+    __device__ __forceinline__ bool count(edge_t of_row, frontier &next) {
         if (__any_sync(ALL_LANES, passed)) return true;  // alike, though another warp may be setting it
         __syncwarp();  // all have read it
-        const edge_t most = min(most_edges / HUBS, MOST_EDGES / 2048);  // so that no sum overflows
-        const unsigned sum = warp_sum((unsigned)min(of_row, most));
-        if (threadIdx.x % 32 == 0 && atomicAdd(&edges, sum) + sum > most_edges) passed = 1;
+        const unsigned sum = warp_sum((unsigned)min(of_row, (edge_t)MOST_EDGES));
+        if (threadIdx.x % 32 == 0 && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
         return false;
+    }
+    // For one thread of the block: all edges that it has found so far. Returns whether others have been told of some.
+    __device__ __forceinline__ bool count_all(edge_t so_far, frontier &next) {
+        const unsigned now = (unsigned)min(so_far, (edge_t)1 << 31), before = edges;
+        edges = now;
+        return now > before && tell(before, now - before, next);
+    }
+    // For one thread of the block: whether all together have come to find too much since.
+    __device__ __forceinline__ void look_again(const frontier &next) {
+        if (__ldcg(&next.queued_units) > most_units) passed = 1;
+    }
+    __device__ __forceinline__ bool tell(unsigned before, unsigned more, frontier &next) {
+        if (more < unit && before % unit + more < unit) return false;
+        const unsigned units = (before % unit + more) / unit;
+        if (atomicAdd(&next.queued_units, units) + units > most_units) passed = 1;
+        return true;
     }
 };
 

@@ -70,13 +70,13 @@ __device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *
 // fit.
 __device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
-                                                 int source, const thresholds &when, unsigned most_edges) {
+                                                 int source, const thresholds &when, const queue_share &share) {
     const unsigned last = level + LEVELS_AT_A_TIME;
     if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
         own.share = when.small / CLUSTER_SIZE;
-        own.limit.reset(most_edges);
+        own.limit.reset(share.unit, share.most_units);
         own.given.reset();
         own.spilled_rows = own.spilled_parts = 0;
     }
@@ -92,7 +92,7 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         tiny_levels = total <= when.tiny ? tiny_levels + 1 : 0;
         if (tiny_levels > TINY_LEVELS) {
             if (cluster_rank() == 0) run_tiny_levels(search, visited, own, records, step + 1, level, last, when.tiny);
-            cluster_meet(cluster_rank() == 0);
+            cluster_sync();
             level = own.stopped, total = own.left, tiny_levels = 0;
             continue;
         }
@@ -100,16 +100,17 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         const unsigned lane = threadIdx.x % 32;
         const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
         unsigned sum = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
-        const bool wrote = own.held(level) * QUAD <= blockDim.x
-                               ? expand_share<1, false>(search, visited, own, step + 1, level)
-                               : expand_share<2, true>(search, visited, own, step + 1, level);
+        if (own.held(level) * QUAD <= blockDim.x)
+            expand_share<1, false>(search, visited, own, step + 1, level);
+        else
+            expand_share<2, true>(search, visited, own, step + 1, level);
         if (counts) {
             sum = warp_sum(sum);
             if (lane == 0) own.total[level % 2] = sum;
             if (lane == 1) own.sizes[(level + 2) % 3] = 0;
             if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
         }
-        cluster_meet(wrote || counts);
+        cluster_sync();
         total = own.total[level % 2];  // of the level just expanded, so a frontier may exceed `small` by one level
         ++level;
     }

@@ -1,20 +1,16 @@
 // apsp_min_plus: one squaring of a matrix of distances in the min-plus algebra (CSE 6230, EXTEND-SHORTEST-PATHS).
 //
-// Blocks of 16 x 16 threads, each with 4 x 4 elements of the result, as the paper found best.
-#define TILE_SIZE 64
-#define ELEMENTS_X 4
-#define ELEMENTS_Y 4
-#define DEPTH 16
+// Blocks of 16 x 16 threads, each with 4 x 4 elements of the result, as the paper found best: the host says so.
 #include "min_plus_tile.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_min_plus(const int *__restrict__ from, int *__restrict__ to,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_min_plus(const int *__restrict__ matrix, int *__restrict__ product,
                                                                     int *__restrict__ via, int pitch) {
     const int tiles = pitch / TILE_SIZE;
     const size_t row = blockIdx.x / tiles * static_cast<size_t>(TILE_SIZE) * pitch;
     const int column = blockIdx.x % tiles * TILE_SIZE;
     Tile tile;
-    tile.load(from + row + column, via + row + column, pitch);
+    tile.load(matrix + row + column, via + row + column, pitch);
     for (int k = 0; k < pitch; k += TILE_SIZE)
-        multiply(tile, from + row + k, from + static_cast<size_t>(k) * pitch + column, pitch, k);
-    tile.store(to + row + column, via + row + column, pitch);
+        multiply(tile, matrix + row + k, matrix + static_cast<size_t>(k) * pitch + column, pitch, k);
+    tile.store(product + row + column, via + row + column, pitch);
 }

@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(1024)
         state->level = level + 1;
         *search.size(level + 2) = 0;
         state->children[(level + 1) % 2] = 0;
-        search.count(MULTI_BLOCK_LEVELS);
+        search.count(counted::multi_block_levels);
     }
     const warp_lanes warp = this_warp();
     global_frontier frontier = {search.queue(level)};
@@ -116,8 +116,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         children = *current.has_child_row;
         if (children) next.size = search.size(search.level + 1);
         if (threadIdx.x == 0) {
-            note_level(records, search.level, size, 0);
-            search.count(SINGLE_BLOCK_LEVELS);
+            note_level(records, search.level, size, LAYER_BFS4K_SINGLE_BLOCK);
+            search.count(counted::single_block_levels);
             clear(search.level + 2);
         }
         const warp_lanes warp = this_warp();

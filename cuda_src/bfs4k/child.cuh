@@ -17,7 +17,7 @@ __global__ void bfs4k_child(search_context search, adjacency row);
 // Hand a row to a child kernel with the caller's block size; false if the level has too many or the device refuses.
 __device__ __forceinline__ bool launch_child(const search_context &search, const adjacency &row) {
     if (atomicAdd(&search.state->children[search.level % 2], 1) >= MAX_CHILDREN) {
-        search.count(REFUSED);
+        search.count(counted::refused);
         return false;
     }
     search_context child = search;
@@ -25,8 +25,8 @@ __device__ __forceinline__ bool launch_child(const search_context &search, const
     const unsigned neighbours = search.k3 * blockDim.x, blocks = (row.degree + neighbours - 1) / neighbours;
     bfs4k_child<<<blocks, blockDim.x, child.hash_bytes, cudaStreamFireAndForget>>>(child, row);
     const bool launched = cudaGetLastError() == cudaSuccess;
-    search.count(launched ? CHILDREN : REFUSED);
-    search.count(CHILD_BLOCKS, launched ? blocks : 0);
+    search.count(launched ? counted::children : counted::refused);
+    search.count(counted::child_blocks, launched ? blocks : 0);
     return launched;
 }
 

@@ -21,7 +21,7 @@ struct visitor {
     // Races. Threads that find the same vertex unreached all write the same level, and the vertex stands in the
     // frontier more than once unless drop_duplicates notices. That costs time only.
     __device__ __forceinline__ void visit(const int (&neighbours)[BATCH]) {
-        if (warp.lane == 0) search.count(WARP_STEPS);
+        if (warp.lane == 0) search.count(counted::warp_steps);
         int levels[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; ++k)
@@ -81,11 +81,11 @@ struct edge_discover {
             visit.visit(neighbours);
             first = min(first + BATCH * warp.lanes, end);
             if (!searching) continue;
-            if (warp.lane == 0) visit.search.count(EDGE_SEARCHES, BATCH);
+            if (warp.lane == 0) visit.search.count(counted::edge_searches, BATCH);
             if (EXT) {
                 owner = __shfl_sync(warp.mask, owner, warp.lanes - 1);
                 long_end = end_if_long(owner);
-                if (warp.lane == 0) visit.search.count(EXTENDED_ROWS, long_end > first);
+                if (warp.lane == 0) visit.search.count(counted::extended_rows, long_end > first);
             }
         }
     }
@@ -198,18 +198,18 @@ __device__ __forceinline__ void expand(expansion<Frontier, Found> expansion, uns
     const unsigned size = expansion.size;
     const bool counts = global_thread() == 0;
     if (search.k4 > 0 && size < resident_threads / search.k4) {
-        if (counts) search.count(EDGE_DISCOVER_LEVELS);
+        if (counts) search.count(counted::edge_discover_levels);
         return expansion.by_edges();
     }
     unsigned width = 1;
     if (VIRTUAL_WARPS)
         width = min(max(floor_power_of_2(max(resident_threads / size, 1u)), search.k1), warpSize);
     if (counts) {
-        search.count(VIRTUAL_WARP_LEVELS);
-        search.count(VIRTUAL_WARP_THREADS, width);
+        search.count(counted::virtual_warp_levels);
+        search.count(counted::virtual_warp_threads, width);
     }
     if (COALESCED_READS && width == warpSize && size > resident_threads) {
-        if (counts) search.count(COALESCED_READ_LEVELS);
+        if (counts) search.count(counted::coalesced_read_levels);
         return expansion.by_whole_warps();
     }
     expansion.by_virtual_warps(width);

@@ -86,7 +86,7 @@ __device__ __forceinline__ unsigned drop_duplicates(const search_context &search
         int *entries = static_cast<int *>(table) + threadIdx.x / 32 * size;
         result = hash_warp(warp, entries, size, vertices, candidates);
     }
-    search.count(CONFLICTS, __popc(result.conflicts));
-    search.count(DETECTED, __popc(result.detected));
+    search.count(counted::conflicts, __popc(result.conflicts));
+    search.count(counted::detected, __popc(result.detected));
     return candidates & ~result.detected;
 }

@@ -12,20 +12,19 @@
 #define BATCH 4
 #endif
 
-// Vertices that a thread gathers before its warp writes them out.
-#define LOCAL_QUEUE 16
+// The host defines LOCAL_QUEUE, the vertices that a thread gathers before its warp writes them out.
 
 // Offset of the calling lane's `count` vertices among those of its warp, `total` in all. If no lane has more than
 // one, a ballot is enough.
 __device__ __forceinline__ int offset_in_warp(const search_context &search, const warp_lanes &warp, int count,
                                               int &total) {
     if (BINARY_PREFIX_SUM && !__any_sync(warp.mask, count > 1)) {
-        if (warp.lane == 0) search.count(BINARY_SUMS);
+        if (warp.lane == 0) search.count(counted::binary_sums);
         const unsigned ones = __ballot_sync(warp.mask, count);
         total = __popc(ones);
         return __popc(ones & ((1u << warp.lane) - 1));
     }
-    if (warp.lane == 0) search.count(SHUFFLE_SUMS);
+    if (warp.lane == 0) search.count(counted::shuffle_sums);
     return exclusive_sum(warp, count, total);
 }
 
@@ -83,8 +82,8 @@ struct local_queue {
                                           int offset) {
         int shortest = COALESCED_WRITES ? __reduce_min_sync(warp.mask, size) : 0;
         if (shortest < search.k7) shortest = 0;
-        if (warp.lane == 0) search.count(COALESCED_WRITE_OUTS, shortest > 0);
-        search.count(ENTRIES, size);
+        if (warp.lane == 0) search.count(counted::coalesced_writes, shortest > 0);
+        search.count(counted::entries, size);
         const int first = position - offset, rest = position + (warp.lanes - 1 - warp.lane) * shortest;
         int *queue = search.queue(search.level + 1);
 #pragma unroll
@@ -131,7 +130,7 @@ struct shared_frontier {
         int total;
         const int offset = offset_in_warp(search, warp, __popc(kept), total);
         int position = reserve(warp, size, offset, total);
-        search.count(ENTRIES, __popc(kept));
+        search.count(counted::entries, __popc(kept));
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
             if (!(kept >> k & 1)) continue;

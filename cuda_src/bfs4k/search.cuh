@@ -13,29 +13,31 @@ struct search_state {
     int children[2];
 };
 
-// What is counted, level by level, if COUNTERS is 1. Bfs4k.counters says what each means, in the same order.
+// What is counted, level by level, if COUNTERS is 1: Bfs4k.counters says what each means.
+namespace counted {
 enum counter {
-    ENTRIES,
-    DETECTED,
-    CONFLICTS,
-    CHILDREN,
-    CHILD_BLOCKS,
-    REFUSED,
-    SINGLE_BLOCK_LEVELS,
-    MULTI_BLOCK_LEVELS,
-    EDGE_DISCOVER_LEVELS,
-    VIRTUAL_WARP_LEVELS,
-    COALESCED_READ_LEVELS,
-    VIRTUAL_WARP_THREADS,
-    WARP_STEPS,
-    BINARY_SUMS,
-    SHUFFLE_SUMS,
-    COALESCED_WRITE_OUTS,
-    EDGE_SEARCHES,
-    EXTENDED_ROWS,
-    MISSED,  // left to the host
-    NUM_COUNTERS
+    entries,
+    detected,
+    conflicts,
+    children,
+    child_blocks,
+    refused,
+    single_block_levels,
+    multi_block_levels,
+    edge_discover_levels,
+    virtual_warp_levels,
+    coalesced_read_levels,
+    virtual_warp_threads,
+    warp_steps,
+    binary_sums,
+    shuffle_sums,
+    coalesced_writes,
+    edge_searches,
+    extended_rows,
+    missed,  // left to the host
+    number  // of counters
 };
+}
 
 // Everything about a search that its functions need, and the level they expand.
 struct search_context {
@@ -45,7 +47,7 @@ struct search_context {
     int *even_queue, *odd_queue;
     int capacity;  // entries of a queue; what it cannot hold is counted in its size
     search_state *state;
-    unsigned long long *counters;  // NUM_COUNTERS for each level, added to while it is expanded
+    unsigned long long *counters;  // counted::number for each level, added to while it is expanded
     int k1, k3, k4, k7;
     int child_degree;  // rows of at least this degree go to child kernels
     int hash_bytes;    // of a block's hash table
@@ -53,8 +55,8 @@ struct search_context {
 
     __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }
     __device__ __forceinline__ int *size(int level) const { return &state->sizes[level % 3]; }
-    __device__ __forceinline__ void count(counter what, unsigned amount = 1) const {
-        if (COUNTERS && amount > 0) atomicAdd(&counters[level * NUM_COUNTERS + what], amount);
+    __device__ __forceinline__ void count(counted::counter what, unsigned amount = 1) const {
+        if (COUNTERS && amount > 0) atomicAdd(&counters[level * counted::number + what], amount);
     }
 };
 

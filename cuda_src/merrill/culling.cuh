@@ -1,13 +1,11 @@
 // Which of many candidates are to be expanded (Merrill, Garland and Grimshaw 2012): a lookup tells those that have
 // been visited, and two heuristics remove most of the duplicates among the rest.
 //
-// The includer defines ATOMIC_CLAIM and WARP_CULLING (0 or 1) and HISTORY_SIZE (entries; 0 for no history).
+// The host defines ATOMIC_CLAIM and WARP_CULLING (0 or 1), WARP_TABLE_SIZE (entries of a warp's table) and HISTORY_SIZE
+// (entries; 0 for no history). Sizes are powers of two.
 #pragma once
 
 #include "gather.cuh"
-
-// Entries of a warp's table. A power of two, as HISTORY_SIZE.
-#define WARP_TABLE_SIZE 128
 
 // A vertex has been visited if its bit is set, or else if it has a level.
 //

@@ -18,8 +18,7 @@
 #include "graph.cuh"
 #include "prefix_sum.cuh"
 
-// Neighbours that a thread asks for at a time: their latencies then overlap.
-#define BATCH 4
+// The host defines BATCH, the neighbours that a thread asks for at a time: their latencies then overlap.
 #define NONE (-1)
 
 // Read a list with `width` threads, of which the caller is number `rank`.

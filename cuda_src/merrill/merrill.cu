@@ -25,13 +25,11 @@
 #include "culling.cuh"
 #include "profile.cuh"
 
-// Vertices that a block of expand_contract collects before it appends them to the queue, by thread of the block.
-#define FOUND_PER_THREAD 8
+// The host defines FOUND_PER_THREAD, the vertices that a block of expand_contract collects before it appends them to
+// the queue, by thread of the block.
+
 // In refill_candidates: a level for vertices that stand in the queue.
 #define QUEUED (-2)
-
-#define LAYER_EXPAND_CONTRACT 0
-#define LAYER_CONTRACT_EXPAND 1
 
 typedef unsigned long long count_t;
 
@@ -286,7 +284,7 @@ __device__ __forceinline__ void run_levels(const search &search, edge_t *memory,
             begin_level(search, level);
             note_level(records, level, static_cast<int>(size), layer);
         }
-        if (layer == LAYER_EXPAND_CONTRACT)
+        if (layer == LAYER_RESIDENT_EXPAND_CONTRACT)
             expand_contract_level<false>(search, workspace, duplicates, level, size);
         else
             contract_expand_level<false>(search, workspace, duplicates, level, size);
@@ -303,13 +301,13 @@ __device__ __forceinline__ void run_levels(const search &search, edge_t *memory,
 extern "C" __global__ void __launch_bounds__(1024, 1)
     resident_expand_contract(SEARCH_PARAMETERS, level_record *records, int at_most, int max_polls, int level) {
     extern __shared__ edge_t memory[];
-    run_levels<LAYER_EXPAND_CONTRACT>(SEARCH, memory, records, at_most, max_polls, level);
+    run_levels<LAYER_RESIDENT_EXPAND_CONTRACT>(SEARCH, memory, records, at_most, max_polls, level);
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     resident_contract_expand(SEARCH_PARAMETERS, level_record *records, int at_most, int max_polls, int level) {
     extern __shared__ edge_t memory[];
-    run_levels<LAYER_CONTRACT_EXPAND>(SEARCH, memory, records, at_most, max_polls, level);
+    run_levels<LAYER_RESIDENT_CONTRACT_EXPAND>(SEARCH, memory, records, at_most, max_polls, level);
 }
 
 // Rebuild the queue of vertices of a level. The host has cleared its size.

@@ -10,6 +10,8 @@ from click.testing import CliRunner, Result
 
 import bfsbench
 from bfsbench.bench.results import read_results, read_rows
+from bfsbench.bench.runner import Method
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
 from bfsbench.cli import main
 from bfsbench.errors import UsageError
@@ -115,12 +117,12 @@ def test_wrong_distances_are_a_wrong_row(tmp_path: Path, monkeypatch: pytest.Mon
     point = Point(
         f"{GRAPH.removesuffix(')')},seed=1):directed", None, "cpu_floyd_warshall", "host", None, None
     )
-    right = Session(None).measure(point, 1, True)
+    right = Session(None).measure(point, Method(Sampling.of(1), 60, parents=True))
     assert right["status"] == "ok" and float(right["parents_ms"]) > 0
     monkeypatch.setattr(
         apsp.problem, "reference_distances", lambda graph, rows: np.zeros((len(rows), 40), np.int32)
     )
-    row = Session(None).measure(point, 1)
+    row = Session(None).measure(point, Method(Sampling.of(1), 60))
     assert row["status"] == "wrong" and "distances differ" in row["reason"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 import bfsbench
 from bfsbench.backends import open_device
 from bfsbench.bench.point import Point
+from bfsbench.bench.runner import Method
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
 from bfsbench.errors import NoPathError, UsageError
 from bfsbench.families.base import Paths
@@ -106,8 +110,8 @@ def test_host_and_device_derive_the_same_tree(backend: str, name: str) -> None:
     for source in SOURCES[name]:
         levels = reference_levels(narrow, source)
         for graph in (narrow, with_wide_offsets(narrow)):
-            host = parents_on_host(graph, levels)
-            kernel = parents_on_device(DeviceGraph(device, graph), levels)
+            _, host = parents_on_host(graph, levels)
+            _, kernel = parents_on_device(DeviceGraph(device, graph), levels)
             assert np.array_equal(host.links, kernel.links)
             assert host.milliseconds > 0 and kernel.milliseconds > 0
             check_parents(graph, source, levels, host.links)
@@ -121,7 +125,7 @@ def test_every_variant_gives_the_tree_of_its_levels(variant: str) -> None:
         source = SOURCES[name][-1]
         result = bfsbench.search(graph, variant, source, backend="cpu", block=64, parents=True)
         assert result.parents is not None and result.parents_ms is not None
-        expected = parents_on_host(graph, reference_levels(graph, source))
+        expected, _ = parents_on_host(graph, reference_levels(graph, source))
         assert np.array_equal(result.parents, expected.links)
 
 
@@ -275,21 +279,21 @@ def test_a_path_is_not_looked_for_in_vain(parents: list[int], target: int, says:
 
 
 def test_a_wrong_tree_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def loops(graph: Graph, levels: Array) -> Paths:
-        tree = parents_on_host(graph, levels)
-        tree.links[1] = 1
-        return tree
+    def loops(graph: Graph, levels: Array) -> Iterator[Paths]:
+        for tree in parents_on_host(graph, levels):
+            tree.links[1] = 1
+            yield tree
 
     point = Point("path(n=5):symmetrised", 0, "cpu_queue", "host", None, None)
     session = Session(None)
-    right = session.measure(point, 1, True)
+    right = session.measure(point, Method(Sampling.of(1), 60, parents=True))
     assert right["status"] == "ok" and float(right["parents_ms"]) > 0
     monkeypatch.setattr(trees, "parents_on_host", loops)
-    row = session.measure(point, 1, True)
+    row = session.measure(point, Method(Sampling.of(1), 60, parents=True))
     assert row["status"] == "wrong" and "parents_ms" not in row
     assert (
         row["reason"]
         == "the parents break rule 1: following parents from vertex 1 does not end at the source 0"
     )
-    assert session.measure(point, 1)["parents_ms"] == ""
+    assert session.measure(point, Method(Sampling.of(1), 60))["parents_ms"] == ""
     session.close()

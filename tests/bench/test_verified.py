@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from bfsbench.backends.base import Buffer, Device
+from bfsbench.bench.machine_state import Machine
 from bfsbench.bench.measure import measure
+from bfsbench.bench.runner import Method
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
 from bfsbench.errors import WrongResultError
 from bfsbench.families.apsp import AllPairs
@@ -65,13 +68,13 @@ def test_a_search_that_does_not_search_every_time(device: Device, works: set[int
     search = Numbers(KernelSetup(DeviceGraph(device, GRAPH), None, 64, {}))
     search.works = frozenset(works)
     with pytest.raises(WrongResultError, match=f"levels differ; vertex 0 has {POISON}"):
-        measure(search, Search(GRAPH, 1).run(search), REPEATS)
+        measure(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
 
 
 def test_a_search_that_does(device: Device) -> None:
     search = Numbers(KernelSetup(DeviceGraph(device, GRAPH), None, 64, {}))
     search.works = frozenset(range(1 + LAST))
-    timing = measure(search, Search(GRAPH, 1).run(search), REPEATS)
+    timing = measure(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
     assert len(timing.search_ms) == len(timing.wall_ms) == REPEATS and search.run == LAST
 
 
@@ -91,7 +94,7 @@ class Once(CpuQueue):
 def test_a_host_program_that_searches_once() -> None:
     search = Once(GRAPH, {})
     with pytest.raises(WrongResultError, match=f"vertex 0 has {POISON}"):
-        measure(search, Search(GRAPH, 1).run(search), REPEATS)
+        measure(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
 
 
 class PairsOnce(ApspFw):
@@ -129,7 +132,7 @@ def test_distances_that_are_found_once(device: Device) -> None:
         HostPairsOnce(MATRIX, {}),
     ):
         with pytest.raises(WrongResultError, match="distances differ"):
-            measure(pairs, problem.run(pairs), REPEATS)
+            measure(pairs, problem.run(pairs), Sampling.of(REPEATS), Machine(None))
 
 
 def test_next_hops_that_are_found_once(device: Device) -> None:
@@ -224,7 +227,7 @@ def test_a_wrong_answer_costs_the_process(tmp_path: Path, monkeypatch: pytest.Mo
         worker.start()
         assert worker._process is not None
         processes.append(worker._process.pid)
-        worker.measure(point, 1, 60)
+        worker.measure(point, Method(Sampling.of(1), 60))
     worker.close()
     assert processes[0] == processes[1] != processes[2]
     assert os.getpid() not in processes
@@ -240,7 +243,7 @@ def test_a_session_of_its_own_renews_the_graph(device: Device) -> None:
         if wrong:
             search.graph.edge_sources.fill(0, count=GRAPH.num_edges)
             with pytest.raises(WrongResultError, match="a kernel wrote into the graph: edge_sources"):
-                session.time(search, problem, 1)
+                session.time(search, problem, Sampling.of(1))
         else:
-            session.time(search, problem, 1)
+            session.time(search, problem, Sampling.of(1))
     session.close()

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from bfsbench.backends.base import Limits
+from bfsbench.bench import messages
+from bfsbench.bench.frames import DamagedError, Pipe, frame
 from bfsbench.bench.point import Point
+from bfsbench.bench.results import axes_of, read_rows
+from bfsbench.bench.runner import Method, Order
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.worker import Failure, Worker
-from bfsbench.errors import UsageError
+from bfsbench.errors import BfsbenchError, ToolchainError, UsageError
 
 POINT = Point("lattice(rows=9,columns=7,seed=1):symmetrised", 0, "cpu_queue", "host", None, None)
 
@@ -22,20 +37,21 @@ def worker() -> Iterator[Worker]:
     worker.close()
 
 
-def kill(worker: Worker) -> None:
+def kill(worker: Worker, how: int = signal.SIGKILL) -> None:
     process = worker._process
     assert process is not None and process.pid is not None
-    os.kill(process.pid, signal.SIGKILL)
+    os.kill(process.pid, how)
     process.join()
 
 
-def test_a_worker_lost_between_points_costs_one_of_them(worker: Worker) -> None:
-    first = worker.measure(POINT, 1, 60)
+@pytest.mark.parametrize(("how", "name"), [(signal.SIGKILL, "SIGKILL"), (signal.SIGRTMIN + 5, "signal 39")])
+def test_a_worker_lost_between_points_costs_one_of_them(worker: Worker, how: int, name: str) -> None:
+    first = worker.measure(POINT, Method(Sampling.of(1), 60))
     assert isinstance(first, dict) and first["status"] == "ok"
-    kill(worker)
-    lost = worker.measure(POINT, 1, 60)
-    assert lost == Failure("crash", "the worker process was killed by SIGKILL")
-    again = worker.measure(POINT, 1, 60)
+    kill(worker, how)
+    lost = worker.measure(POINT, Method(Sampling.of(1), 60))
+    assert lost == Failure("crash", f"the worker process was killed by {name}")
+    again = worker.measure(POINT, Method(Sampling.of(1), 60))
     assert isinstance(again, dict) and again["status"] == "ok"
 
 
@@ -53,3 +69,142 @@ def test_closing_twice_is_closing_once(worker: Worker) -> None:
     worker.start()
     worker.close()
     worker.close()
+
+
+MEDDLING = {
+    "junk": ("crash", "the worker process sent something that is not a message"),
+    "pickle": ("crash", "the worker process sent something that is not a message"),
+    "framed_pickle": ("crash", "the worker process sent an answer that cannot be read"),
+    "other_request": ("crash", "the worker process answered request"),
+    "earlier_request": ("crash", "the worker process answered request"),
+    "other_question": ("crash", "the worker process gave the answer to another question"),
+    "other_row": ("crash", "the worker process gave the answer to another question"),
+    "flipped_bit": ("crash", "the worker process sent a damaged message"),
+    "cut_and_ended": ("crash", "the worker process ended within a message"),
+    "cut_and_stopped": ("timeout", "not finished within 3 s"),
+    "endless": ("timeout", "not finished within 3 s"),
+    "forked": ("ok", ""),
+    "forked_and_stayed": ("ok", ""),
+}
+
+
+ON_A_CLUSTER = ("junk", "other_request", "cut_and_stopped", "forked", "forked_and_stayed")
+
+
+@pytest.mark.parametrize(
+    ("where", "kinds"),
+    [((), tuple(MEDDLING)), (("--cluster", "local:2"), ON_A_CLUSTER)],
+    ids=["alone", "cluster"],
+)
+def test_whatever_a_program_does_to_the_pipe_costs_its_own_row(
+    where: tuple[str, ...], kinds: tuple[str, ...], tmp_path: Path
+) -> None:
+    environment = os.environ | {"BFSBENCH_VARIANTS": str(Path(__file__).parent.parent / "faulty")}
+    words = ["--dataset", POINT.graph, "--variant", "meddles", "--meddling", ",".join(kinds)]
+    more = ["--repeats", "1", "--timeout", "3", "--out", "r.csv", *where]
+    command = [sys.executable, "-m", "bfsbench", "run", *words, *more]
+    with (tmp_path / "said").open("w") as said:  # a pipe would stay open as long as anything that was forked
+        done = subprocess.run(command, cwd=tmp_path, env=environment, stderr=said, timeout=200)
+    text = (tmp_path / "said").read_text()
+    assert done.returncode == 1 and "Traceback" not in text, text
+    rows = read_rows(tmp_path / "r.csv")
+    assert len({axes_of(row) for row in rows}) == len(rows) == len(kinds)
+    for row in rows:
+        status, reason = MEDDLING[row["knobs"].removeprefix("MEDDLING=")]
+        assert row["status"] == status and row["reason"].startswith(reason), row
+        assert bool(row["search_ms"]) == (status == "ok")
+    assert not (tmp_path / "unpickled").exists()
+    deadline = time.monotonic() + 10
+    while any(lives_in(one, tmp_path) for one in psutil.process_iter()):
+        assert time.monotonic() < deadline, "a process was left"
+        time.sleep(0.05)
+
+
+def lives_in(process: psutil.Process, folder: Path) -> bool:
+    """Whether a process that was started in the folder has outlived what started it."""
+    try:
+        return process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+@pytest.fixture
+def pipes() -> Iterator[tuple[Pipe, Pipe]]:
+    ends = [Pipe(end) for end in multiprocessing.Pipe()]
+    yield ends[0], ends[1]
+    for end in ends:
+        end.close()
+
+
+def test_a_long_message_arrives_whole(pipes: tuple[Pipe, Pipe]) -> None:
+    ours, theirs = pipes
+    payload = os.urandom(1 << 22)
+    sending = threading.Thread(target=theirs.send, args=(7, payload))
+    sending.start()
+    assert ours.receive(7, 10) == (7, payload)
+    sending.join()
+
+
+def test_a_message_that_nobody_takes_is_given_up(pipes: tuple[Pipe, Pipe]) -> None:
+    with pytest.raises(TimeoutError):
+        pipes[0].send(1, bytes(1 << 22), 0.05)
+
+
+@given(cut=st.integers(0, 10_000), flipped=st.integers(0, 100_000), junk=st.binary(max_size=60))
+def test_no_damage_passes_for_a_message(cut: int, flipped: int, junk: bytes) -> None:
+    whole = frame(3, messages.encode(messages.Row({"graph": "g", "status": "ok"})))
+    damaged = bytearray(whole)
+    damaged[flipped // 8 % len(whole)] ^= 1 << flipped % 8
+    for data in (whole[: cut % len(whole)], bytes(damaged), junk + whole if junk else b"\0" + whole):
+        ours, theirs = (Pipe(end) for end in multiprocessing.Pipe())
+        os.write(theirs.fileno(), data)
+        theirs.close()
+        with pytest.raises((DamagedError, EOFError)):
+            ours.receive(3, 10)
+        ours.close()
+
+
+@given(st.binary(max_size=80))
+def test_reading_an_answer_gives_an_answer_or_says_that_it_is_none(payload: bytes) -> None:
+    try:
+        answer = messages.decode_answer(payload)
+    except DamagedError:
+        return
+    assert messages.decode_answer(messages.encode(answer)) == answer
+
+
+def test_messages_arrive_as_they_were() -> None:
+    point = Point("g", 3, "adaptive", "cuda", None, 128, (("A", 1), ("B", 0.5), ("C", "x")))
+    sampling = Sampling.of(max_noise_percent=1, min_time_s=0.5, cold=True)
+    method = Method(sampling, 60.0, parents=True, order=Order.of("shuffled:3"))
+    for request in (messages.Measure(point, method), messages.Profile(point, {"status": "ok"})):
+        assert messages.decode_request(messages.encode(request)) == request
+    limits = Limits(32, 1024, 2**31 - 1, 132, 2048, 49152, 232448, 233472, 2**37)
+    for answer in (
+        messages.Ready(None),
+        messages.Ready(messages.DeviceInfo("cuda", {"gpu": "H200"}, limits)),
+        messages.Row({"status": "ok"}),
+        messages.Levels([{"level": "0"}]),
+        messages.Failed(Failure("timeout", "why", fatal=True)),
+    ):
+        assert messages.decode_answer(messages.encode(answer)) == answer
+
+
+def test_a_row_is_of_the_point_that_it_names() -> None:
+    whole = POINT.axes() | {"status": "ok"}
+    assert messages.Row(whole).is_of(POINT)
+    for missing in whole:
+        assert not messages.Row({name: whole[name] for name in whole if name != missing}).is_of(POINT)
+        assert not messages.Row(whole | {missing: "x"}).is_of(POINT) or missing == "status"
+
+
+def test_an_error_at_the_start_keeps_its_exit_code() -> None:
+    class OwnError(ToolchainError):
+        """Of a class that errors.py does not have."""
+
+    for error in (UsageError("a"), OwnError("b"), BfsbenchError("c")):
+        told = messages.decode_answer(messages.encode(messages.Refused.of(error)))
+        assert isinstance(told, messages.Refused)
+        assert str(told.error()) == str(error) and told.error().exit_code == error.exit_code
+    assert type(messages.Refused("Path", "x").error()) is BfsbenchError
+    assert type(messages.Refused("Iterable", "x").error()) is BfsbenchError

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from tabulate import tabulate
 
 import bfsbench
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import choose_sources
 from bfsbench.errors import BfsbenchError
@@ -66,7 +67,7 @@ def costs(session: Session, graph: Graph, variant: type[Variant]) -> tuple[float
         block = None if variant.host else variant.own_block({}) or variant.usual_block
         return session.build(variant.name, None, block, variant.knob_values({}))
 
-    ways = (lambda: as_before(build(), problem), lambda: session.time(build(), problem, REPEATS))
+    ways = (lambda: as_before(build(), problem), lambda: session.time(build(), problem, Sampling.of(REPEATS)))
     rounds = [[took_ms(way) for way in ways] for _ in range(1 + ROUNDS)][1:]
     before, now = (statistics.median(column) for column in zip(*rounds, strict=True))
     return before, now

@@ -30,6 +30,7 @@ from bfsbench.bench.plan import Axes, plan
 from bfsbench.bench.point import Point
 from bfsbench.bench.results import axes_of
 from bfsbench.bench.runner import Measured, Method, Runner
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.sources import choose_sources
 from bfsbench.bench.worker import Worker
 from bfsbench.cluster.address import Local
@@ -141,12 +142,12 @@ def main() -> None:
     assert warm.device is not None
     points = plan(axes, sources, {}, warm.device.backend)
     first_of = {(point.graph, point.variant): point for point in reversed(points)}
-    for _ in warm.run(list(first_of.values()), graphs, Method(1, 60)):
+    for _ in warm.run(list(first_of.values()), graphs, Method(Sampling.of(1), 60)):
         pass
     warm.close()
     print(f"{len(points)} points on {warm.device.description['gpu']}", flush=True)
 
-    method, some = Method(options.repeats, 60), points[:: options.every]
+    method, some = Method(Sampling.of(options.repeats), 60), points[:: options.every]
     alone = sweep(Worker(options.backend), points, graphs, method)
     runs = {"one process": alone, "the same again": sweep(Worker(options.backend), some, graphs, method)}
     quiet: list[str] = []

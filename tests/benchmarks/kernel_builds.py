@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bfsbench.toolchain import find_nvcc
 from bfsbench.variants import all_variants
-from bfsbench.variants.base import KernelProgram
+from bfsbench.variants.base import KernelProgram, KernelVariant
 
 _MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "adaptive": {"CLUSTER_SIZE": (16, 1, 2, 4, 8)},  # 0 is a request, not a size
@@ -21,8 +21,8 @@ _MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
 """Values of macros that host loops define, the usual one first."""
 _OTHER_FILES: Mapping[str, Mapping[str, int]] = {
     "likely_parents": {"LONG_ROW": 1024},
-    "parents": {},
-    "probe": {},
+    "parents": {"NO_PARENT": -1},
+    "probe": {"CHAINS": 32},
 }
 """Kernel files that belong to no variant, and the macros they need."""
 
@@ -52,9 +52,16 @@ def all_builds() -> Iterator[Build]:
         }
         for file in variant.source_files():
             if file.stem == name:
+                axes |= {macro: (value,) for macro, value in _fixed(variant).items()}
                 yield from _builds(name, {**axes, **_MACROS.get(name, {})}, variant.child_kernels)
     for name, macros in _OTHER_FILES.items():
         yield from _builds(name, {macro: (value,) for macro, value in macros.items()})
+
+
+def _fixed(variant: type[KernelProgram]) -> dict[str, int]:
+    """Macros that are the same in all builds of a variant."""
+    layers = variant.layer_numbers() if issubclass(variant, KernelVariant) else {}
+    return {**variant.constants, **layers}
 
 
 def _builds(
@@ -64,7 +71,8 @@ def _builds(
     changes = [{name: value} for name, values in axes.items() for value in values[1:]]
     for wide in (0, 1):
         for change in ({}, *changes):
-            yield Build(file, tuple({**usual, **change, "WIDE_OFFSETS": wide}.items()), child_kernels)
+            widths = {"WIDE_OFFSETS": wide, **({"CLUSTER_PARTS": 2048 >> wide} if file == "adaptive" else {})}
+            yield Build(file, tuple({**usual, **change, **widths}.items()), child_kernels)
 
 
 def compile_cubin(build: Build, cuda_src: Path, arch: str, target: Path) -> str:

@@ -1,11 +1,21 @@
-"""The text formats read the slow way, as their descriptions say: what the fast reader is held against."""
+"""The formats read the slow way, as their descriptions say: what the fast reader is held against."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow.parquet
+import scipy.sparse
+
+from bfsbench.graphs.delimited import Dialect, dialect_of
 
 Pairs = list[tuple[int, int]]
+NamedPairs = list[tuple[str, str]]
 
 LARGEST = 2**31 - 1
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
@@ -45,9 +55,8 @@ def content(lines: list[list[bytes]], comment: bytes) -> list[list[bytes]]:
 def header(lines: list[list[bytes]], comment: bytes) -> tuple[list[str], list[list[bytes]]]:
     """The words of the first line that counts, however they are kept apart, and the lines after it."""
     for number, words in enumerate(lines):
-        stripped = b" ".join(words).decode("ascii", "backslashreplace").split()
-        if stripped and not (comment and stripped[0].startswith(comment.decode())):
-            return stripped, lines[number + 1 :]
+        if words != [b""] and not (comment and words[0].startswith(comment)):
+            return b" ".join(words).decode("ascii", "backslashreplace").split(), lines[number + 1 :]
     raise RefusedError("there is no header")
 
 
@@ -58,23 +67,86 @@ def counts(words: list[str]) -> list[int]:
     return found
 
 
-def read_snap(text: bytes) -> Pairs:
-    lines = lines_of(text)
-    rows = content(lines, b"#")
+def read_edge_lines(text: bytes) -> Pairs | NamedPairs:
+    """An edge a line. Which dialect it is follows from the first lines, as the package has it."""
+    lines = re.split(rb"\r\n|\r|\n", text)
+    rows = [
+        line
+        for line in lines
+        if line.strip(b" \t") and not line.lstrip(b" \t").startswith((b"#", b"%", b"//"))
+    ]
     require(bool(rows), "there are no edges")
+    dialect = dialect_of([row.decode("utf-8", "backslashreplace") for row in rows[:2]])
+    leading = lines[: lines.index(rows[0])]
+    konect = re.match(rb"\s*%\s*bip\b", b"\n".join(leading))
+    require(konect is None, "a bipartite file of KONECT")
+    rows = rows[1:] if dialect.headings else rows
+    require(bool(rows), "there are no edges")
+    if not dialect.plain:
+        return _words(rows, dialect)
+    between = rb"[ \t]*%s[ \t]*|[ \t]+" % re.escape(dialect.separator).encode()
     edges: Pairs = []
-    for words in rows:
-        require(len(words) == len(rows[0]) and len(words) >= 2, f"{words} has not as many as the first")
+    for row in rows:
+        words = re.split(between if dialect.separator.strip() else rb"[ \t]+", row.strip(b" \t"))
+        require(len(words) == dialect.width and len(words) >= 2, f"{words} has not as many as the first")
         edges.append((whole(words[0], 0, 2**63 - 1), whole(words[1], 0, 2**63 - 1)))
         numbers(words[2:])
-    leading = []
-    for words in lines:
-        if words != [b""] and not words[0].startswith(b"#"):
-            break
-        leading.append(b" ".join(words))
     said = re.search(rb"# *Nodes: *\d+ +Edges: *(\d{1,18})\b", b"\n".join(leading))
     require(said is None or int(said[1]) == len(edges), "the header announces another number")
     return edges
+
+
+def _words(rows: list[bytes], dialect: Dialect) -> Pairs | NamedPairs:
+    """Lines of words, by Python's csv module."""
+    try:
+        texts = [row.decode().strip(" " if dialect.separator else " \t") for row in rows]
+    except UnicodeDecodeError as error:
+        raise RefusedError("the text is not UTF-8") from error
+    if dialect.separator:
+        table = list(csv.reader(texts, delimiter=dialect.separator, skipinitialspace=True))
+    else:
+        table = list(csv.reader([re.sub(r"[ \t]+", " ", text) for text in texts], delimiter=" "))
+    edges: NamedPairs = []
+    for words in table:
+        require(len(words) == len(table[0]), f"{words} has not as many as the first")
+        require(max(dialect.source, dialect.target) < len(words), f"{words} is too short")
+        pair = (words[dialect.source].strip(), words[dialect.target].strip())
+        require(all(pair), f"{words} lacks a vertex")
+        edges.append(pair)
+    if dialect.named:
+        return edges
+    return [(whole(u.encode(), 0, 2**63 - 1), whole(v.encode(), 0, 2**63 - 1)) for u, v in edges]
+
+
+def read_npy(content: bytes) -> Pairs:
+    array = np.load(io.BytesIO(content), allow_pickle=False)
+    require(array.ndim == 2 and array.shape[1] in (2, 3) and array.dtype.kind in "iu", "no pairs")
+    return [(int(row[0]), int(row[1])) for row in array]
+
+
+def read_npz(content: bytes) -> Pairs:
+    entries = scipy.sparse.load_npz(io.BytesIO(content)).tocoo()
+    require(entries.shape[0] == entries.shape[1], "not square")
+    return list(zip(entries.row.tolist(), entries.col.tolist(), strict=True))
+
+
+def read_parquet(content: bytes) -> Pairs:
+    table = pyarrow.parquet.read_table(io.BytesIO(content))
+    return list(zip(table.column(0).to_pylist(), table.column(1).to_pylist(), strict=True))
+
+
+def read_graphml(content: bytes) -> NamedPairs:
+    edges = ElementTree.fromstring(content).iter("{http://graphml.graphdrawing.org/xmlns}edge")
+    found: NamedPairs = []
+    seen = set()
+    for edge in edges:
+        pair = (edge.get("source", ""), edge.get("target", ""))
+        require(all(pair), "an edge lacks a vertex")
+        number = edge.get("id")
+        if number is None or (pair, number) not in seen:  # two of one id are one edge
+            found.append(pair)
+        seen.add((pair, number))
+    return found
 
 
 def read_dimacs9(text: bytes) -> Pairs:
@@ -140,8 +212,13 @@ def read_metis(text: bytes) -> Pairs:
     return edges
 
 
-READERS: dict[str, Callable[[bytes], Pairs]] = {
-    "snap": read_snap,
+READERS: dict[str, Callable[[bytes], Pairs | NamedPairs]] = {
+    "snap": read_edge_lines,
+    "csv": read_edge_lines,
+    "npy": read_npy,
+    "npz": read_npz,
+    "parquet": read_parquet,
+    "graphml": read_graphml,
     "dimacs9": read_dimacs9,
     "mtx": read_mtx,
     "metis": read_metis,

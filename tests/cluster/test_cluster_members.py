@@ -20,10 +20,11 @@ from bfsbench.bench import provenance
 from bfsbench.bench.point import Point
 from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
+from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.worker import DeviceInfo
 from bfsbench.cli import main
 from bfsbench.cluster import members, tasks
-from bfsbench.cluster.address import Running
+from bfsbench.cluster.address import Running, host_and_port
 from bfsbench.cluster.examine import Findings, examine
 from bfsbench.cluster.launch import require_dask
 from bfsbench.cluster.members import ClusterError
@@ -33,7 +34,7 @@ from bfsbench.errors import BfsbenchError, UsageError
 from bfsbench.graphs.graph import Graph
 
 GRAPH = bfsbench.generate("lattice", rows=3, columns=3)
-METHOD = Method(1, 60)
+METHOD = Method(Sampling.of(1), 60)
 LIMITS = Limits(32, 1024, 2**31 - 1, 132, 2048, 49152, 232448, 233472, 2**37)
 H200 = {"gpu": "NVIDIA H200", "compute_capability": "9.0", "driver": "580.1", "cuda": "13.0"}
 
@@ -90,7 +91,7 @@ def apart(name: str) -> dict[str, str]:
 
 
 def cluster_at(address: str, told: list[str], *, mixed_devices: bool = False) -> Cluster:
-    return Cluster(Running(address), Equipment("cuda", 0), mixed_devices, told.append)
+    return Cluster(Running(host_and_port(address)), Equipment("cuda", 0), mixed_devices, told.append)
 
 
 def points(count: int) -> list[Point]:
@@ -238,9 +239,9 @@ def test_a_worker_that_was_started_in_another_way_is_refused(
 
 
 def test_the_doctor_names_what_differs(two_workers: str, describing: Any) -> None:
-    assert examine(Running(two_workers)).works
+    assert examine(Running(host_and_port(two_workers))).works
     describing({"b": {"driver": "570.2"}})
-    found = examine(Running(two_workers))
+    found = examine(Running(host_and_port(two_workers)))
     assert not found.works
     assert found.differences == ["driver: 580.1 (a), 570.2 (b)"]
     assert [facts["gpu_bus_id"] for facts in found.workers] == ["0000:a", "0000:b"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tomllib
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.bench.point import Point
-from bfsbench.cluster import launch
-from bfsbench.cluster.address import Local, Running, Slurm, parse, scheduler_address
+from bfsbench.cluster import jobs, launch
+from bfsbench.cluster.address import Jobs, Local, Place, Running, host_and_port, is_loopback, parse
 from bfsbench.cluster.shares import Shares
-from bfsbench.errors import InputError, ToolchainError, UsageError
+from bfsbench.errors import ToolchainError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -24,13 +23,16 @@ from bfsbench.errors import InputError, ToolchainError, UsageError
     [
         ("local", Local()),
         ("local:4", Local(4)),
-        ("dask://node1:8786", Running("tcp://node1:8786")),
-        ("dask://[fe80::1]:1", Running("tcp://[fe80::1]:1")),
-        ("slurm", Slurm()),
-        ("slurm:a/b.toml", Slurm(Path("a/b.toml"))),
+        ("dask://node1:8786", Running("node1:8786")),
+        ("dask://[fe80::1]:1", Running("[fe80::1]:1")),
+        ("tls://node1:8786", Running("node1:8786")),
+        ("slurm", Jobs("slurm")),
+        ("slurm:a/b.toml", Jobs("slurm", Path("a/b.toml"))),
+        ("pbs", Jobs("pbs")),
+        ("lsf:x", Jobs("lsf", Path("x"))),
     ],
 )
-def test_the_places_of_workers(text: str, place: Local | Running | Slurm) -> None:
+def test_the_places_of_workers(text: str, place: Place) -> None:
     assert parse(text) == place
 
 
@@ -49,7 +51,25 @@ def test_what_is_no_scheduler(text: str) -> None:
 
 
 def test_an_address_may_be_copied_from_what_dask_prints() -> None:
-    assert scheduler_address("tcp://10.0.0.1:8786") == scheduler_address("dask://10.0.0.1:8786")
+    for scheme in ("tcp", "tls"):
+        assert host_and_port(f"{scheme}://10.0.0.1:8786") == host_and_port("dask://10.0.0.1:8786")
+
+
+@pytest.mark.parametrize(
+    ("address", "alone"),
+    [
+        ("tcp://127.0.0.1:8786", True),
+        ("tcp://localhost:8786", True),
+        ("tcp://[::1]:8786", True),
+        ("tcp://10.0.0.1:8786", False),
+        ("tcp://0.0.0.0:8786", False),
+        ("tcp://no-such-host.invalid:8786", False),
+    ],
+)
+def test_what_others_can_reach_without_a_certificate_is_warned_of(address: str, alone: bool) -> None:
+    assert is_loopback(address) == alone
+    assert bool(launch.exposure(address)) != alone
+    assert launch.exposure(address.replace("tcp", "tls")) == ""
 
 
 def points(counts: dict[str, int]) -> list[Point]:
@@ -157,65 +177,11 @@ def test_visible_gpus_go_by_the_names_they_were_given(
     assert launch.visible_gpus() == found
 
 
-SETTINGS = """
-n_workers = 3
-queue = "gpu"
-walltime = "04:00:00"
-cores = 8
-memory = "64GB"
-job_extra_directives = ["--gres=gpu:1"]
-job_script_prologue = ["module load cuda"]
-"""
-
-
-def test_a_slurm_job_runs_one_worker_of_one_thread(tmp_path: Path) -> None:
-    launch.require_dask()
-    from dask_jobqueue.slurm import SLURMJob
-
-    file = tmp_path / "cluster.toml"
-    file.write_text(SETTINGS)
-    options = launch.slurm_options(file)
-    assert options.pop("n_workers") == 3
-    script = SLURMJob("tcp://head:8786", name="w", **options).job_script().splitlines()
-    for line in ("-p gpu", "-t 04:00:00", "--cpus-per-task=8", "--mem=60G", "--gres=gpu:1"):
-        assert f"#SBATCH {line}" in script
-    assert script.index("module load cuda") < script.index("export DASK_DISTRIBUTED__WORKER__DAEMON=False")
-    words = script[-1].split()
-    assert "tcp://head:8786" in words and "--nanny" in words
-    for option, value in (("--nthreads", "1"), ("--memory-limit", "0")):
-        assert value in [after for word, after in pairwise(words) if word == option]
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (None, "cannot read"),
-        ("queue = ", "cluster.toml: "),
-        ("\xff", "cluster.toml: "),
-        ("processes = 2", "a job is one worker"),
-    ],
-)
-def test_slurm_settings_that_cannot_be_read(tmp_path: Path, text: str | None, says: str) -> None:
-    file = tmp_path / "cluster.toml"
-    if text is not None:
-        file.write_bytes(text.encode("latin-1"))
-    with pytest.raises(InputError, match=says):
-        launch.slurm_options(file)
-
-
-def test_slurm_settings_that_nobody_knows(tmp_path: Path) -> None:
-    file = tmp_path / "cluster.toml"
-    file.write_text('quue = "gpu"')
-    launch.require_dask()
-    with pytest.raises(UsageError, match="quue"):
-        launch.slurm(file)
-
-
 def test_what_is_to_be_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     named = [text.partition(">")[0] for text in extras["optional-dependencies"]["cluster"]]
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    for needs in (launch.require_dask, lambda: launch.slurm(None)):
+    for needs in (launch.require_dask, lambda: jobs.start(Jobs("slurm"), None, launch.INSTALL)):
         with pytest.raises(ToolchainError) as caught:
             needs()
         assert str(caught.value).endswith(f"pip install {' '.join(named)}")

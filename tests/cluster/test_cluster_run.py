@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import dask
@@ -24,70 +24,22 @@ from bfsbench.bench import profile
 from bfsbench.bench.results import COLUMNS, axes_of, read_rows
 from bfsbench.cli import main
 from bfsbench.cluster import launch
-from bfsbench.cluster.address import scheduler_address
+from bfsbench.cluster.address import FORMS, host_and_port
+from tests.cluster.programs import (
+    BFSBENCH,
+    LATTICE,
+    MEASURE,
+    RUN,
+    Start,
+    family,
+    finished,
+    free_port,
+    rows_in,
+    start,
+    wait_for_rows,
+)
 
-FAULTY = Path(__file__).parent.parent / "faulty"
-LATTICE = "lattice(rows=9,columns=7)"
-GRAPHS = f"kronecker(scale=6,edge_factor=4,seed=1),{LATTICE}"
-BFSBENCH = [sys.executable, "-m", "bfsbench"]
-MEASURE = [*BFSBENCH, "run", "--backend", "cpu", "--repeats", "2", "--dataset"]
-RUN = [*MEASURE, GRAPHS]
-
-Start = Callable[..., subprocess.Popen[str]]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts programs in the test's folder; none of them, nor what they started, outlives the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def begin(*words: str, **more: object) -> subprocess.Popen[str]:
-        environment = os.environ | {"BFSBENCH_VARIANTS": str(FAULTY)}
-        started.append(
-            subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, **more)
-        )
-        return started[-1]
-
-    yield begin
-    for process in started:
-        for one in family(process.pid):
-            one.kill()
-        process.communicate()
-
-
-def family(pid: int) -> list[psutil.Process]:
-    """A process and all that descend from it, those that are gone left out."""
-    try:
-        process = psutil.Process(pid)
-        return [process, *process.children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return []
-
-
-def finished(process: subprocess.Popen[str], code: int) -> str:
-    """What a program said, once it has ended with this exit code and left no process behind."""
-    before = family(process.pid)
-    _, said = process.communicate(timeout=100)
-    assert process.returncode == code, said
-    _gone, alive = psutil.wait_procs(before, timeout=10)
-    assert not alive
-    return said
-
-
-def rows_in(path: Path) -> list[dict[str, str]]:
-    return read_rows(path) if path.exists() else []
-
-
-def wait_for_rows(path: Path, count: int, process: subprocess.Popen[str]) -> None:
-    while len(rows_in(path)) < count:
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+__all__ = ["start"]
 
 
 @pytest.fixture
@@ -218,12 +170,17 @@ def test_a_lost_scheduler_ends_the_sweep_which_is_resumed(
     assert {row["status"] for row in rows} == {"ok"}
 
 
+def unasked(said: str) -> list[str]:
+    """What a program said beside what it waits for, which it says on a busy machine alone."""
+    return [line for line in said.splitlines() if not line.startswith("waiting for ")]
+
+
 def test_workers_end_with_their_scheduler_and_when_told(
     start: Start, scheduler: tuple[str, subprocess.Popen[str]]
 ) -> None:
     address, head = scheduler
     told, other = (start(*BFSBENCH, "worker", address, "--workers", "1") for _ in range(2))
-    with distributed.Client(scheduler_address(address), set_as_default=False) as client:
+    with distributed.Client(host_and_port(address), set_as_default=False) as client:
         client.wait_for_workers(4, timeout=60)
     _, *workers = family(told.pid)
     for worker in workers:
@@ -231,7 +188,7 @@ def test_workers_end_with_their_scheduler_and_when_told(
     time.sleep(1)  # a terminal tells them all at once: whoever hears of it first must leave it to the other
     assert family(told.pid)[1:] == workers
     told.send_signal(signal.SIGINT)
-    assert finished(told, 130) == ""
+    assert unasked(finished(told, 130)) == []
     head.kill()
     assert "Traceback" not in finished(other, 0)
 
@@ -243,7 +200,7 @@ def test_workers_that_wait_for_a_scheduler_end_when_told(start: Start) -> None:
         process = start(*BFSBENCH, "worker", f"dask://127.0.0.1:{listener.getsockname()[1]}")
         listener.accept()[0].close()
         process.send_signal(signal.SIGTERM)
-        assert finished(process, 130) == ""
+        assert unasked(finished(process, 130)) == []
 
 
 def test_workers_without_a_scheduler_say_so() -> None:
@@ -251,17 +208,20 @@ def test_workers_without_a_scheduler_say_so() -> None:
         done = CliRunner().invoke(main, ["worker", "dask://127.0.0.1:1", "--workers", "1"])
     assert done.exit_code == 2
     assert done.stderr.strip().endswith(
-        "no scheduler answers at tcp://127.0.0.1:1: start one with 'dask scheduler'"
+        "no scheduler answers at tcp://127.0.0.1:1: start one with 'dask scheduler', "
+        "or show its certificates with --tls"
     )
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--cluster", "here"), "'here' is not local[:N], dask://HOST:PORT or slurm[:FILE]"),
+        (("--cluster", "here"), f"'here' is not {FORMS}"),
         (("--cluster", "dask://127.0.0.1:1"), "no scheduler answers at tcp://127.0.0.1:1"),
         (("--cluster", "slurm:no.toml"), "cannot read no.toml: No such file"),
         (("--mixed-devices",), "--mixed-devices goes with --cluster"),
+        (("--tls", "no"), "--tls goes with --cluster"),
+        (("--cluster", "local", "--tls", "no"), "/no/ca.pem: No such file"),
     ],
 )
 def test_mistakes_are_one_line(

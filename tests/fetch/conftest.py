@@ -24,6 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Path:
     (folder / "native").symlink_to(cache / "native")
     monkeypatch.setenv("BFSBENCH_CACHE", str(folder))
     monkeypatch.delenv("BFSBENCH_DATASETS", raising=False)
+    monkeypatch.delenv("BFSBENCH_CHECKSUMS", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return folder
 

@@ -13,7 +13,7 @@ import pytest
 from bfsbench.errors import InputError
 from bfsbench.graphs import blocks
 from bfsbench.graphs.blocks import Block, Layout, parse_blocks
-from bfsbench.graphs.formats import read_edges, read_header, sniff_format
+from bfsbench.graphs.formats import first_look, read_edges, sniff_format
 from bfsbench.graphs.recipe import Recipe
 from tests.graphs.texts import Edge, dimacs9, metis, mtx, pairs, put, snap
 
@@ -134,12 +134,12 @@ def test_comments_before_the_data_may_be_long(tmp_path: Path, name: str, comment
     put(path, f"{comment}{'x' * 98}\n" * 50_000 + text)
     assert path.stat().st_size > blocks.BLOCK_BYTES
     assert (pairs(read_edges(path, Recipe())), sniff_format(path)) == (plain, form)
-    assert read_header(path).orientation == ("both_ways" if form == "metis" else "directed")
+    assert first_look(path)[0] == ("both_ways" if form == "metis" else "directed")
 
 
 def test_blank_lines_beyond_what_an_id_can_number_are_no_vertices() -> None:
     """2,147,483,650 of them, without parsing them all."""
-    layout = Layout(1, 3, shift=True, comment="%", adjacency=True, max_rows=3)
+    layout = Layout(1, 3, shift=True, comments="%", adjacency=True, max_rows=3)
 
     def texts() -> Iterator[Block]:
         yield Block(b"2\n1\n\n", 0.5)

@@ -6,24 +6,27 @@ import errno
 import json
 import multiprocessing
 import os
+import random
 import resource
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bfsbench.bench.results import read_rows
 from bfsbench.errors import BfsbenchError, InputError
 from bfsbench.graphs import store as store_module
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph, Orientation
 from bfsbench.graphs.recipe import Recipe
 from bfsbench.graphs.store import GraphStore
+from bfsbench.paths import cache_dir
 
 NAME = "graph(a=1,b=2)"
 RECIPE = Recipe()
@@ -129,24 +132,89 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "meta cut": lambda folder: os.truncate(folder / "meta.json", 100),
     "meta edited": lambda folder: edit_meta(folder, '"arcs": 1000', '"arcs": 1001'),
     "meta of something else": lambda folder: (folder / "meta.json").write_text(json.dumps({"version": 1})),
+    "meta empty": lambda folder: os.truncate(folder / "meta.json", 0),
+    "array empty": lambda folder: os.truncate(folder / "column_indices.npy", 0),
     "not an array": lambda folder: (folder / "column_indices.npy").write_bytes(b"x" * (128 + 4000)),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damage_is_noticed_and_rebuilt(store: GraphStore, damage: str) -> None:
+def test_damage_is_noticed_and_rebuilt(
+    store: GraphStore, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
     build(store)
     folder = store.folder(NAME, RECIPE)
     DAMAGES[damage](folder)
     assert store.open(NAME, RECIPE, "abc") is None
     assert not folder.exists()
+    (line,) = caplog.messages
+    assert line.startswith(f"bfsbench: graph {NAME} in the cache is damaged: ")
+    assert line.endswith("; making it again")
     build(store)
     opened = store.open(NAME, RECIPE, "abc")
     assert opened is not None
     assert np.array_equal(opened.column_indices, build_graph(draw(), NAME).column_indices)
 
 
-def test_another_source_or_version_is_not_trusted(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def flipped(path: Path, bits: Iterable[int]) -> Iterator[int]:
+    """The bits, each for as long as it is the other way round in the file."""
+    with path.open("r+b", buffering=0) as file:
+        for bit in bits:
+            file.seek(bit // 8)
+            (byte,) = file.read(1)
+            for value in (byte ^ 1 << bit % 8, byte):
+                file.seek(bit // 8)
+                file.write(bytes([value]))
+                if value != byte:
+                    yield bit
+
+
+def assert_flips_are_noticed(store: GraphStore, sample: int | None) -> None:
+    """Flip single bits of every file of a graph: all of them, or some drawn at random."""
+    folder = store.folder(NAME, RECIPE)
+    wanted = (store_module.FORMAT_VERSION, NAME, asdict(RECIPE), "abc")
+    for path in sorted(folder.iterdir()):
+        bits: Iterable[int] = range(path.stat().st_size * 8)
+        if sample is not None:
+            bits = random.Random(path.name).sample(bits, sample)
+        for bit in flipped(path, bits):
+            with pytest.raises(store_module._UnusableError) as caught:
+                store_module._load(folder, wanted, check=True)
+            assert caught.value.damage, f"bit {bit} of {path.name}"
+    assert store.open(NAME, RECIPE, "abc") is not None
+
+
+def test_single_bit_flips_are_noticed(store: GraphStore) -> None:
+    build(store)
+    assert_flips_are_noticed(store, sample=300)
+
+
+@pytest.mark.exhaustive
+def test_every_single_bit_flip_is_noticed(store: GraphStore) -> None:
+    build(store)
+    assert_flips_are_noticed(store, sample=None)
+
+
+def test_a_flipped_bit_gives_no_wrong_row(tmp_path: Path) -> None:
+    """A bit of the arcs flipped: the path was searched to half its depth, under its whole checksum."""
+    command = [sys.executable, "-m", "bfsbench", "run", "--dataset", "path(n=103)", "--variant", "cpu_queue"]
+    said = []
+    for attempt in range(2):
+        out = tmp_path / f"{attempt}.csv"
+        words = ["--source", "0", "--repeats", "1", "--out", str(out)]
+        done = subprocess.run([*command, *words], check=True, capture_output=True, text=True)
+        assert [(row["status"], row["depth"]) for row in read_rows(out)] == [("ok", "102")]
+        said.append("column_indices.npy is not what was written; making it again" in done.stderr)
+        (path,) = (cache_dir() / "graphs").glob("path*n=103*/column_indices.npy")
+        data = bytearray(path.read_bytes())
+        data[-400] ^= 1 << 5
+        path.write_bytes(data)
+    assert said == [False, True]
+
+
+def test_another_source_or_version_is_not_trusted(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     build(store)
     assert store.open(NAME, RECIPE, "other") is None
     build(store)
@@ -154,6 +222,7 @@ def test_another_source_or_version_is_not_trusted(store: GraphStore, monkeypatch
     assert store.open(NAME, RECIPE, "abc") is None
     build(store)
     assert store.open(NAME, RECIPE, "abc") is not None
+    assert caplog.messages == []
 
 
 def test_a_graph_in_use_survives_its_replacement(store: GraphStore) -> None:
@@ -213,6 +282,7 @@ import numpy as np
 from bfsbench.graphs.graph import EdgeList
 from bfsbench.graphs.recipe import Recipe
 from bfsbench.graphs.store import GraphStore
+from bfsbench.paths import cache_dir
 
 ends = np.random.default_rng(1).integers(0, 1000, (2, 3_000_000), np.int32)
 while True:

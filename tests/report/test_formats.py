@@ -37,7 +37,12 @@ def test_json_gives_the_cells_back(rows: list[tuple[Cell, ...]]) -> None:
 def test_csv_gives_the_cells_back_as_text(rows: list[tuple[Cell, ...]]) -> None:
     head, *lines = csv.reader(io.StringIO(render([table(*rows)], "csv")))
     assert tuple(head) == ("variant", "search_ms", "mteps")
-    assert lines == [["" if cell is None else str(cell) for cell in row] for row in rows]
+    expected = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    quoted = [[isinstance(cell, str) and cell[:1] in tuple("=+-@") for cell in row] for row in rows]
+    assert lines == [
+        [f"'{text}" if formula else text for text, formula in zip(*both, strict=True)]
+        for both in zip(expected, quoted, strict=True)
+    ]
 
 
 @given(ROWS.filter(bool))

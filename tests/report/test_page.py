@@ -106,7 +106,7 @@ def test_words_and_lists_filter_rows(opened: Opened) -> None:
     page = opened()
     points = page.locator("#points")
     points.get_by_label("filter").fill("GRID pull")
-    assert set(column(page, "points", 3)) == {"pull"}
+    assert set(column(page, "points", 3)) == {"pull (bottom_up)"}
     assert points.get_by_role("status").inner_text() == "6 of 9 rows"
     points.get_by_label("backend").select_option("cpu")
     assert column(page, "points", 5) == ["500.0"]

@@ -91,6 +91,26 @@ def test_what_speaks_against_a_comparison_is_said(
     assert f"Warning: {warning}." in only(tables(rows, ["provenance"])).notes
 
 
+def test_what_rows_say_of_their_samples_is_a_line_for_each_kind(tmp_path: Path) -> None:
+    noisy, slow = "noisy: 40 % above", "slow start: 3.0 times as long"
+    rows = [row(), row(block=64, warnings=noisy), row(block=32, warnings=f"{slow}; noisy: 20 % above")]
+    found = warnings(frame(tmp_path, [*rows, emulated_row(warnings=noisy)]))
+    assert found == [
+        "noisy: 2 of 3 rows, such as pull on grid:directed: 40 % above",
+        "slow start: 1 of 3 rows, such as pull on grid:directed: 3.0 times as long",
+    ]
+
+
+def test_warm_and_cold_caches_are_in_no_table_together(tmp_path: Path) -> None:
+    rows = frame(
+        tmp_path, [row(1.0, block=64), row(3.0, method="cold warmup=2"), row(2.0, method="warmup=2")]
+    )
+    best = tables(rows, ["best"])
+    assert [table.name for table in best] == ["best", "best_cold"]
+    assert [[line["search_ms"] for line in records(table)] for table in best] == [[1.0], [3.0]]
+    assert "caches flushed before every run" in best[1].title
+
+
 def test_cpu_and_gpu_of_two_machines_are_told_apart(tmp_path: Path) -> None:
     rows = frame(tmp_path, [row(), host_row(host="node2", host_cpu="EPYC")])
     assert warnings(rows) == ["rows come from different machines: EPYC on node2, Xeon on node1"]

@@ -10,7 +10,7 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from tests.shapes import SOURCES
-from tests.variants.searching import levels_of, prepared, shape
+from tests.variants.searching import levels_of, no_records, prepared, shape
 
 CLUSTERS = (1, 2, 4, 8, 16)
 PUSHED = {"SMALL_PARTS": 0, "MAY_PULL": 0}
@@ -29,8 +29,11 @@ WAYS = (
     MIXED | LIKELY,
 )
 """Knobs that lead through each of the regimes, and through all of them in turn."""
-BARRIER_WORD = 0
-"""Of a search's state; its top bit turns with every step."""
+
+
+def barrier_turned(search: Adaptive) -> bool:
+    """The top bit of the barrier's word, which turns with every step."""
+    return bool(search.state.read_struct().barrier.arrived >> 31)
 
 
 def compile_with(monkeypatch: pytest.MonkeyPatch, **macros: int) -> None:
@@ -54,12 +57,11 @@ def layers_of(
 ) -> list[str]:
     """The regime that ran each level. The levels are checked, too."""
     search = Adaptive(KernelSetup(DeviceGraph(device, graph), grid, 64, Adaptive.knob_values(knobs)))
-    search.records = device.empty(4 * (graph.num_vertices + 2), "int32")
-    search.records.fill(-1)
+    search.records = device.upload(no_records(graph.num_vertices + 2))
     search.prepare()
     expected = reference_levels(graph, source)
     assert levels_of(search, source) == expected.tolist()
-    layers = search.records.download().reshape(-1, 4)[:, 3]
+    layers = search.records.download()["layer"]
     depth = int(expected.max())
     assert (layers[: depth + 1] >= 0).all()
     assert (layers[depth + 2 :] < 0).all(), "at most one level is run in vain, as a frontier proves empty"

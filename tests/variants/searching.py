@@ -6,9 +6,11 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
+from bfsbench.families.bfs.layouts import LevelRecord
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph, Orientation
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
@@ -36,6 +38,13 @@ def levels_of(search: KernelVariant, source: int) -> list[int]:
     search.reset(source)
     search.traverse(source)
     return search.levels().tolist()
+
+
+def no_records(levels: int) -> npt.NDArray[np.void]:
+    """What a kernel notes levels in, with values that none writes."""
+    records = np.zeros(levels, LevelRecord)
+    records["frontier_size"] = records["layer"] = -1
+    return records
 
 
 def shape(name: str) -> Graph:

@@ -16,13 +16,13 @@ from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import SHAPES, edge_list, random_digraph
 from tests.variants.adaptive_searches import (
-    BARRIER_WORD,
     CLUSTERS,
     CROWDED,
     LIKELY,
     PULLED,
     PUSHED,
     WAYS,
+    barrier_turned,
     check_shapes,
     compile_with,
     expect_levels,
@@ -54,10 +54,33 @@ def looking_for_parents(positions: list[tuple[int, int | None]]) -> tuple[Graph,
     return build_graph(edge_list(first + len(positions), edges), "looking for parents"), source
 
 
-def worth_pulling(graph: Graph, unreached: int, unexplored: int, cost: int) -> float:
-    """Frontier edges from which on to pull, where edges * cost = fixed + unreached * unexplored / edges."""
-    fixed = unreached + graph.num_vertices / 4
-    return float((fixed + np.sqrt(fixed**2 + 4 * cost * unreached * unexplored)) / (2 * cost))
+class Decisions:
+    """Which levels are pulled when one block pushes or pulls all of them, and there are no long rows."""
+
+    def __init__(self, graph: Graph, source: int, cost: int) -> None:
+        self.graph, self.cost = graph, cost
+        degree = int(np.diff(graph.row_offsets)[source])
+        self.unreached = graph.num_vertices - -(-degree // 4)  # the cluster counts the source's parts
+        self.unexplored = graph.num_edges - degree
+        self.spread = 1.0
+
+    def worth_pulling(self) -> float:
+        """Frontier edges from which on to pull."""
+        if self.cost == 0:
+            return float("inf")
+        rows, arcs = max(0, self.unreached), self.unexplored
+        c = self.cost * (0.25 + 0.75 * self.spread * arcs / self.graph.num_edges)
+        fixed = max(1.0, rows + self.graph.num_vertices / 4)
+        meeting = fixed + np.sqrt(fixed**2 + 4 * c * rows * arcs / self.spread)
+        return float(min(meeting, 2 * (fixed + arcs)) / (2 * c))
+
+    def expand(self, edges: int, vertices: int, found_edges: int) -> None:
+        """Go on to the next level, which has so many vertices and edges."""
+        hits, rows = edges * self.unexplored / self.graph.num_edges, max(0, self.unreached)
+        expected = hits * rows / (hits + rows + 1)
+        self.spread = min(1.0, max(0.02, vertices / (expected + 1)))
+        self.unreached -= vertices
+        self.unexplored -= found_edges
 
 
 def test_every_regime_takes_the_levels_that_suit_it(device: Device) -> None:
@@ -98,14 +121,17 @@ def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[i
     graph = layered([1, *sizes])
     levels = reference_levels(graph, 0)
     degrees, expected = np.diff(graph.row_offsets), []
-    handed_on = -(-int(degrees[0]) // 4)  # the source is first a cluster's, which counts parts for vertices
+    sizes_of, edges_of = np.bincount(levels), np.bincount(levels, weights=degrees).astype(int).tolist()
+    decisions, unfinished = Decisions(graph, 0, cost), False
     for level in range(int(levels.max()) + 1):
-        edges = int(degrees[levels == level].sum())
-        unreached, unexplored = int((levels > level).sum()), int(degrees[levels > level].sum())
-        unreached = max(0, unreached - (handed_on - 1))
-        worth = worth_pulling(graph, unreached, unexplored, cost) if cost else np.inf
-        assume(abs(edges - worth) > 0.001)
-        expected.append("pull" if edges > worth else "push")
+        worth, edges = decisions.worth_pulling(), edges_of[level]
+        assume(abs(edges - worth) > 0.001 * max(1, edges))
+        expected.append("pull" if unfinished or edges > worth else "push")
+        if level < int(levels.max()):
+            decisions.expand(edges, int(sizes_of[level + 1]), edges_of[level + 1])
+            unit = 1 + int(min(worth / 4, 1e9))
+            assume(abs(edges_of[level + 1] - 5 * unit) > 2)
+            unfinished = expected[-1] == "push" and cost > 0 and edges_of[level + 1] // unit > 4
     found = layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=cost)
     assert found == expected
 
@@ -126,13 +152,12 @@ def tree(children: int, leaves: int, loops: int = 0) -> list[tuple[int, int]]:
     return edges + [(v, first + leaves * (v - 2) + i) for v in parents for i in range(leaves)]
 
 
-def test_a_block_that_has_stopped_queueing_has_the_level_pulled(device: Device) -> None:
-    """One block finds all of the next frontier: more edges than its share of those worth pulling, but fewer
-    than all of these."""
-    graph = beside_others(tree(32, 100, loops=31), 5000)  # with the loops, the row of vertex 1 is one part
-    for grid, layer in ((8, "pull"), (1, "push")):
-        layers = layers_of(device, graph, 0, grid, CLUSTER_SIZE=1, SMALL_PARTS=0)
-        assert layers[:3] == ["push", "push", layer]
+@pytest.mark.parametrize("grid", [1, 8])
+def test_what_blocks_no_longer_queue_is_pulled(device: Device, grid: int) -> None:
+    """More edges than are worth pulling, and a quarter more, which a block need not tell the others of."""
+    graph = beside_others(tree(32, 1500, loops=31), 5000)  # with the loops, the row of vertex 1 is one part
+    layers = layers_of(device, graph, 0, grid, CLUSTER_SIZE=1, SMALL_PARTS=0)
+    assert layers[:3] == ["push", "push", "pull"]
 
 
 def test_a_hub_alone_does_not_have_its_level_pulled(device: Device) -> None:
@@ -141,9 +166,9 @@ def test_a_hub_alone_does_not_have_its_level_pulled(device: Device) -> None:
     assert layers_of(device, graph, 0, 8, CLUSTER_SIZE=1, SMALL_PARTS=0)[:3] == ["push"] * 3
 
 
-def test_a_cluster_whose_block_has_stopped_queueing_has_the_level_pulled(device: Device) -> None:
+def test_what_a_cluster_no_longer_queues_is_pulled(device: Device) -> None:
     """All long rows are found by one block, and there is no room for them."""
-    graph = beside_others(tree(32, 300), 25_000)
+    graph = beside_others(tree(32, 7000), 25_000)
     assert layers_of(device, graph, CLUSTER_SIZE=8)[:3] == ["cluster", "cluster", "pull"]
 
 
@@ -164,15 +189,18 @@ def test_a_level_that_will_be_crowded_is_left_to_the_next_regime(device: Device,
             expect_levels(device, layered(sizes), CLUSTER_SIZE=cluster, SMALL_PARTS=small)
 
 
-def test_a_frontier_that_does_not_fit_the_cluster_is_given_back(device: Device) -> None:
+def test_a_frontier_that_does_not_fit_the_cluster_is_given_back(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second of every eight rows has eight parts, and all of them go to one block."""
-    fanned = rows_of([8, 32, 24, 24, 16, 16, 8, 8] * 264)
+    compile_with(monkeypatch, CLUSTER_PARTS=64)
+    fanned = rows_of([8, 32, 24, 24, 16, 16, 8, 8] * 9)
     tails, heads = (np.where(ends > 0, ends + 31, 0) for ends in (fanned.edge_sources, fanned.column_indices))
-    loops = np.zeros(80000)  # so that the source is pulled: what it reaches is then queued in order of ids
+    loops = np.zeros(4016)  # so that the source is pulled: what it reaches is then queued in order of ids
     tails, heads = (np.concatenate([loops, ends]).astype(np.int32) for ends in (tails, heads))
     graph = build_graph(EdgeList(tails, heads, fanned.num_vertices + 31, "directed"), "uneven")
     assert graph.row_offsets[32] % 32 == 0
-    knobs = {"CLUSTER_SIZE": 8, "SMALL_PARTS": 16384, "PUSHED_EDGE": 1}
+    knobs = {"CLUSTER_SIZE": 8, "SMALL_PARTS": 16384, "PUSHED_EDGE": 2}
     assert layers_of(device, graph, 0, 8, **knobs)[:2] == ["pull", "push"]
 
 
@@ -217,6 +245,28 @@ def test_more_long_rows_than_a_block_sets_aside(device: Device) -> None:
     assert layers_of(device, graph, source, 1, CLUSTER_SIZE=1, **PULLED)[0] == "pull"
 
 
+@pytest.mark.parametrize("position", [0, 500, 1087, 1088, 2000, 2299, 6000, 9998, None])
+@pytest.mark.parametrize("grid", [1, 5])
+def test_the_longest_rows_are_left_to_all_blocks(device: Device, grid: int, position: int | None) -> None:
+    """Side by side, so that one block has all of them, and with shorter ones."""
+    degrees = (9999, 9999, 2300, 70, 3, 5000)
+    positions = [(d, position if position is None or position < d else None) for d in degrees]
+    graph, source = looking_for_parents([*positions, (1, 0)])
+    knobs = {"CLUSTER_SIZE": 1, **PULLED}
+    assert layers_of(device, graph, source, grid, **knobs)[0] == "pull"
+    expect_levels(device, graph, source, grid, **knobs)
+
+
+def test_neighbouring_arcs_of_several_rows_claim_a_vertex_once(device: Device) -> None:
+    """Rows that lead to the same vertices side by side, some of them twice, and to the same ones far away."""
+    heads = [*range(1000, 1100), *range(1000, 1100, 3), 5000, 5001, 5003, 7000]
+    edges = [(0, v) for v in range(1, 60)] + [(u, v) for u in range(1, 60) for v in heads]
+    edges += [(v, v + 3000) for v in range(1000, 1100)]
+    graph = build_graph(edge_list(8000, edges, "directed"), "pages")
+    for grid in (1, 4):
+        expect_levels(device, graph, 0, grid, CLUSTER_SIZE=1, **PUSHED)
+
+
 def test_a_block_may_have_more_words_of_the_bitmap_than_it_keeps_at_once(device: Device) -> None:
     num_vertices = 2 * 2048 * 32 + 100
     arcs = generate("uniform", n=2000, m=20000, directed=1, seed=5)
@@ -229,11 +279,11 @@ def test_a_block_may_have_more_words_of_the_bitmap_than_it_keeps_at_once(device:
 
 def test_a_pulled_level_that_finds_nothing_is_the_last_step(device: Device) -> None:
     """Of a block, too, that does not keep all its words at once and so queues nothing by itself."""
-    graph = build_graph(edge_list(70_000, [(0, v) for v in range(1, 201)], "directed"), "leaves")
+    graph = build_graph(edge_list(70_000, [(0, v) for v in range(1, 1001)], "directed"), "leaves")
     search = prepared(Adaptive, device, graph, 1, CLUSTER_SIZE=1, **PULLED)
     assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
     steps = 3  # the cluster's, which gives the source back, and two pulled levels
-    assert (search.state.read(BARRIER_WORD) < 0) == (steps % 2 == 1)
+    assert barrier_turned(search) == (steps % 2 == 1)
 
 
 @pytest.mark.parametrize(("blocks", "missed"), [(1, [250]), (3, [])])
@@ -263,7 +313,7 @@ def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytes
         assert levels_of(search, 0) == list(range(num_vertices))
         expanded = num_vertices - 1  # the last vertex has no arcs
         steps = 2 * (expanded // 4) + (expanded % 4 > 0)
-        assert (search.state.read(BARRIER_WORD) < 0) == (steps % 2 == 1)
+        assert barrier_turned(search) == (steps % 2 == 1)
 
 
 @pytest.mark.parametrize("knobs", WAYS)

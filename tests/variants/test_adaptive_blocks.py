@@ -16,8 +16,10 @@ from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from tests.variants.searching import fan, layered, levels_of, prepared
 
-FRONTIERS = slice(3, None)
-"""Of a search's state: its three frontiers."""
+
+def frontiers(search: Adaptive) -> list[bytes]:
+    """The three frontiers of a search's state."""
+    return [bytes(frontier) for frontier in search.state.read_struct().frontiers]
 
 
 def test_blocks_of_partial_warps_are_refused(device: Device) -> None:
@@ -38,12 +40,30 @@ def circulant(num_vertices: int, degree: int) -> Graph:
     return build_graph(EdgeList(np.tile(ends, degree), heads, num_vertices, "directed"), "circulant")
 
 
+def with_hub(num_vertices: int, degree: int, longest: int) -> Graph:
+    """The same, but for one vertex that has so many arcs."""
+    ends = np.arange(num_vertices, dtype=np.int32)
+    heads = np.concatenate([*(np.roll(ends, k) for k in range(1, degree + 1)), ends[: longest - degree]])
+    tails = np.concatenate([np.tile(ends, degree), np.zeros(longest - degree, dtype=np.int32)])
+    return build_graph(EdgeList(tails, heads, num_vertices, "directed"), "hub")
+
+
 def test_clusters_are_as_large_as_suits_the_graph_and_the_device(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = (1 << 18) + 1
-    thin, dense = fan(3, 1), circulant(many, 6)
-    chosen = [(16, thin, 16), (16, dense, 8), (16, circulant(many, 5), 16), (16, circulant(many - 1, 6), 16)]
+    thin, dense = fan(3, 1), circulant(many, 16)
+    chosen = [
+        (16, thin, 16),
+        (16, dense, 8),
+        (16, circulant(many, 15), 16),
+        (16, circulant(many - 1, 16), 16),
+    ]
+    chosen += [
+        (16, with_hub(many, 6, 120), 8),
+        (16, with_hub(many, 6, 80), 16),
+        (16, with_hub(many, 5, 120), 16),
+    ]
     for most, graph, size in (*chosen, (8, thin, 8), (4, dense, 4), (1, thin, 1)):
         monkeypatch.setattr(device, "limits", replace(device.limits, blocks_per_cluster=most))
         search = Adaptive(KernelSetup(DeviceGraph(device, graph), None, 64, Adaptive.knob_values({})))
@@ -102,10 +122,10 @@ def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pyte
     search = prepared(Adaptive, device, graph, SMALL_PARTS=0, MAY_PULL=0)
     with pytest.raises(KernelError, match="blocks did not all meet"):
         levels_of(search, 0)
-    left = search.state.read_all()[FRONTIERS]
+    left = frontiers(search)
     for _ in range(3):  # what the failed search has left is not gone on with
         with pytest.raises(KernelError, match="blocks did not all meet"):
             levels_of(search, 0)
-    assert search.state.read_all()[FRONTIERS] == left
+    assert frontiers(search) == left
     monkeypatch.undo()
     assert levels_of(prepared(Adaptive, device, graph), 0) == reference_levels(graph, 0).tolist()

@@ -12,7 +12,7 @@ from bfsbench.backends.base import Device
 from bfsbench.bench.point import KnobValue
 from bfsbench.errors import LaunchError, UsageError
 from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.profile import RECORD
+from bfsbench.families.bfs.layouts import LevelRecord
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
@@ -309,10 +309,10 @@ def test_overflowing_queues_are_rebuilt(
 def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
     graph = tree()
     search = Bfs4k(KernelSetup(DeviceGraph(device, graph), None, BLOCK, Bfs4k.knob_values({})))
-    search.records = device.upload(np.zeros(11 * RECORD.itemsize, np.uint8))
+    search.records = device.upload(np.zeros(11, LevelRecord))
     search.prepare()
     assert launches(search, 0) == [(0, SINGLE)]
-    noted = search.records.download().view(RECORD)
+    noted = search.records.download()
     assert noted["frontier_size"].tolist() == [*(2**level for level in range(9)), 0, 0]
     assert {Bfs4k.layers[layer] for layer in noted["layer"]} == {SINGLE}
 

@@ -19,7 +19,7 @@ from bfsbench.graphs.split import split_rows
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.luo import Luo
 from tests.shapes import SHAPES, SOURCES, edge_list
-from tests.variants.searching import layered, levels_of, prepared
+from tests.variants.searching import layered, levels_of, no_records, prepared
 
 BARRIER = Path(__file__).with_name("barrier.cu")
 
@@ -37,8 +37,7 @@ def layers_of(device: Device, graph: Graph, grid: int | None = None, **knobs: in
     """The kernel that ran each level from vertex 0, and the size of the frontier it saw."""
     search = Luo(KernelSetup(DeviceGraph(device, graph), grid, 32, Luo.knob_values(knobs)))
     found: dict[int, tuple[str, int]] = {}
-    search.records = device.empty(4 * graph.num_vertices, "int32")
-    search.records.fill(-1)
+    search.records = device.upload(no_records(graph.num_vertices))
     sizes = np.bincount(reference_levels(graph, 0))
 
     def mark(level: int, kernel: str) -> None:
@@ -48,7 +47,7 @@ def layers_of(device: Device, graph: Graph, grid: int | None = None, **knobs: in
     search.mark = mark
     search.prepare()
     assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
-    for level, (_, _, size, layer) in enumerate(search.records.download().reshape(-1, 4).tolist()):
+    for level, (_, size, layer) in enumerate(search.records.download().tolist()):
         if size >= 0:
             assert level not in found
             found[level] = search.layers[layer], size

@@ -17,12 +17,12 @@ from bfsbench.families.bfs import reference_levels
 from bfsbench.families.bfs.profile import profile
 from bfsbench.graphs.convert import build_graph
 from bfsbench.variants.base import DeviceGraph, KernelSetup
-from bfsbench.variants.merrill import Merrill
+from bfsbench.variants.merrill import Merrill, SearchState
 from tests.shapes import SOURCES, edge_list
 from tests.variants.searching import kernels_of, levels_of, prepared, shape
 
 PARTS = Path(__file__).with_name("gather.cu")
-PARTS_DEFINES = {"ATOMIC_CLAIM": 0, "WARP_CULLING": 1, "HISTORY_SIZE": 256}
+PARTS_DEFINES = {**Merrill.constants, "ATOMIC_CLAIM": 0, "WARP_CULLING": 1, "HISTORY_SIZE": 256}
 ORGANISATIONS = ["hybrid", "expand-contract", "contract-expand", "two-phase"]
 
 
@@ -209,7 +209,7 @@ def test_claimed_vertices_stand_in_the_queue_once(emulator: Device, claim: int) 
     queued: dict[int, int] = {}
 
     def mark(level: int, kernel: str) -> None:
-        queued[level] = search.state.read(6 + 2 * (level % 2))  # the low word of vertex_sizes[level % 2]
+        queued[level] = search.state.read_struct().vertex_sizes[level % 2]
 
     search.mark = mark
     levels = np.array(levels_of(search, 0))
@@ -260,7 +260,8 @@ def test_blocks_that_wait_in_vain_are_reported(
 def test_counters_have_64_bits(emulator: Device) -> None:
     search = prepared(Merrill, emulator, shape("path"))
     search.reset(0)
-    for index, word in ((2, -1), (3, 3)):  # the low and the high word of sizes[1]
+    low = SearchState.words("sizes", 1).start
+    for index, word in ((low, -1), (low + 1, 3)):
         search.state.fill(word, index=index)
     refills = count_calls(search, "refill")
     search.queue_at(1)

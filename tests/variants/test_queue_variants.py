@@ -12,6 +12,7 @@ import pytest
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
+from bfsbench.families.bfs.layouts import LevelRecord
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.base import DeviceGraph, KernelSetup
@@ -173,11 +174,10 @@ def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
     sizes = frontier_sizes(expected)
     knobs = PushMultilevel.knob_values({"SMALL_FRONTIER": 5})
     search = PushMultilevel(KernelSetup(DeviceGraph(device, graph), None, 64, knobs))
-    record = np.dtype([("nanoseconds", np.uint64), ("frontier_size", np.int32), ("layer", np.int32)])
-    search.records = device.upload(np.zeros(len(sizes) * record.itemsize, np.uint8))
+    search.records = device.upload(np.zeros(len(sizes), LevelRecord))
     search.prepare()
     assert levels_of(search, 0) == expected.tolist()
-    noted = search.records.download().view(record)
+    noted = search.records.download()
     assert noted["frontier_size"].tolist() == [size if size <= 5 else 0 for size in sizes]
     assert noted["nanoseconds"][noted["frontier_size"] > 0].all()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bfsbench.backends.base import Buffer, Launch
 from bfsbench.programs import POISON, DeviceGraph, HostProgram, KernelProgram, Variant
@@ -88,12 +88,23 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
         """A vertex between the two of each pair on a shortest path; -1 where that is one arc, or none."""
         begin = self.kernel("apsp_begin")
         self.begin: Launch = begin.bind(
-            *(self.graph.once(_weights), self.num_vertices, self.matrix, self.via, self.pitch),
+            weights=self.graph.once(_weights),
+            num_vertices=self.num_vertices,
+            **self.padded(),
             block=_COPY_BLOCK,
         )
 
     def defines(self) -> dict[str, int | str]:
         return {**super().defines(), "TRACKS": int(self.tracks)}
+
+    def shared_constants(self) -> dict[str, int]:
+        from bfsbench.graphs.matrix import INFINITY
+
+        return {**super().shared_constants(), "INFINITY_DISTANCE": INFINITY}
+
+    def padded(self) -> dict[str, Any]:
+        """The matrix, what keeps track, and the pitch, by the names that kernels call them."""
+        return {"matrix": self.matrix, "via": self.via, "pitch": self.pitch}
 
     def result(self) -> Buffer:
         """The padded matrix that holds the distances after ``solve``."""
@@ -113,7 +124,8 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
     def next_hops(self) -> Matrix:
         hops = self.device.empty(self.pitch**2, "int32")
         find = self.kernel("apsp_next_hops")
-        find.bind(self.result(), self.via, self.num_vertices, hops, self.pitch, block=_COPY_BLOCK)(self.pitch)
+        distances = {**self.padded(), "matrix": self.result(), "num_vertices": self.num_vertices}
+        find.bind(**distances, hops=hops, block=_COPY_BLOCK)(self.pitch)
         return self._unpadded(hops)
 
     def _unpadded(self, buffer: Buffer) -> Matrix:

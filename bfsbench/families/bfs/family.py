@@ -76,6 +76,7 @@ class BreadthFirstSearch(Family):
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
         """For each graph the sources that reach next to nothing: they rule a harmonic mean."""
+        rows = rows[["graph", "graph_checksum", "source", "status", "reached", "num_vertices"]]
         searched = rows[rows["status"] == "ok"].drop_duplicates(["graph", "graph_checksum", "source"])
         short = searched["reached"] < _BARELY * searched["num_vertices"]
         for (graph, _), found in short.groupby([searched["graph"], searched["graph_checksum"]]):

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench.backends.base import Contract
 from bfsbench.errors import NoPathError, UsageError, WrongResultError
 from bfsbench.families.base import Paths
 from bfsbench.families.bfs.levels import Levels
@@ -57,10 +59,12 @@ def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
     """Derive parents from levels, int32[V], by a kernel over the CSC arrays, twice. Raises DeviceError."""
     device, num_vertices = graph.device, len(levels)
     wide = graph.column_offsets.dtype.itemsize == 8
-    kernel = device.module(CUDA_SRC / "parents.cu", {"WIDE_OFFSETS": int(wide)}).kernel("parents")
+    macros = {"WIDE_OFFSETS": int(wide), "NO_PARENT": NO_PARENT}
+    contract = Contract(Path(__file__).name, {"offset_t": graph.column_offsets.dtype})
+    kernel = device.module(CUDA_SRC / "parents.cu", macros, contract=contract).kernel("parents")
     found = device.empty(num_vertices, np.int32)
-    arrays = (graph.column_offsets, graph.row_indices, num_vertices, device.upload(levels), found)
-    launch = kernel.bind(*arrays, block=BLOCK)
+    arrays = {**graph.csc, "levels": device.upload(levels), "parents": found}
+    launch = kernel.bind(**arrays, num_vertices=num_vertices, block=BLOCK)
     blocks = min(-(-num_vertices // BLOCK), device.limits.max_grid, (2**31 - 1) // BLOCK)
     clock: Clock = DeviceClock(device)
     for _ in range(RUNS):

@@ -1,7 +1,7 @@
 """Level profiles: what each level of a search cost, from a run of its own that leaves the timed ones alone.
 
 Host loops tell where one launch ends and the next begins (``KernelVariant.mark``); kernels that run several
-levels in one launch note when each begins (``cuda_src/profile.cuh``). Both together give one row a level.
+levels in one launch note when each begins (``profile.cuh``). Both together give one row a level.
 Variants with counters search once more, by kernels that count, which would take too long to be timed.
 """
 
@@ -15,12 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Event
+from bfsbench.families.bfs.layouts import LevelRecord
 from bfsbench.families.bfs.levels import check_levels
 from bfsbench.families.bfs.searches import KernelVariant
 from bfsbench.graphs.graph import Graph
-
-RECORD = np.dtype([("nanoseconds", np.uint64), ("frontier_size", np.int32), ("layer", np.int32)])
-"""``level_record`` of cuda_src/profile.cuh."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class LevelCounts:
 def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[LevelCost]:
     """What each level costs an unprepared search. The search is checked as well: raises WrongLevelsError."""
     device = variant.device
-    variant.records = device.empty((variant.num_vertices + 2) * RECORD.itemsize, np.uint8)
+    variant.records = device.empty(variant.num_vertices + 2, LevelRecord)
     variant.prepare()
     variant.reset(source)
     variant.traverse(source)
@@ -99,7 +97,7 @@ def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32
     variant.mark = mark
     variant.traverse(source)
     check_levels(variant.levels(), reference)
-    records = variant.records.download().view(RECORD)
+    records = variant.records.download()
     return _costs(launches, start, records, variant.layers)
 
 

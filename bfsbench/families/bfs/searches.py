@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bfsbench.programs import POISON, HostProgram, KernelProgram, KernelSetup, Traffic, Variant
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from bfsbench.backends.base import Argument, Buffer
+    from bfsbench.backends.base import Argument, Buffer, Struct
 
 UNREACHED = -1
 """Level of a vertex that has not been reached, in kernels too (``graph.cuh``)."""
@@ -64,7 +64,7 @@ class KernelVariant(KernelProgram, SearchVariant):
     """A search by CUDA kernels."""
 
     layers: ClassVar[tuple[str, ...]] = ()
-    """Names of the ``layer`` numbers that kernels of several levels note (see profile.cuh)."""
+    """Names of the layers that kernels of several levels note, as ``LAYER_NAME`` (see profile.cuh)."""
     block_layers: ClassVar[tuple[str, ...]] = ()
     """Those of the layers that run in one block or cluster, whose levels need no barrier between blocks."""
     traffic: ClassVar[Traffic] = Traffic()
@@ -88,7 +88,22 @@ class KernelVariant(KernelProgram, SearchVariant):
 
     def defines(self) -> dict[str, int | str]:
         counting = {"COUNTERS": int(self.counts is not None)} if self.counters else {}
-        return {**super().defines(), **counting}
+        return {**super().defines(), **self.layer_numbers(), **counting}
+
+    @classmethod
+    def layer_numbers(cls) -> dict[str, int]:
+        """The macros by which kernels know their layers: ``LAYER_`` and the name."""
+        return {f"LAYER_{name.upper()}": number for number, name in enumerate(cls.layers)}
+
+    def structs(self) -> tuple[type[Struct], ...]:
+        from bfsbench.families.bfs.layouts import LevelRecord
+
+        return (LevelRecord,)
+
+    def shared_constants(self) -> dict[str, int]:
+        counters = (*self.counters, "number") if self.counters else ()
+        numbers = {f"counted::{name}": number for number, name in enumerate(counters)}
+        return {**super().shared_constants(), "UNREACHED": UNREACHED, **numbers}
 
     def reset(self, source: int) -> None:
         self.level_array.fill(UNREACHED)
@@ -126,8 +141,8 @@ class LevelKernelVariant(KernelVariant):
     """The kernel, where it is not called as the variant."""
 
     @abstractmethod
-    def arguments(self) -> tuple[Argument, ...]:
-        """The kernel's parameters before ``progress``."""
+    def arguments(self) -> tuple[Argument, ...] | Mapping[str, Argument]:
+        """The kernel's parameters before ``progress``: by their names, or in their order."""
 
     @abstractmethod
     def work_items(self) -> int:
@@ -139,9 +154,12 @@ class LevelKernelVariant(KernelVariant):
 
     def prepare(self) -> None:
         self.progress = self.device.signal()
-        arguments, shared = (*self.arguments(), self.progress), self.shared_memory()
-        kernel = self.kernel(self.level_kernel or self.name)
-        self.expand = kernel.bind(*arguments, block=self.block, shared=shared, scalars=1)
+        kernel, arguments = self.kernel(self.level_kernel or self.name), self.arguments()
+        launch: dict[str, Any] = {"block": self.block, "shared": self.shared_memory(), "scalars": 1}
+        if isinstance(arguments, Mapping):
+            self.expand = kernel.bind(**arguments, progress=self.progress, **launch)
+        else:
+            self.expand = kernel.bind(*arguments, self.progress, **launch)
         self.num_blocks = self.blocks(self.work_items())
 
     def reset(self, source: int) -> None:

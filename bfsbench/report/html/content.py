@@ -7,8 +7,9 @@ Times are in ms, but for those of levels, which are in microseconds.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.report import TABLES, warnings
@@ -17,9 +18,9 @@ from bfsbench.report.heatmap import grid_order
 from bfsbench.report.plots.knobs import search_names
 from bfsbench.report.plots.measured import Measured
 from bfsbench.report.provenance import origin_numbers
-from bfsbench.report.rows import kinds
-from bfsbench.report.table import Table
-from bfsbench.variants import all_families
+from bfsbench.report.rows import compact, kinds
+from bfsbench.report.table import Cell, Table
+from bfsbench.variants import all_families, with_aliases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,14 +37,21 @@ _COUNTS = ("source", "block", "origin")
 """Counts beside those of families, which are read as floating-point numbers where some are missing."""
 
 
+_MOST_POINTS = 20_000
+"""Rows of the table of all points; so many are about 8 MB, and as much as a browser sorts at once."""
+_MOST_LEVELS = 50_000
+"""Levels of all profiles together, of which each is a bar of a picture."""
+
+
 def content(rows: pd.DataFrame, levels: pd.DataFrame | None) -> dict[str, Any]:
     """All that the page shows."""
     parts = [Measured.of(kind, levels) for kind in kinds(rows)]
+    profiles, left_out = _some([found for part in parts for found in _searches(part)])
     return {
-        "warnings": warnings(rows),
+        "warnings": [*warnings(rows), *left_out],
         "tables": [*(_table(table) for table in _tables(rows)), _points(rows)],
         "maps": [found for part in parts if not part.suffix for found in _maps(part)],
-        "profiles": [found for part in parts for found in _profiles(part)],
+        "profiles": [_profile(search) for search in profiles],
     }
 
 
@@ -93,19 +101,41 @@ def _table(table: Table) -> dict[str, Any]:
         "title": table.title,
         "notes": table.notes,
         "columns": columns,
-        "rows": table.rows,
+        "rows": _named(table),
     }
 
 
+def _named(table: Table) -> list[tuple[Cell, ...]]:
+    """The rows, with the aliases of variants beside their names."""
+    if "variant" not in table.columns:
+        return table.rows
+    place = table.columns.index("variant")
+    return [(*row[:place], with_aliases(str(row[place])), *row[place + 1 :]) for row in table.rows]
+
+
 def _points(rows: pd.DataFrame) -> dict[str, Any]:
-    numbered = rows.assign(origin=origin_numbers(rows))
-    frame = numbered[_point_columns(numbered)].replace("", None)
+    shown = _leading(rows.assign(origin=origin_numbers(rows)))
+    frame = shown[_point_columns(shown)].replace("", None)
     frame = _whole(frame.dropna(axis="columns", how="all"))
-    notes = [
-        "Every row of the result files, with all samples. 'origin' is a row of Provenance: device, driver, "
-        "versions and commit."
-    ]
-    return _table(Table.of("points", "All points", frame, notes))
+    every = (
+        "Every row of the result files"
+        if len(shown) == len(rows)
+        else f"{len(shown):,} of {len(rows):,} rows of the result files, of each search on each graph the "
+        "fastest (other tables are made of all rows; --graph, --variant and --backend choose others)"
+    )
+    origin = "'origin' is a row of Provenance: device, driver, versions and commit."
+    title = "All points" if len(shown) == len(rows) else "Fastest points"
+    return _table(Table.of("points", title, frame, [f"{every}, with all samples. {origin}"]))
+
+
+def _leading(rows: pd.DataFrame) -> pd.DataFrame:
+    """At most _MOST_POINTS rows, in their order: as many of each search on each graph, the fastest."""
+    if len(rows) <= _MOST_POINTS:
+        return rows
+    of_search = ["graph", "graph_checksum", "variant", "backend", "status"]
+    groups = compact(rows[[*of_search, "search_ms"]], of_search).groupby(of_search, observed=True)
+    place = groups["search_ms"].rank(method="first", na_option="bottom")
+    return rows.loc[place.sort_values(kind="stable").index[:_MOST_POINTS].sort_values()]
 
 
 def _whole(frame: pd.DataFrame) -> pd.DataFrame:
@@ -127,7 +157,8 @@ def _maps(measured: Measured) -> Iterator[dict[str, Any]]:
         grids = sorted(found["grid"].unique(), key=grid_order)
         blocks = sorted(found["block"].dropna().astype(int).unique().tolist())
         lines: list[list[Any]] = [[None] * len(blocks) for _ in grids]
-        for grid, block in zip(found["grid"], found["block"], strict=True):
+        launches = found[["grid", "block"]].drop_duplicates()
+        for grid, block in zip(launches["grid"], launches["block"], strict=True):
             lines[grids.index(grid)][blocks.index(block)] = "failed"
         columns = (timed[name] for name in ("grid", "block", "search_ms", "knobs", "sources"))
         for grid, block, time, knobs, sources in zip(*columns, strict=True):
@@ -136,7 +167,7 @@ def _maps(measured: Measured) -> Iterator[dict[str, Any]]:
         yield {
             "graph": graph,
             "series": label,
-            "variant": found["variant"].iloc[0],
+            "variant": with_aliases(found["variant"].iloc[0]),
             "name": found["graph"].iloc[0],
             "searched": measured.searched(str(graph)),
             "grids": grids,
@@ -145,25 +176,48 @@ def _maps(measured: Measured) -> Iterator[dict[str, Any]]:
         }
 
 
-def _profiles(measured: Measured) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Searched:
+    """The level profile of one search."""
+
+    graph: str
+    name: str
+    levels: pd.DataFrame
+
+
+def _searches(measured: Measured) -> Iterator[_Searched]:
     levels = measured.levels
     if levels is None or levels.empty:
         return
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
         for name, search in found.groupby(search_names(found), sort=False):
-            search = _whole(search.sort_values("level"))
-            first = search.iloc[0]
-            where = first["gpu"] or "emulated"
-            yield {
-                "graph": f"{graph}, source {source:.0f}",
-                "search": f"{name}{measured.heading}",
-                "origin": f"{where}, commit {first['commit']}, {first['taken_at']}, {first['file']}",
-                "kernel": search["kernel"].tolist(),
-                **{
-                    column: _table_column(search[column])
-                    for column in ("level", "frontier_size", "edges_inspected", "time_us")
-                },
-            }
+            yield _Searched(f"{graph}, source {source:.0f}", f"{name}{measured.heading}", search)
+
+
+def _some(searches: list[_Searched]) -> tuple[list[_Searched], list[str]]:
+    """The first searches, of at most _MOST_LEVELS levels together, and a line on how many those are."""
+    sizes = itertools.accumulate(len(search.levels) for search in searches)
+    shown = [search for search, size in zip(searches, sizes, strict=True) if size <= _MOST_LEVELS]
+    if len(shown) == len(searches):
+        return shown, []
+    told = f"{len(shown):,} of {len(searches):,} level profiles are on this page, the first of the files"
+    return shown, [f"{told}; --graph, --variant and --backend choose others"]
+
+
+def _profile(searched: _Searched) -> dict[str, Any]:
+    search = _whole(searched.levels.sort_values("level"))
+    first = search.iloc[0]
+    where = first["gpu"] or "emulated"
+    return {
+        "graph": searched.graph,
+        "search": searched.name,
+        "origin": f"{where}, commit {first['commit']}, {first['taken_at']}, {first['file']}",
+        "kernel": search["kernel"].tolist(),
+        **{
+            column: _table_column(search[column])
+            for column in ("level", "frontier_size", "edges_inspected", "time_us")
+        },
+    }
 
 
 def _table_column(values: pd.Series[Any]) -> list[Any]:

@@ -102,14 +102,20 @@ def ranking(best: pd.DataFrame) -> list[str]:
 
 def _titles(rows: pd.DataFrame) -> pd.Series[str]:
     """Names of graphs, with a piece of the checksum where one name stands for two."""
-    checksums = rows.groupby("graph")["graph_checksum"].transform("nunique")
+    graphs = rows[["graph", "graph_checksum"]].drop_duplicates()
+    ambiguous = rows["graph"].isin(graphs["graph"][graphs["graph"].duplicated()])
+    if not ambiguous.any():
+        return rows["graph"]
     told_apart = rows["graph"] + " #" + rows["graph_checksum"].str[:_SHORT]
-    return rows["graph"].where(checksums < 2, told_apart)
+    return rows["graph"].where(~ambiguous, told_apart)
 
 
 def _labels(rows: pd.DataFrame) -> pd.Series[str]:
     """Names of series, with the device where rows of a backend come from several; alike hosts are one."""
     series = rows["series"] if "series" in rows else rows["variant"]
     device = rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"])
-    several = device.groupby(rows["backend"]).transform("nunique")
-    return series.where(several < 2, series + " [" + device + "]")
+    used = rows[["backend"]].assign(device=device).drop_duplicates()
+    several = rows["backend"].isin(used["backend"][used["backend"].duplicated()])
+    if not several.any():
+        return series
+    return series.where(~several, series + " [" + device + "]")

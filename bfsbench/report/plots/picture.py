@@ -62,6 +62,7 @@ STYLE: dict[str, Any] = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.hashsalt": "bfsbench",
+    "text.parse_math": False,  # a $ in a name is no formula
 }
 """matplotlib's settings while pictures are drawn and encoded."""
 

@@ -1,0 +1,196 @@
+"""How many samples of a point are taken, and in what state the device is before each."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Protocol
+
+from bfsbench.errors import UsageError
+
+USUAL = 5
+"""Samples of a point."""
+MOST = 1000
+"""Samples at most where it is noise or time that decides."""
+FEWEST_FOR_NOISE = 6
+"""Samples without which there is no 95 % confidence interval of a median."""
+RETAKEN = 4
+"""For each sample wanted, at most as many are thrown away because the device throttled."""
+REST_S = 0.1
+"""Pause after a sample during which the device throttled."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What decides how a point is sampled. ``Sampling.of`` makes one of what a user says."""
+
+    min_samples: int = USUAL
+    max_samples: int = USUAL
+    max_noise: float = math.inf
+    """Sampling stops when ``noise`` is not above it."""
+    min_time_s: float = 0.0
+    """Sampling goes on until the samples add up to it."""
+    warmup: int = 1
+    """Runs before the samples, checked but not timed."""
+    cold: bool = False
+    """Whether the caches are flushed before every sample."""
+    energy: bool = False
+    """Whether the energy of a run is measured after the samples."""
+
+    @classmethod
+    def of(
+        cls,
+        repeats: int = USUAL,
+        min_samples: int | None = None,
+        max_samples: int | None = None,
+        max_noise_percent: float | None = None,
+        min_time_s: float = 0.0,
+        *,
+        warmup: int = 1,
+        cold: bool = False,
+        energy: bool = False,
+    ) -> Sampling:
+        """``repeats`` samples; from ``min_samples`` to ``max_samples`` of them where noise or time decides.
+
+        Raises UsageError for numbers that are too small or contradict each other.
+        """
+        counts = {
+            "repeats": repeats,
+            "min_samples": min_samples,
+            "max_samples": max_samples,
+            "warmup": warmup,
+        }
+        for name, count in counts.items():
+            if count is not None and count < 1:
+                raise UsageError(f"{name} must be at least 1, not {count}")
+        open_ended = max_noise_percent is not None or min_time_s > 0
+        if min_time_s < 0 or (max_noise_percent is not None and max_noise_percent <= 0):
+            raise UsageError("--min-time and --max-noise are not negative, and some noise there always is")
+        if (min_samples or max_samples) and not open_ended:
+            raise UsageError("--min-samples and --max-samples go with --max-noise or --min-time")
+        fewest = min_samples or min(repeats, max_samples or repeats)
+        most = max_samples or (max(MOST, fewest) if open_ended else fewest)
+        if most < fewest:
+            raise UsageError(f"--max-samples {most} is less than --min-samples {fewest}")
+        if max_noise_percent is not None and most < FEWEST_FOR_NOISE:
+            raise UsageError(f"--max-noise needs {FEWEST_FOR_NOISE} samples, more than --max-samples {most}")
+        noise = math.inf if max_noise_percent is None else max_noise_percent / 100
+        return cls(fewest, most, noise, min_time_s, warmup, cold, energy)
+
+    def enough(self, samples_ms: Sequence[float]) -> bool:
+        """Whether these samples, in ms, are all that are wanted."""
+        count = len(samples_ms)
+        if count < self.min_samples or count >= self.max_samples:
+            return count >= self.max_samples
+        return sum(samples_ms) >= 1e3 * self.min_time_s and noise(samples_ms) <= self.max_noise
+
+    @property
+    def words(self) -> str:
+        """What differs from the usual, as in the column ``method``."""
+        said = [f"warmup={self.warmup}"] if self.warmup != 1 else []
+        said += [f"max_noise={100 * self.max_noise:g}%"] if math.isfinite(self.max_noise) else []
+        said += [f"min_time={self.min_time_s:g}s"] if self.min_time_s else []
+        return " ".join([*(["cold"] if self.cold else []), *said])
+
+
+def noise(samples: Sequence[float]) -> float:
+    """How far the 95 % confidence interval of the median reaches from it, as a share of it.
+
+    The interval lies between two of the sorted samples, whatever their distribution is. Infinite for fewer
+    than FEWEST_FOR_NOISE samples.
+    """
+    outside = _outside(len(samples))
+    if outside < 0:
+        return math.inf
+    ordered, middle = sorted(samples), statistics.median(samples)
+    reach = max(middle - ordered[outside], ordered[-1 - outside] - middle)
+    return reach / middle if middle > 0 else math.inf
+
+
+@cache
+def _outside(count: int) -> int:
+    """How many of ``count`` sorted samples lie beyond each end of the interval; -1 when there is none.
+
+    The median is below the sample of index k if at most k samples are below it, with the probability that at
+    most k of ``count`` tossed coins show heads; above the one from the end likewise.
+    """
+    outside, ways, term = -1, 0, 1
+    while 40 * (ways + term) <= 2**count:  # a chance of 2.5 % at each end
+        outside += 1
+        ways += term
+        term = term * (count - outside) // (outside + 1)
+    return outside
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run took in ms, by the variant's clock and by the host's."""
+
+    search_ms: float
+    wall_ms: float
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a device after a sample."""
+
+    sm_clock_mhz: int | None = None
+    throttle: str = ""
+    """Why its clocks were held down, if they were."""
+
+
+class Monitor(Protocol):
+    """What is known of the machine while samples are taken."""
+
+    def state(self) -> State: ...
+
+    def energy_joules(self) -> float | None:
+        """Used so far; None where nothing counts it."""
+
+    def other_processes(self) -> int:
+        """How many others use the device."""
+
+    def governor(self) -> str:
+        """Of the CPU's clocks, empty where unknown."""
+
+    def flush(self) -> None:
+        """Write more than the caches hold."""
+
+
+@dataclass
+class Samples:
+    """Samples in the order taken, and the state of the device after each."""
+
+    kept: list[Sample] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+    discarded: int = 0
+    """How many were thrown away because the device throttled."""
+
+    @property
+    def search_ms(self) -> list[float]:
+        return [sample.search_ms for sample in self.kept]
+
+
+def take(
+    one: Callable[[], Sample],
+    sampling: Sampling,
+    monitor: Monitor,
+    rest: Callable[[float], None] = time.sleep,
+) -> Samples:
+    """Take samples until there are enough. One during which the device throttled is thrown away and taken
+    again after a rest, up to RETAKEN times as often as samples are kept at most."""
+    samples = Samples()
+    while not sampling.enough(samples.search_ms):
+        sample = one()
+        state = monitor.state()
+        if state.throttle and samples.discarded < RETAKEN * sampling.max_samples:
+            samples.discarded += 1
+            rest(REST_S)
+        else:
+            samples.kept.append(sample)
+            samples.states.append(state)
+    return samples

@@ -1,0 +1,156 @@
+"""Who may join a cluster: certificates for Dask's TLS.
+
+Whoever reaches a Dask scheduler or worker can run code there as the user who started it. With TLS each side
+shows a certificate, and talks to none that the same authority has not signed. One folder has all that a
+scheduler, its workers and its clients need; who can read it is trusted with all of them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.errors import InputError, ToolchainError, UsageError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
+    from cryptography.x509 import Certificate
+    from distributed import Security
+
+DAYS = 365
+_NAME = "bfsbench cluster"
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """A folder with the authority's certificate, and a certificate it has signed with its private key."""
+
+    folder: Path
+
+    @property
+    def authority(self) -> Path:
+        return self.folder / "ca.pem"
+
+    @property
+    def certificate(self) -> Path:
+        return self.folder / "cert.pem"
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "key.pem"
+
+    @property
+    def files(self) -> tuple[Path, Path, Path]:
+        return self.authority, self.certificate, self.key
+
+    @classmethod
+    def of(cls, folder: Path) -> Certificates:
+        """Those of a folder. Raises InputError when one cannot be read, or others could read the key."""
+        found = cls(folder.expanduser().resolve())
+        for path in found.files:
+            try:
+                path.read_bytes()
+            except OSError as error:
+                fix = f"make them with 'bfsbench certificates {folder}'"
+                raise InputError(f"cannot read {path}: {error.strerror or error}; {fix}") from error
+        if found.key.stat().st_mode & 0o077:
+            raise InputError(f"others may read {found.key}: chmod 600 {found.key}")
+        return found
+
+    def security(self) -> Security:
+        """As Dask takes it, the same for each part of a cluster. Raises InputError for what is none."""
+        import ssl
+
+        from distributed import Security
+
+        ca, certificate, key = map(str, self.files)
+        sides = {f"tls_{role}_cert": certificate for role in ("client", "scheduler", "worker")}
+        keys = {f"tls_{role}_key": key for role in ("client", "scheduler", "worker")}
+        made = Security(require_encryption=True, tls_ca_file=ca, **sides, **keys)
+        try:
+            made.get_connection_args("client")
+        except (ssl.SSLError, OSError) as error:
+            raise InputError(f"{self.folder} does not hold certificates: {error}") from error
+        return made
+
+    def options(self) -> str:
+        """For the command 'dask scheduler'."""
+        ca, certificate, key = self.files
+        return f"--protocol tls --tls-ca-file {ca} --tls-cert {certificate} --tls-key {key}"
+
+
+def make(folder: Path, days: int = DAYS) -> Certificates:
+    """Make a folder of new certificates, which only the user can read.
+
+    The authority's key is thrown away once it has signed: nothing else can ever join. Raises UsageError where
+    there are some already, ToolchainError without the library that makes them.
+    """
+    if importlib.util.find_spec("cryptography") is None:
+        raise ToolchainError(f"certificates need cryptography: {sys.executable} -m pip install cryptography")
+    made = Certificates(folder.expanduser().resolve())
+    try:
+        made.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for path, content in zip(made.files, _signed(days), strict=True):
+            path.touch(mode=0o600, exist_ok=False)
+            path.write_bytes(content)
+    except FileExistsError as error:
+        raise UsageError(f"{error.filename} exists: choose another folder") from error
+    except OSError as error:
+        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from error
+    return made
+
+
+def _signed(days: int) -> tuple[bytes, bytes, bytes]:
+    """The authority's certificate, another that it has signed, and the key of that one, as PEM."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    authority = _certificate(authority_key.public_key(), authority_key, None, days)
+    certificate = _certificate(key.public_key(), authority_key, authority, days)
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return authority.public_bytes(pem), certificate.public_bytes(pem), private
+
+
+def _certificate(
+    public: EllipticCurvePublicKey, signer: EllipticCurvePrivateKey, issuer: Certificate | None, days: int
+) -> Certificate:
+    """A certificate of a public key; without an issuer that of the authority itself."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+
+    now = datetime.now(UTC)
+    own = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, _NAME if issuer else f"{_NAME} authority")])
+    usage = dict.fromkeys(
+        ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "crl_sign"), False
+    )
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(own)
+        .issuer_name(issuer.subject if issuer else own)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))  # clocks of hosts differ
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+        .add_extension(
+            x509.KeyUsage(
+                digital_signature=issuer is not None,
+                key_cert_sign=issuer is None,
+                encipher_only=False,
+                decipher_only=False,
+                **usage,
+            ),
+            critical=True,
+        )
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+        )
+    )
+    return builder.sign(signer, hashes.SHA256())

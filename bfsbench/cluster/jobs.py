@@ -1,0 +1,128 @@
+"""Workers as jobs of a batch system, by dask-jobqueue."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import shutil
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.cluster.address import Jobs
+from bfsbench.errors import InputError, ToolchainError, UsageError
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+_CLASSES = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster", "lsf": "LSFCluster"}
+"""Of dask_jobqueue, by QUEUES."""
+_UNLIMITED = "1GB"
+"""What dask-jobqueue gets for a job's memory where the user says nothing; the job does not ask for it."""
+_MEMORY_DIRECTIVES = ("--mem=", "-M ")
+"""Lines of job scripts that ask for memory."""
+
+
+def start(jobs: Jobs, security: Security | None, install: str) -> tuple[Any, int]:
+    """Dask's cluster of jobs, which have been submitted, and how many they are.
+
+    Raises UsageError for options that dask-jobqueue or the batch system refuses, and where the commands of
+    the batch system are not to be had; ToolchainError, with ``install``, when dask-jobqueue is not installed;
+    InputError as ``options`` does.
+    """
+    if importlib.util.find_spec("dask_jobqueue") is None:
+        raise ToolchainError(f"--cluster {jobs.queue} needs dask-jobqueue: {install}")
+    make = getattr(importlib.import_module("dask_jobqueue"), _CLASSES[jobs.queue])
+    chosen = options(jobs)
+    for command in (make.job_cls.submit_command, make.job_cls.cancel_command):
+        if shutil.which(command) is None:
+            raise UsageError(f"--cluster {jobs.queue}: there is no command {command} here")
+    count, cluster = int(chosen.pop("n_workers")), None
+    try:
+        cluster = make(**chosen, n_workers=0, security=security)
+        for _ in range(count):
+            cluster.worker_spec.update(cluster.new_worker_spec())
+        cluster.sync(cluster._correct_state)  # which submits; scale() would keep to itself what went wrong
+    except (TypeError, ValueError, RuntimeError) as error:
+        if cluster is not None:
+            _close(cluster)
+        where = jobs.settings or f"jobqueue.{jobs.queue}"
+        raise UsageError(f"{where}: {_in_a_line(error)}") from error
+    return cluster, count
+
+
+def _close(cluster: Any) -> None:
+    """Cancel what was submitted of a cluster that could not be started as a whole."""
+    from distributed import Status
+
+    for job in cluster._created:  # Dask closes none that was neither submitted nor given up
+        job.status = Status.failed if job.status == Status.created else job.status
+    cluster.close()
+
+
+def _in_a_line(error: Exception) -> str:
+    """What a command said before it failed, or the first line of any other error."""
+    text = str(error)
+    said = text.rpartition("stderr:")[2].split()
+    return " ".join(said) if "stderr:" in text and said else text.splitlines()[0]
+
+
+def options(jobs: Jobs) -> dict[str, Any]:
+    """Arguments of the class of dask_jobqueue.
+
+    The settings are a TOML file of them, such as ``n_workers`` (jobs, 1 by default), ``queue``, ``walltime``,
+    ``cores`` and ``memory`` (of a job), ``job_extra_directives = ["--gres=gpu:1"]``; what it leaves out is
+    taken from the Dask configuration, and memory that neither names is not asked for. Each job runs one
+    worker of one thread. Raises InputError.
+    """
+    import dask
+
+    def setting(name: str) -> Any:
+        default = dask.config.get(f"jobqueue.{jobs.queue}.{name.replace('_', '-')}", None)
+        return given.get(name, default)
+
+    given = _read(jobs.settings) if jobs.settings else {}
+    if "processes" in given:
+        raise InputError(
+            f"{jobs.settings}: processes cannot be chosen: a job is one worker; ask for more n_workers"
+        )
+    cores, memory = setting("cores") or 1, setting("memory")
+    prologue = [
+        *(setting("job_script_prologue") or ()),
+        "export DASK_DISTRIBUTED__WORKER__DAEMON=False",  # a worker has a process of its own
+    ]
+    extra = [*(setting("worker_extra_args") or ()), "--memory-limit", "0"]
+    extra += ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
+    skipped = [*(setting("job_directives_skip") or ()), *(() if memory else _MEMORY_DIRECTIVES)]
+    size = {name: value for name, value in _job_size(jobs.queue, cores, memory).items() if not setting(name)}
+    usual = {"n_workers": 1, "memory": memory or _UNLIMITED, **size}
+    scheduler = {"dashboard_address": "127.0.0.1:0"} | (setting("scheduler_options") or {})
+    ours = {
+        "cores": 1,
+        "processes": 1,
+        "worker_extra_args": extra,
+        "job_script_prologue": prologue,
+        "job_directives_skip": skipped,
+        "scheduler_options": scheduler,
+    }
+    return usual | given | ours
+
+
+def _job_size(queue: str, cores: int, memory: str | None) -> dict[str, Any]:
+    """How the batch system is asked for a job's cores, which are more than the threads of its worker."""
+    if queue == "slurm":
+        return {"job_cpu": cores}
+    if queue == "lsf":
+        return {"ncpus": cores}
+    if queue == "pbs":
+        return {"resource_spec": f"select=1:ncpus={cores}" + (f":mem={memory}" if memory else "")}
+    return {}  # each installation of SGE has its own name for it: resource_spec, or job_extra_directives
+
+
+def _read(settings: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(settings.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {settings}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{settings}: {error}") from error

@@ -1,0 +1,26 @@
+"""Structs that kernels of several searches share with their hosts."""
+
+from __future__ import annotations
+
+from ctypes import c_int, c_uint, c_ulonglong
+from typing import ClassVar
+
+from bfsbench.backends.base import Struct
+
+
+class LevelRecord(Struct):
+    """What a kernel of several levels notes when one begins (``common/profile.cuh``)."""
+
+    _fields_: ClassVar = [("nanoseconds", c_ulonglong), ("frontier_size", c_int), ("layer", c_int)]
+
+
+class SearchCounts(Struct):
+    """What a search has reached (``common/counts.cuh``)."""
+
+    _fields_: ClassVar = [("edges", c_ulonglong), ("vertices", c_uint)]
+
+
+class GridBarrier(Struct):
+    """A barrier between the blocks of a grid (``common/barrier.cuh``)."""
+
+    _fields_: ClassVar = [("arrived", c_uint)]

@@ -1,0 +1,154 @@
+"""Columns of a table as an edge list: numbers or names of vertices, and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.errors import InputError
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Ids, Orientation
+from bfsbench.graphs.memory import Size, require
+from bfsbench.graphs.names import VertexNames
+from bfsbench.graphs.recipe import IdPolicy, WeightPolicy
+from bfsbench.graphs.renumber import compact
+
+Column = npt.NDArray[np.generic]
+"""One value an edge: integers or text."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Edges as columns, each of E values. ``label`` names them in messages."""
+
+    label: str
+    sources: Column
+    targets: Column
+    weights: Column | None = None
+    orientation: Orientation = "directed"
+    num_vertices: int | None = None
+    """Where vertices are all numbers below it."""
+    vertices: Column | None = None
+    """All vertices, where they are listed: some may have no edges."""
+    reader: str = ""
+    """What read them, if that was not this package's parser."""
+
+
+def edge_list(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None = None) -> EdgeList:
+    """The columns as edges. ``ids`` and ``weights`` are those of a recipe.
+
+    Integers are ids; text is names, which are numbered in ascending order. Raises InputError for columns of
+    different lengths, other types, ids that are negative or too large, and weights that are to be read but
+    are not whole numbers of 32 bits.
+    """
+    label = columns.label
+    if len(columns.sources) != len(columns.targets):
+        lengths = f"{len(columns.sources):,} sources and {len(columns.targets):,} targets"
+        raise InputError(f"{label}: {lengths} are no pairs")
+    original: npt.NDArray[np.int64] | None = None
+    names: VertexNames | None = None
+    if _is_text(columns.sources) or _is_text(columns.targets) or ids == "names":
+        sources, targets, names = _named(columns)
+        num_vertices = len(names)
+    else:
+        sources, targets, original, num_vertices = _numbered(columns, ids)
+    read, unread = read_weights(label, columns.weights, len(sources), weights)
+    return EdgeList(
+        *(sources, targets, num_vertices, columns.orientation, original),
+        weights=read,
+        weights_unread=unread,
+        names=names,
+        reader=columns.reader,
+    )
+
+
+def read_weights(
+    label: str, column: Column | None, edges: int, policy: WeightPolicy | None
+) -> tuple[npt.NDArray[np.int32] | None, bool]:
+    """The weights, int32[E], if they are to be read; and whether there are others than 1 that are not.
+
+    Raises InputError for a column that is missing, has another length, or holds other than whole numbers.
+    """
+    if column is None:
+        if policy == "read":
+            raise InputError(f"{label}: there are no weights to be read")
+        return None, False
+    if len(column) != edges:
+        raise InputError(f"{label}: {len(column):,} weights and {edges:,} edges do not go together")
+    if policy == "ignore":
+        return None, False
+    numbers = _as_numbers(column)
+    if policy is None:
+        return None, numbers is None or bool((numbers != 1).any())
+    if numbers is None:
+        raise InputError(f"{label}: the weights are no numbers")
+    with np.errstate(invalid="ignore"):
+        whole = numbers.astype(np.int32)
+    wrong = np.flatnonzero(whole != numbers)
+    if len(wrong):
+        raise InputError(f"{label}: weight {numbers[wrong[0]]} is not a whole number of 32 bits")
+    return whole, False
+
+
+def _as_numbers(column: Column) -> npt.NDArray[np.number] | None:
+    if column.dtype.kind in "iuf":
+        return column  # type: ignore[return-value]
+    if column.dtype.kind == "b":
+        return column.astype(np.int32)
+    try:
+        return column.astype(np.float64)
+    except (ValueError, TypeError):
+        return None
+
+
+def _is_text(column: Column) -> bool:
+    return column.dtype.kind in "OUST"
+
+
+def _named(columns: Columns) -> tuple[Ids, Ids, VertexNames]:
+    import pandas as pd
+
+    listed = [columns.sources, columns.targets]
+    if columns.vertices is not None:
+        listed.append(columns.vertices)
+    ends = pd.concat([pd.Series(end).astype(str) for end in listed]).str.strip()
+    middle = len(columns.sources)
+    empty = np.flatnonzero((ends == "").to_numpy()[: 2 * middle])
+    if len(empty):
+        raise InputError(f"{columns.label}: edge {empty[0] % middle + 1:,} lacks the name of a vertex")
+    codes, unique = pd.factorize(ends, sort=True)
+    numbers = codes.astype(np.int32)
+    return numbers[:middle].copy(), numbers[middle : 2 * middle].copy(), VertexNames.of(unique.tolist())
+
+
+def _numbered(columns: Columns, policy: IdPolicy) -> tuple[Ids, Ids, npt.NDArray[np.int64] | None, int]:
+    sources, targets = (_whole_ids(columns.label, end) for end in (columns.sources, columns.targets))
+    if columns.vertices is not None:
+        every = np.unique(_whole_ids(columns.label, columns.vertices))
+        plain = not len(every) or every[-1] == len(every) - 1
+        places = [np.searchsorted(every, end).astype(np.int32) for end in (sources, targets)]
+        return places[0], places[1], None if plain else every, len(every)
+    if policy == "compact":
+        narrow_sources, narrow_targets, original = compact(sources, targets)
+        plain = not len(original) or original[-1] == len(original) - 1
+        return narrow_sources, narrow_targets, None if plain else original, len(original)
+    largest = max((int(end.max(initial=-1)) for end in (sources, targets)), default=-1)
+    if largest >= MAX_VERTICES:
+        raise InputError(f"{columns.label}: vertex id {largest} is above {MAX_VERTICES - 1}")
+    num_vertices = largest + 1 if columns.num_vertices is None else columns.num_vertices
+    if largest >= num_vertices:
+        raise InputError(f"{columns.label}: vertex id {largest} is above {num_vertices - 1}")
+    require(Size(num_vertices, len(sources)), columns.label)
+    return sources.astype(np.int32), targets.astype(np.int32), None, num_vertices
+
+
+def _whole_ids(label: str, column: Column) -> npt.NDArray[np.int64]:
+    if column.dtype.kind not in "iu" and len(column):
+        raise InputError(f"{label}: vertices are {column.dtype}, not integers or text")
+    if column.dtype.kind == "u" and len(column) and int(column.max()) > 2**63 - 1:
+        raise InputError(f"{label}: vertex id {column.max()} is above {2**63 - 1}")
+    ids = column.astype(np.int64)
+    if len(ids) and ids.min() < 0:
+        raise InputError(f"{label}: vertex id {ids.min()} is negative")
+    return ids

@@ -1,0 +1,205 @@
+"""Edge lists as people keep them: what separates words, a line of headings, names instead of numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bfsbench.errors import InputError
+from bfsbench.graphs.columns import Column, Columns
+from bfsbench.wording import counted
+
+COMMENTS = ("#", "%", "//")
+_COMMENT_BYTES = tuple(mark.encode() for mark in COMMENTS)
+
+_ENDS = (
+    *(("source", "target"), ("src", "dst"), ("src", "dest"), ("from", "to"), ("fromnodeid", "tonodeid")),
+    *(("u", "v"), ("tail", "head"), ("node1", "node2"), ("id1", "id2"), ("numericid1", "numericid2")),
+    *(("start", "end"), ("i", "j"), ("fromid", "toid"), ("fromnode", "tonode"), ("sourceid", "targetid")),
+)
+"""Headings of the two columns of vertices, without case and punctuation."""
+_WEIGHTS = ("weight", "weights", "w", "length", "distance", "dist", "cost")
+_LARGEST = str(2**63 - 1)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How the lines of an edge list are written."""
+
+    separator: str
+    """Between words, beside blanks: a tab, comma or semicolon; nothing where only blanks are."""
+    headings: bool
+    """Whether the first line has the columns' names."""
+    source: int
+    target: int
+    weight: int | None
+    """Places of the columns."""
+    width: int
+    """Words of a line."""
+    named: bool
+    """Whether vertices are words instead of numbers."""
+    plain: bool
+    """Whether the lines are two ids and numbers, which the native parser reads."""
+
+
+def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
+    """The dialect of a file whose first two lines, comments left out, are these.
+
+    ``words``: vertices are known to be words, so that numbers below a line do not make it one of headings.
+    """
+    first, second = [*lines, "", ""][:2]
+    separator = next((mark for mark in "\t,;" if mark in first), "")
+    if separator == "\t" and any(all(map(_is_id, _words(line, "")[:2])) for line in (first, second) if line):
+        separator = ""  # any blanks
+    head, data = _words(first, separator), _words(second, separator)
+    headings = _are_headings(head, [] if words else data)
+    shown = data if headings else head
+    source, target, weight = columns_of(head if headings else (), len(shown))
+    vertices = [shown[place] if place < len(shown) else "" for place in (source, target)]
+    named = words or (bool(shown) and not all(_is_id(word) for word in vertices))
+    numbers = all(_NUMBER.fullmatch(word) for word in shown[2:])
+    quoted = '"' in (second if headings else first)
+    plain = (source, target) == (0, 1) and weight in (None, 2) and numbers and not named and not quoted
+    return Dialect(separator, headings, source, target, weight, len(shown), named, plain)
+
+
+def columns_of(headings: Sequence[str], width: int) -> tuple[int, int, int | None]:
+    """Places of sources, targets and weights: by their headings, or the first three."""
+    known = [re.sub(r"[\W_]", "", word.lower()) for word in headings]
+    ends = next((pair for pair in _ENDS if set(pair) <= set(known)), None)
+    source, target = (known.index(ends[0]), known.index(ends[1])) if ends else (0, 1)
+    weight = next((known.index(word) for word in _WEIGHTS if word in known), None)
+    if weight is None:
+        weight = next((place for place in range(2, width) if place not in (source, target)), None)
+    return source, target, weight
+
+
+def read_table(texts: Iterable[bytes], label: str, first_line: int, dialect: Dialect) -> Columns:
+    """The lines behind a header, by pandas; ``first_line`` is the number of the first. Raises InputError."""
+    import pandas as pd
+
+    stream = io.BufferedReader(_Stream(_checked_lines(texts, label, first_line, dialect)))
+    try:
+        frame = pd.read_csv(
+            stream,
+            sep=dialect.separator or r"\s+",
+            header=None,
+            dtype=str,
+            keep_default_na=False,
+            na_filter=False,
+            skipinitialspace=True,
+        )
+    except pd.errors.EmptyDataError as error:
+        raise InputError(f"{label}: the file holds no edges") from error
+    except (pd.errors.ParserError, UnicodeDecodeError, ValueError) as error:
+        raise InputError(f"{label}: pandas cannot read it: {' '.join(str(error).split())}") from error
+    if max(dialect.source, dialect.target) >= frame.shape[1]:
+        raise InputError(f"{label}: a line has {frame.shape[1]} words, no two vertices")
+    sources, targets = (_column(frame[place], dialect, label) for place in (dialect.source, dialect.target))
+    weight = dialect.weight
+    weights = frame[weight].to_numpy(object) if weight is not None and weight < frame.shape[1] else None
+    return Columns(label, sources, targets, weights, reader=f"pandas {pd.__version__}")
+
+
+def _column(series: object, dialect: Dialect, label: str) -> Column:
+    import pandas as pd
+
+    assert isinstance(series, pd.Series)
+    if dialect.named:
+        return series.to_numpy(object)
+    words = series.str.strip()
+    digits = words.str.lstrip("0")
+    large = (digits.str.len() == len(_LARGEST)) & (digits > _LARGEST)
+    wrong = np.flatnonzero(
+        (large | ~words.str.fullmatch(r"[0-9]+") | (digits.str.len() > len(_LARGEST))).to_numpy(bool)
+    )
+    if len(wrong):
+        raise InputError(f"{label}: edge {wrong[0] + 1:,}: '{words[wrong[0]][:40]}' is not a vertex id")
+    return words.astype(np.int64).to_numpy()
+
+
+def _checked_lines(texts: Iterable[bytes], label: str, first_line: int, dialect: Dialect) -> Iterator[bytes]:
+    """Blocks of whole lines without comments and blank lines; every line has as many words as the first.
+
+    Raises InputError naming the line that has more or fewer, or is not UTF-8.
+    """
+    number = first_line
+    for block in texts:
+        kept = []
+        for line in block.split(b"\n")[:-1]:
+            bare = line.strip(b" \t")
+            if bare and not bare.startswith(_COMMENT_BYTES):
+                try:
+                    width = len(_words(line.decode(), dialect.separator))
+                except UnicodeDecodeError as error:
+                    raise InputError(f"{label}:{number}: the line is not UTF-8") from error
+                if width != dialect.width:
+                    raise InputError(
+                        f"{label}:{number}: the line has {counted(width, 'word')}, the first {dialect.width}"
+                    )
+                kept.append(line)
+            number += 1
+        yield b"".join(line + b"\n" for line in kept)
+
+
+class _Stream(io.RawIOBase):
+    """Blocks of bytes as a file."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        while not self._left:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._left = memoryview(block)
+        room = memoryview(buffer)  # type: ignore[arg-type]
+        size = min(len(room), len(self._left))
+        room[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size
+
+
+def _words(line: str, separator: str) -> list[str]:
+    if not line.strip():
+        return []
+    if not separator:
+        words = re.split(r"[ \t]+", line.strip(" \t"))
+        return words if '"' not in line else _quoted(" ".join(words), " ")
+    return (
+        _quoted(line.strip(" "), separator)
+        if '"' in line
+        else [word.strip() for word in line.split(separator)]
+    )
+
+
+def _quoted(line: str, separator: str) -> list[str]:
+    try:
+        row = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+    except csv.Error:  # a word of more than 128 KiB
+        row = line.split(separator)
+    return [word.strip() for word in row]
+
+
+def _are_headings(first: Sequence[str], second: Sequence[str]) -> bool:
+    if all(_is_id(word) for word in first[:2]):
+        return False
+    known = {re.sub(r"[\W_]", "", word.lower()) for word in first}
+    return any(set(pair) <= known for pair in _ENDS) or (
+        len(second) >= 2 and all(_is_id(word) for word in second[:2])
+    )
+
+
+def _is_id(word: str) -> bool:
+    return re.fullmatch(r"[0-9]+", word) is not None

@@ -1,0 +1,204 @@
+"""Formats that a library reads: sparse matrices of SciPy, arrays of NumPy, tables of Arrow, NetworkX's."""
+
+from __future__ import annotations
+
+import re
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bfsbench.errors import InputError, UsageError
+from bfsbench.graphs.columns import Column, Columns
+from bfsbench.graphs.delimited import columns_of
+from bfsbench.graphs.graph import Orientation
+from bfsbench.graphs.memory import require_bytes
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from bfsbench.graphs.interop import Links
+
+BYTES_AN_EDGE = 8
+"""About, in files of any of these formats: memory is estimated by it."""
+
+
+def _always_directed(path: Path) -> Orientation:
+    return "directed"
+
+
+@dataclass(frozen=True)
+class Table:
+    """How a format is read as columns, and how its edges are to be taken."""
+
+    read: Callable[[Path], Columns]
+    """Raises InputError, UsageError where a library is missing."""
+    library: str
+    orientation: Callable[[Path], Orientation] = _always_directed
+    """From the file's beginning. Raises InputError."""
+
+
+_COMPLAINTS: tuple[type[Exception], ...] = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What libraries raise for files that are not as they should be, beside errors of their own."""
+
+
+@contextmanager
+def _reading(path: Path, library: str, *own: type[Exception]) -> Iterator[None]:
+    """Say what a library finds wrong with a file in one line."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except MemoryError as error:
+        raise InputError(f"{path}: not enough memory for what the file says it holds") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or ' '.join(str(error).split())}") from error
+    except (*_COMPLAINTS, *own) as error:
+        what = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{path}: {library} cannot read it: {what}") from error
+
+
+def _read_npz(path: Path) -> Columns:
+    import scipy
+    import scipy.sparse
+
+    with _reading(path, "SciPy"):
+        with zipfile.ZipFile(path) as archive:
+            require_bytes(sum(info.file_size for info in archive.infolist()), f"{path}: its arrays")
+        matrix = scipy.sparse.load_npz(path)
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        entries = matrix.tocoo()
+    if matrix.shape[0] != matrix.shape[1]:
+        rows, columns = matrix.shape
+        raise InputError(f"{path}: a matrix of {rows:,} x {columns:,} is no graph: only square ones are")
+    return Columns(
+        *(str(path), np.asarray(entries.row), np.asarray(entries.col), np.asarray(entries.data)),
+        num_vertices=int(matrix.shape[0]),
+        reader=f"SciPy {scipy.__version__}",
+    )
+
+
+def _read_npy(path: Path) -> Columns:
+    with _reading(path, "NumPy"):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if array.ndim != 2 or array.shape[1] not in (2, 3):
+        raise InputError(
+            f"{path}: an array of shape {array.shape} is no list of pairs: it must be (edges, 2 or 3)"
+        )
+    weights = array[:, 2] if array.shape[1] == 3 else None
+    return Columns(str(path), array[:, 0], array[:, 1], weights, reader=f"NumPy {np.__version__}")
+
+
+def _read_parquet(path: Path) -> Columns:
+    try:
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise _missing(path, "pyarrow", "tables") from error
+    with _reading(path, "PyArrow", pyarrow.ArrowException):
+        return _arrow_columns(path, pyarrow.parquet.read_table(path))
+
+
+def _read_arrow(path: Path) -> Columns:
+    try:
+        import pyarrow.feather
+    except ModuleNotFoundError as error:
+        raise _missing(path, "pyarrow", "tables") from error
+    with _reading(path, "PyArrow", pyarrow.ArrowException):
+        return _arrow_columns(path, pyarrow.feather.read_table(path))
+
+
+def _arrow_columns(path: Path, table: pyarrow.Table) -> Columns:
+    import pyarrow
+
+    if table.num_columns < 2:
+        raise InputError(f"{path}: a table of {table.num_columns} columns has no sources and targets")
+    source, target, weight = columns_of(table.column_names, table.num_columns)
+    table.validate(full=True)
+
+    def column(place: int) -> Column:
+        values = table.column(place)
+        if values.null_count:
+            raise InputError(
+                f"{path}: column {table.column_names[place]} has {values.null_count:,} empty values"
+            )
+        return np.asarray(values.to_numpy(zero_copy_only=False))
+
+    weights = None if weight is None else column(weight)
+    return Columns(
+        *(str(path), column(source), column(target), weights), reader=f"PyArrow {pyarrow.__version__}"
+    )
+
+
+def _read_graphml(path: Path) -> Columns:
+    # Without being forced to, NetworkX drops parallel edges that have no ids.
+    return _from_networkx(path, lambda nx: nx.read_graphml(path, _node_id, force_multigraph=True))
+
+
+def _node_id(text: str | None) -> str:
+    if text is None:
+        raise ValueError("a node or an edge lacks an id")
+    return text
+
+
+def _read_gml(path: Path) -> Columns:
+    return _from_networkx(path, lambda networkx: networkx.read_gml(path))
+
+
+def _from_networkx(path: Path, read: Callable[..., Links]) -> Columns:
+    try:
+        import networkx
+    except ModuleNotFoundError as error:
+        raise _missing(path, "networkx", "networkx") from error
+    from bfsbench.graphs.interop import networkx_columns
+
+    with _reading(path, "NetworkX", networkx.NetworkXException):
+        graph = read(networkx)
+        return networkx_columns(graph, str(path), reader=f"NetworkX {networkx.__version__}")
+
+
+def _graphml_orientation(path: Path) -> Orientation:
+    return "each_once" if re.search(rb"edgedefault\s*=\s*[\"']undirected", _head(path)) else "directed"
+
+
+def _gml_orientation(path: Path) -> Orientation:
+    return "directed" if re.search(rb"\bdirected\s+1\b", _head(path)) else "each_once"
+
+
+def _head(path: Path) -> bytes:
+    with _reading(path, "Python"), path.open("rb") as file:
+        return file.read(1 << 16)
+
+
+def _missing(path: Path, package: str, extra: str) -> UsageError:
+    return UsageError(
+        f"{path} is read by {package}, which is not installed: run 'pip install bfsbench[{extra}]'"
+    )
+
+
+NPZ = Table(_read_npz, "SciPy")
+NPY = Table(_read_npy, "NumPy")
+PARQUET = Table(_read_parquet, "PyArrow")
+ARROW = Table(_read_arrow, "PyArrow")
+GRAPHML = Table(_read_graphml, "NetworkX", _graphml_orientation)
+GML = Table(_read_gml, "NetworkX", _gml_orientation)

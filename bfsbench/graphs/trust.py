@@ -1,0 +1,76 @@
+"""Checksums of downloads where nobody publishes one: the first is written down, later ones are held to it.
+
+They lie in the user's configuration folder, so that they outlive a cache that is deleted.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC
+from pathlib import Path
+
+import msgspec
+
+from bfsbench import storage
+from bfsbench.errors import InputError, UsageError
+
+
+class First(msgspec.Struct, frozen=True):
+    """What an address gave when it was first downloaded from."""
+
+    sha256: str
+    on: str
+    """Date, ISO 8601."""
+
+
+def record_file() -> Path:
+    """Where the checksums lie: ``BFSBENCH_CHECKSUMS``, or a file in the configuration folder."""
+    override = os.environ.get("BFSBENCH_CHECKSUMS")
+    if override:
+        return Path(override).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("bfsbench")) / "checksums.json"
+
+
+def first(url: str) -> First | None:
+    """What is known of an address. Raises InputError when the record cannot be read."""
+    return _read(record_file()).get(url)
+
+
+def remember(url: str, sha256: str) -> None:
+    """Hold later downloads from an address to this one. Raises UsageError when that cannot be written."""
+    from datetime import datetime
+
+    _change(url, First(sha256, datetime.now(UTC).date().isoformat()))
+
+
+def forget(url: str) -> None:
+    """Hold later downloads from an address to nothing, if they were held to anything."""
+    if first(url) is not None:
+        _change(url, None)
+
+
+def _change(url: str, known: First | None) -> None:
+    path = record_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with storage.locked(path.with_name(f".{path.name}.lock")):
+            others = {other: value for other, value in _read(path).items() if other != url}
+            entries = {**others, url: known} if known else others
+            storage.write(path, msgspec.json.format(msgspec.json.encode(entries)))
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path}: {error.strerror or error}; BFSBENCH_CHECKSUMS names another place"
+        ) from error
+
+
+def _read(path: Path) -> dict[str, First]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, First])
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({error}): repair or remove it") from error

@@ -1,0 +1,212 @@
+"""How many samples are taken, of which device, and what is said about them; on clocks and devices made up."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from bfsbench.bench.advice import advise
+from bfsbench.bench.measure import Energy, measure_energy
+from bfsbench.bench.runner import Method, Order
+from bfsbench.bench.sampling import REST_S, RETAKEN, Sample, Samples, Sampling, State, noise, take
+from bfsbench.errors import UsageError
+
+COOL = State(1980)
+HOT = State(1980, "software thermal; power cap")
+
+
+@dataclass
+class Made:
+    """A machine that is in one state after the other, the last of them for ever."""
+
+    states: list[State] = field(default_factory=lambda: [COOL])
+    others: int = 0
+    cpu: str = "performance"
+    energy: Callable[[], float | None] = lambda: None
+
+    def state(self) -> State:
+        return self.states.pop(0) if len(self.states) > 1 else self.states[0]
+
+    def energy_joules(self) -> float | None:
+        return self.energy()
+
+    def other_processes(self) -> int:
+        return self.others
+
+    def governor(self) -> str:
+        return self.cpu
+
+    def flush(self) -> None:
+        raise AssertionError("nobody asked for cold caches")
+
+
+def taken(times: Iterable[float], sampling: Sampling, machine: Made | None = None) -> Samples:
+    """Samples that take these times, in ms."""
+    source = iter(times)
+
+    def one() -> Sample:
+        milliseconds = next(source)
+        return Sample(milliseconds, milliseconds)
+
+    return take(one, sampling, machine or Made(), rest=lambda seconds: None)
+
+
+def test_five_samples_are_usual() -> None:
+    assert taken(itertools.count(1), Sampling()).search_ms == [1, 2, 3, 4, 5]
+    assert taken(itertools.count(1), Sampling.of(2)).search_ms == [1, 2]
+
+
+def test_quiet_samples_are_few_and_noisy_ones_many() -> None:
+    sampling = Sampling.of(max_noise_percent=1)
+    assert len(taken(itertools.repeat(2.0), sampling).kept) == 6, "fewer have no interval"
+    noisy = random.Random(1)
+    many = taken(iter(lambda: noisy.gauss(100, 10), None), sampling)
+    assert 6 < len(many.kept) < sampling.max_samples
+    assert noise(many.search_ms) <= 0.01 < noise(many.search_ms[:-1])
+    endless = taken(itertools.cycle([1.0, 9.0]), Sampling.of(max_noise_percent=1, max_samples=40))
+    assert len(endless.kept) == 40
+
+
+def test_the_interval_holds_the_median_as_often_as_it_says() -> None:
+    drawn = random.Random(7)
+    held = 0
+    for _ in range(2000):
+        samples = [drawn.expovariate(1) + 1 for _ in range(25)]
+        reach = noise(samples) * statistics.median(samples)
+        held += abs(statistics.median(samples) - (1 + math.log(2))) <= reach
+    assert held / 2000 > 0.95
+
+
+@pytest.mark.parametrize(("count", "reach"), [(5, math.inf), (6, 2.5 / 3.5), (9, 3 / 5), (16, 4.5 / 8.5)])
+def test_the_interval_is_between_sorted_samples(count: int, reach: float) -> None:
+    assert noise(range(count, 0, -1)) == pytest.approx(reach)
+
+
+def test_samples_go_on_for_some_time() -> None:
+    assert len(taken(itertools.repeat(100.0), Sampling.of(min_time_s=1.25)).kept) == 13
+    assert len(taken(itertools.repeat(1e4), Sampling.of(3, min_time_s=1.25)).kept) == 3
+
+
+def test_samples_of_a_throttled_device_are_taken_again() -> None:
+    machine = Made([COOL, HOT, HOT, COOL])
+    samples = taken(itertools.count(1), Sampling.of(3), machine)
+    assert samples.search_ms == [1, 4, 5] and samples.discarded == 2
+    assert "throttled: 2 samples were taken again" in advise(samples, Made())
+
+
+def test_a_device_that_only_throttles_is_given_up_and_told() -> None:
+    rested: list[float] = []
+    samples = take(lambda: Sample(1, 1), Sampling.of(3), Made([HOT]), rest=rested.append)
+    assert samples.discarded == len(rested) == 3 * RETAKEN and set(rested) == {REST_S}
+    (warning,) = advise(samples, Made())
+    assert warning.startswith("throttled: 3 samples are of a slowed GPU (software thermal, power cap)")
+
+
+@pytest.mark.parametrize(
+    ("times", "machine", "says"),
+    [
+        ([1.0] * 5, Made(), ""),
+        ([1.0, 1.02, 1.05, 1.0, 1.04], Made(), ""),
+        ([3.0, 1.0, 1.1, 1.0, 1.0], Made(), "slow start: the first sample took 3.0 times as long"),
+        ([1.0, 1.3, 1.2, 1.3, 1.2], Made(), "noisy: the median is 20 % above the minimum"),
+        ([1.0] * 5, Made([State(1980), State(1200)]), "clocks: the GPU's moved from 1200 to 1980 MHz"),
+        ([1.0] * 5, Made(others=1), "shared: another process computes on the GPU"),
+        ([1.0] * 5, Made(others=3), "shared: 3 other processes compute on the GPU"),
+        ([1.0] * 5, Made(cpu="powersave"), "powersave: so the CPU is governed"),
+    ],
+)
+def test_what_is_said_about_samples(times: Sequence[float], machine: Made, says: str) -> None:
+    warnings = advise(taken(times, Sampling(), machine), machine)
+    assert len(warnings) == bool(says)
+    assert says in "".join(warnings)
+
+
+class Solved:
+    """A run of 4 ms on a clock made up."""
+
+    def __init__(self) -> None:
+        self.ms, self.runs, self.checks = 0.0, 0, 0
+
+    def poison(self) -> None: ...
+
+    def reset(self) -> None: ...
+
+    def solve(self) -> None:
+        self.ms += 4
+        self.runs += 1
+
+    def check(self) -> None:
+        self.checks += 1
+
+    def wait(self) -> None: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> float:
+        return 0.0
+
+
+def test_energy_is_that_of_runs_between_moves_of_the_counter() -> None:
+    run = Solved()
+
+    def counter() -> float:
+        """500 W, counted every 100 ms."""
+        return 500 * (run.ms // 100) / 10
+
+    found = measure_energy(run, run, Made(energy=counter), 4.0, now=lambda: run.ms / 1e3)
+    assert isinstance(found, Energy) and run.checks == 1
+    assert found.watts == pytest.approx(500, rel=0.02)
+    assert found.joules == pytest.approx(500 * 4e-3, rel=0.02)
+    assert 1000 <= run.ms < 1400
+
+
+@pytest.mark.parametrize("energy", [None, 17.0])
+def test_energy_that_nothing_counts_is_not_told(energy: float | None) -> None:
+    run = Solved()
+    machine = Made(energy=lambda: energy)
+    assert measure_energy(run, run, machine, 4.0, now=lambda: run.ms / 1e3) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"repeats": 0}, "repeats must be at least 1"),
+        ({"warmup": 0}, "warmup must be at least 1"),
+        ({"min_samples": 3}, "go with --max-noise or --min-time"),
+        ({"max_samples": 3}, "go with --max-noise or --min-time"),
+        (
+            {"min_time_s": 1.0, "min_samples": 9, "max_samples": 3},
+            "--max-samples 3 is less than --min-samples 9",
+        ),
+        ({"max_noise_percent": 1.0, "max_samples": 5}, "--max-noise needs 6 samples"),
+        ({"max_noise_percent": 0.0}, "not negative"),
+    ],
+)
+def test_numbers_that_contradict_each_other(words: dict[str, float], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Sampling.of(**words)
+
+
+def test_samples_have_to_fit_into_the_time_of_a_point() -> None:
+    with pytest.raises(
+        UsageError, match="--min-time 60: samples for so many seconds do not fit into --timeout 60"
+    ):
+        Method(Sampling.of(min_time_s=60), 60)
+
+
+@pytest.mark.parametrize("text", ["sequential", "interleaved", "shuffled", "shuffled:7"])
+def test_orders_by_their_words(text: str) -> None:
+    order = Order.of(text)
+    assert Order.of(order.words or "sequential") == order
+
+
+@pytest.mark.parametrize("text", ["", "random", "shuffled:", "shuffled:x", "interleaved:3"])
+def test_other_orders_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="none of sequential, interleaved and shuffled"):
+        Order.of(text)

@@ -1,0 +1,74 @@
+"""Every search at its defaults, by its rules and at the best setting of a tuning, from the same sources.
+
+    python tests/benchmarks/best_of_tuned.py TUNED.csv OUT.csv [--sources 4] GRAPH...
+
+TUNED.csv is from `bfsbench tune --variant all --method axes`. Programs of the CPU run at their defaults.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bfsbench.bench.plan import Axes, Crossing, Part
+from bfsbench.bench.point import knob_values
+from bfsbench.bench.runner import Method
+from bfsbench.bench.sampling import Sampling
+from bfsbench.bench.sources import SourceChoice
+from bfsbench.bench.sweep import Request, SweepProgress, sweep
+from bfsbench.graphs.load import resolve
+from bfsbench.texts import Rows
+from bfsbench.variants import all_variants, find_family
+from bfsbench.variants.base import Variant
+
+
+class Lines(SweepProgress):
+    """A line for each graph and for each point without a time."""
+
+    def loading(self, name: str):  # type: ignore[no-untyped-def]
+        click.echo(name)
+        return super().loading(name)
+
+    def done(self, measured) -> None:  # type: ignore[no-untyped-def]
+        row = measured.row
+        if row["status"] != "ok":
+            click.echo(f"{row['graph']} {row['variant']} {row['knobs']}: {row['status']}: {row['reason']}")
+
+
+def settings(variant: type[Variant], tuned: Rows) -> list[Axes]:
+    """The defaults, the rules, and the setting that was fastest."""
+    usual = Axes([variant], [None], [None])
+    if variant.host:
+        return [usual]
+    best = tuned.of(variant=variant.name).best
+    known = {knob.name for knob in variant.knobs}
+    knobs = {name: [value] for name, value in knob_values(best["knobs"]).items() if name in known}
+    fastest = Axes([variant], [None], [int(best["block"])], knobs)
+    return [usual, Axes([variant], [None], [None], preset="auto"), fastest]
+
+
+@click.command()
+@click.argument("tuned", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("graphs", nargs=-1, required=True)
+@click.option("--sources", default=4)
+@click.option("--timeout", default=20.0, help="Seconds of a point.")
+@click.option("--only", default="", help="Searches, separated by commas; by default all.")
+def main(tuned: Path, out: Path, graphs: tuple[str, ...], sources: int, timeout: float, only: str) -> None:
+    from bfsbench.bench.results import read_results
+
+    rows = Rows(read_results([tuned]), str(tuned))
+    searches = [variant for variant in all_variants().values() if variant.family == "bfs"]
+    chosen = [variant for variant in searches if not only or variant.name in only.split(",")]
+    choice = SourceChoice.of(find_family("bfs"), None, sources, 0)
+    for text in graphs:
+        name = resolve(text).full_name
+        here = rows.of(graph=name)
+        parts = [Part([name], axes, choice) for variant in chosen for axes in settings(variant, here)]
+        method = Method(Sampling.of(5), timeout)
+        sweep(Request(Crossing(parts), method, out, resume=out.exists()), Lines())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Time and memory of commands on a result file of a million rows.
+
+    python tests/benchmarks/big_results.py [--rows 1000000] [--file FILE] [COMMAND]...
+
+Makes the file if it is not there: five graphs and six searches (a host program among them), 25 grids, 16
+blocks, knobs and sources, five samples a point, one point in a hundred failed. COMMANDs are of the table
+below; all by default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import itertools
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bfsbench.bench.columns import COLUMNS
+
+COMMANDS = {
+    "text": ("report", "{file}"),
+    "best as csv": ("report", "--table", "best", "--format", "csv", "--backend", "cuda,host", "{file}"),
+    "json": ("report", "--format", "json", "{file}"),
+    "page": ("report", "--format", "html", "--out", "{folder}/page.html", "{file}"),
+    "bars": ("report", "--format", "svg", "--plot", "bars", "--out", "{folder}", "{file}"),
+    "compare": ("compare", "{file}", "{file}"),
+    "resume": (
+        *("run", "--dataset", "path(n=8)", "--variant", "cpu_queue", "--repeats", "1"),
+        *("--source", "0:7", "--resume", "--out", "{file}"),
+    ),
+}
+GRAPHS = {f"kronecker(scale={scale},edge_factor=16):symmetrised": 1 << scale for scale in range(16, 21)}
+VARIANTS = {
+    "frontier_numbers": ("cuda", [""]),
+    "virtual_warp": ("cuda", [f"W_SZ={width}" for width in (2, 4, 8, 16, 32)]),
+    "luo": ("cuda", [""]),
+    "adaptive": ("cuda", ["LIKELY_FIRST=0", "LIKELY_FIRST=1"]),
+    "pull": ("cuda", [""]),
+}
+GRIDS = ["auto", *(str(132 * factor) for factor in range(1, 25))]
+BLOCKS = [str(64 * factor) for factor in range(1, 17)]
+
+
+def axes(num_rows: int) -> Iterator[dict[str, str]]:
+    """Sources last, as many as make so many rows."""
+    for source in itertools.count():
+        for graph in GRAPHS:
+            host = {"graph": graph, "variant": "cpu_queue", "backend": "host", "grid": "", "block": ""}
+            yield {**host, "knobs": "", "source": str(source)}
+            for variant, (backend, settings) in VARIANTS.items():
+                for grid, block, knobs in itertools.product(GRIDS, BLOCKS, settings):
+                    launch = {"backend": backend, "grid": grid, "block": block, "knobs": knobs}
+                    yield {"graph": graph, "variant": variant, "source": str(source), **launch}
+
+
+def row(point: dict[str, str], draw: random.Random, number: int) -> dict[str, str]:
+    num_vertices = GRAPHS[point["graph"]]
+    known = {
+        **point,
+        "family": "bfs",
+        "status": "ok",
+        "num_vertices": str(num_vertices),
+        "num_edges": str(num_vertices * 32),
+        "graph_checksum": f"{num_vertices:064x}",
+        "source_checksum": f"{num_vertices:064x}",
+        **{"host": "node1", "host_cpu": "AMD EPYC 9654 96-Core Processor", "python": "3.12.3"},
+        **{"version": "0.1.0", "commit": "52dd987bf4c3d04af11e22123d4a21f0b0edfc7f", "schema": "1"},
+        "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_750_000_000 + number // 4)),
+    }
+    if point["backend"] == "cuda":
+        known |= {"gpu": "NVIDIA H200", "gpu_bus_id": "0000:18:00.0", "compute_capability": "9.0"}
+        known |= {"driver": "580.65", "cuda": "13.0", "sm_clock_mhz": "1980", "memory_clock_mhz": "3201"}
+        known |= {"throttle": "none"}
+        if draw.random() < 0.01:
+            return known | {"status": "timeout", "reason": "no answer within 10 s"}
+    samples = sorted(num_vertices / 1e6 * draw.uniform(0.2, 3) + draw.uniform(0, 0.02) for _ in range(5))
+    texts = [f"{sample:.6f}" for sample in samples]
+    edges = num_vertices * 31
+    mteps = edges / samples[0] / 1e3
+    return known | {
+        **{"search_ms": texts[0], "search_ms_median": texts[2], "search_ms_max": texts[4]},
+        **{"search_ms_samples": ";".join(texts), "wall_ms": texts[0], "wall_ms_samples": ";".join(texts)},
+        **{"reset_ms": "0.004512", "prepare_ms": "12.253001", "preprocess_ms": "0.000000"},
+        **{"depth": "7", "reached": str(num_vertices - 7), "edges_traversed": str(edges)},
+        **{"mteps": f"{mteps:.3f}", "mteps_graph500": f"{mteps / 2:.3f}"},
+    }
+
+
+def make(path: Path, num_rows: int) -> None:
+    draw = random.Random(1)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        writer.writeheader()
+        points = itertools.islice(axes(num_rows), num_rows)
+        writer.writerows(row(point, draw, number) for number, point in enumerate(points))
+
+
+def measure(command: list[str]) -> tuple[float, float, float, int]:
+    """Seconds, seconds of processors, the most memory in GB, and the exit code."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bfsbench", *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    said = process.stderr.read().decode()
+    _, status, used = os.wait4(process.pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code not in (0, 1):
+        sys.exit(said)
+    busy = used.ru_utime + used.ru_stime
+    return time.perf_counter() - start, busy, used.ru_maxrss * 1024 / 1e9, code
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--file", type=Path, default=Path(tempfile.gettempdir()) / "bfsbench-big.csv")
+    parser.add_argument("commands", nargs="*", default=list(COMMANDS))
+    chosen = parser.parse_args()
+    if not chosen.file.exists():
+        make(chosen.file, chosen.rows)
+    print(f"{chosen.file.stat().st_size / 1e6:,.0f} MB")
+    print(f"{'command':14} {'s':>7} {'CPU s':>7} {'GB':>6} {'exit':>5}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in chosen.commands:
+            words = [word.format(file=chosen.file, folder=folder) for word in COMMANDS[name]]
+            seconds, busy, memory, code = measure(words)
+            made = ", ".join(f"{p.name} {p.stat().st_size / 1e6:.1f} MB" for p in Path(folder).iterdir())
+            print(f"{name:14} {seconds:7.1f} {busy:7.1f} {memory:6.2f} {code:5} {made}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Programs of a cluster as tests start them, and see them end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bfsbench.bench.results import read_rows
+
+FAULTY = Path(__file__).parent.parent / "faulty"
+LATTICE = "lattice(rows=9,columns=7)"
+GRAPHS = f"kronecker(scale=6,edge_factor=4,seed=1),{LATTICE}"
+BFSBENCH = [sys.executable, "-m", "bfsbench"]
+MEASURE = [*BFSBENCH, "run", "--backend", "cpu", "--repeats", "2", "--dataset"]
+RUN = [*MEASURE, GRAPHS]
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts programs in the test's folder; none of them, nor what they started, outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*words: str, **more: object) -> subprocess.Popen[str]:
+        environment = os.environ | {"BFSBENCH_VARIANTS": str(FAULTY)}
+        started.append(
+            subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, **more)
+        )
+        return started[-1]
+
+    yield begin
+    for process in started:
+        for one in family(process.pid):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+        process.communicate()
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """A process and all that descend from it, those that are gone left out."""
+    try:
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def finished(process: subprocess.Popen[str], code: int) -> str:
+    """What a program said, once it has ended with this exit code and left no process behind."""
+    before = family(process.pid)
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == code, said
+    _gone, alive = psutil.wait_procs(before, timeout=10)
+    assert not alive
+    return said
+
+
+def rows_in(path: Path) -> list[dict[str, str]]:
+    return read_rows(path) if path.exists() else []
+
+
+def wait_for_rows(path: Path, count: int, process: subprocess.Popen[str]) -> None:
+    while len(rows_in(path)) < count:
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

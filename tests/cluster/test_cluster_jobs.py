@@ -1,0 +1,205 @@
+"""Workers as jobs of a batch system, whose commands are stood in for by scripts that start a job at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bfsbench.bench.results import read_rows
+from bfsbench.cluster import jobs, launch
+from bfsbench.cluster.address import QUEUES, Jobs
+from bfsbench.cluster.certificates import make
+from bfsbench.errors import InputError, UsageError
+
+SETTINGS = """
+n_workers = 3
+queue = "gpu"
+walltime = "04:00:00"
+cores = 8
+memory = "64GB"
+job_extra_directives = ["{extra}"]
+job_script_prologue = ["module load cuda"]
+"""
+EXTRA = {"slurm": "--gres=gpu:1", "pbs": "-l ngpus=1", "sge": "-l gpu=1", "lsf": "-gpu num=1"}
+DIRECTIVES = {
+    "slurm": ("#SBATCH -p gpu", "#SBATCH -t 04:00:00", "#SBATCH --cpus-per-task=8", "#SBATCH --mem=60G"),
+    "pbs": ("#PBS -q gpu", "#PBS -l walltime=04:00:00", "#PBS -l select=1:ncpus=8:mem=64GB"),
+    "sge": ("#$ -q gpu", "#$ -l h_rt=04:00:00"),
+    "lsf": ("#BSUB -q gpu", "#BSUB -W 04:00:00", "#BSUB -n 8", "#BSUB -M 64000"),
+}
+COMMANDS = {
+    "slurm": ("sbatch", "scancel"),
+    "pbs": ("qsub", "qdel"),
+    "sge": ("qsub", "qdel"),
+    "lsf": ("bsub", "bkill"),
+}
+MARKS = {"slurm": "#SBATCH", "pbs": "#PBS", "sge": "#$", "lsf": "#BSUB"}
+
+
+def options(folder: Path, queue: str, text: str) -> dict[str, Any]:
+    file = folder / "cluster.toml"
+    file.write_text(text)
+    return jobs.options(Jobs(queue, file))
+
+
+def script_of(queue: str, chosen: dict[str, Any]) -> list[str]:
+    """The lines of a job's script."""
+    import dask_jobqueue
+
+    make = getattr(dask_jobqueue, jobs._CLASSES[queue]).job_cls
+    given = {key: chosen[key] for key in chosen if key not in ("n_workers", "scheduler_options")}
+    units = {"lsf_units": "mb"} if queue == "lsf" else {}
+    lines: list[str] = make("tcp://head:8786", name="w", **given, **units).job_script().splitlines()
+    return lines
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_a_job_runs_one_worker_of_one_thread(queue: str, tmp_path: Path) -> None:
+    launch.require_dask()
+    chosen = options(tmp_path, queue, SETTINGS.format(extra=EXTRA[queue]))
+    assert chosen["n_workers"] == 3
+    script = script_of(queue, chosen)
+    for line in (*DIRECTIVES[queue], f"{MARKS[queue]} {EXTRA[queue]}"):
+        assert line in script
+    assert script.index("module load cuda") < script.index("export DASK_DISTRIBUTED__WORKER__DAEMON=False")
+    words = script[-1].split()
+    assert "tcp://head:8786" in words and "--nanny" in words
+    for option, value in (
+        ("--nthreads", "1"),
+        ("--memory-limit", "0"),
+        ("--dashboard-address", "127.0.0.1:0"),
+    ):
+        assert value in [after for word, after in pairwise(words) if word == option]
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_what_nobody_asks_for_is_left_to_the_batch_system(queue: str, tmp_path: Path) -> None:
+    launch.require_dask()
+    script = script_of(queue, options(tmp_path, queue, f'job_extra_directives = ["{EXTRA[queue]}"]'))
+    asked = [line for line in script if line.startswith(MARKS[queue])]
+    assert not any("mem" in line or "-M " in line for line in asked), asked
+    assert f"{MARKS[queue]} {EXTRA[queue]}" in asked
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "cannot read"),
+        ("queue = ", "cluster.toml: "),
+        ("\xff", "cluster.toml: "),
+        ("processes = 2", "a job is one worker"),
+    ],
+)
+def test_settings_that_cannot_be_read(tmp_path: Path, text: str | None, says: str) -> None:
+    file = tmp_path / "cluster.toml"
+    if text is not None:
+        file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=says):
+        jobs.options(Jobs("slurm", file))
+
+
+@pytest.fixture
+def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in PATH with the commands of all batch systems, of which those that submit refuse to."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in {name for names in COMMANDS.values() for name in names}:
+        (folder / name).write_text("#!/bin/sh\necho 'no such queue: gpus' >&2; exit 1\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    return folder
+
+
+@pytest.mark.usefixtures("batch")
+@pytest.mark.parametrize("queue", QUEUES)
+def test_settings_that_nobody_knows(queue: str, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.toml"
+    file.write_text('quue = "gpu"')
+    launch.require_dask()
+    with pytest.raises(UsageError, match="quue"):
+        jobs.start(Jobs(queue, file), None, "")
+
+
+SUBMIT = """#!/bin/sh
+for script; do :; done
+[ $# -gt 0 ] || script=/dev/stdin
+cp "$script" "$BATCH/job-$$.sh"
+setsid sh "$BATCH/job-$$.sh" > "$BATCH/job-$$.log" 2>&1 < /dev/null &
+echo $! > "$BATCH/job-$$.pid"
+echo "Submitted batch job $$"
+"""
+CANCEL = """#!/bin/sh
+for job; do kill -- -$(cat "$BATCH/job-$job.pid"); done
+"""
+
+
+@pytest.mark.parametrize(
+    ("queue", "tls"),
+    [
+        ("slurm", True),
+        *(pytest.param(queue, False, marks=pytest.mark.exhaustive) for queue in QUEUES),
+    ],
+)
+def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(
+    queue: str, tls: bool, tmp_path: Path
+) -> None:
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, text in zip(COMMANDS[queue], (SUBMIT, CANCEL), strict=True):
+        (commands / name).write_text(text)
+        (commands / name).chmod(0o755)
+    (tmp_path / "gpus.toml").write_text(f'n_workers = 2\njob_extra_directives = ["{EXTRA[queue]}"]\n')
+    environment = os.environ | {
+        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+        "BATCH": str(tmp_path),
+        "DASK_JOBQUEUE__LSF__LSF_UNITS": "mb",
+    }
+    words = ["--variant", "cpu_queue", "--source", "0,1,2,3,4,5", "--repeats", "1", "--out", "r.csv"]
+    where = ["--dataset", "lattice(rows=9,columns=7)", "--cluster", f"{queue}:gpus.toml"]
+    if tls:
+        make(tmp_path / "tls")
+        where += ["--tls", "tls"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bfsbench", "run", *where, *words],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    logs = [path.read_text() for path in tmp_path.glob("job-*.log")]
+    assert done.returncode == 0, (done.stderr, logs)
+    assert ("has no TLS" in done.stderr) != tls
+    rows = read_rows(tmp_path / "r.csv")
+    assert sorted(int(row["source"]) for row in rows) == list(range(6))
+    assert {row["status"] for row in rows} == {"ok"}
+    assert len(logs) == 2
+
+
+def test_a_machine_without_the_batch_system_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "gpus.toml").write_text("n_workers = 1\n")
+    where = ["--dataset", "lattice(rows=9,columns=7)", "--cluster", "slurm:gpus.toml"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bfsbench", "run", *where, "--variant", "cpu_queue"],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "bfsbench: --cluster slurm: there is no command sbatch here"
+
+
+@pytest.mark.usefixtures("batch")
+@pytest.mark.parametrize("queue", ["slurm", "pbs", "sge"])
+def test_a_job_that_is_refused_is_one_line(queue: str) -> None:
+    launch.require_dask()
+    with pytest.raises(UsageError, match=rf"^jobqueue\.{queue}: no such queue: gpus$"):
+        jobs.start(Jobs(queue), None, "")

@@ -1,0 +1,97 @@
+"""A program that meddles with the pipe of its process, as one with a wild pointer or a fork may."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bfsbench.bench import messages
+from bfsbench.bench.frames import frame
+from bfsbench.variants.base import Knob
+from bfsbench.variants.cpu_queue import CpuQueue
+
+ROW = messages.encode(messages.Row({"status": "ok", "search_ms": "0.001"}))
+LEVELS = messages.encode(messages.Levels([]))
+
+
+class Bomb:
+    """Unpickling it makes a folder."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, ("unpickled",)
+
+
+def written(how: str) -> bytes:
+    """What goes into the pipe before the answer, or in its place."""
+    number = request_number()
+    whole = frame(number, ROW)
+    return {
+        "junk": b"\0junk" * 100,
+        "pickle": pickle.dumps(Bomb()),
+        "framed_pickle": frame(number, pickle.dumps(Bomb())),
+        "other_request": frame(number + 1, ROW),
+        "earlier_request": frame(number - 1, ROW),
+        "other_question": frame(number, LEVELS),
+        "other_row": whole,
+        "flipped_bit": whole[:-1] + bytes([whole[-1] ^ 1]),
+        "cut_and_ended": whole[:-3],
+        "cut_and_stopped": whole[:-3],
+        "endless": whole[:4] + bytes([0] * 7 + [number] + [1] + [0] * 11) + ROW,
+    }.get(how, b"")
+
+
+def request_number() -> int:
+    """Of the request that is being answered, from the frames of those who called."""
+    caller = sys._getframe()
+    while "number" not in caller.f_locals:
+        assert caller.f_back is not None
+        caller = caller.f_back
+    return int(caller.f_locals["number"])
+
+
+class Meddles(CpuQueue):
+    name = "meddles"
+    aliases = ()
+    summary = "meddles with the pipe of its process"
+    knobs = (
+        Knob(
+            "MEDDLING",
+            "junk",
+            "in what way",
+            choices=(
+                *("junk", "pickle", "framed_pickle", "other_request", "earlier_request", "other_question"),
+                *("other_row", "flipped_bit", "cut_and_ended", "cut_and_stopped", "endless"),
+                *("forked", "forked_and_stayed"),
+            ),
+        ),
+    )
+    done = False
+
+    def traverse(self, source: int) -> None:
+        super().traverse(source)
+        if self.done:
+            return
+        self.done = True
+        how = str(self.knob["MEDDLING"])
+        for descriptor in sockets():
+            os.write(descriptor, written(how))
+        if how == "cut_and_ended":
+            os._exit(3)
+        if how == "cut_and_stopped":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if how == "forked":
+            os.fork()
+        if how == "forked_and_stayed" and not os.fork():
+            signal.pause()
+
+
+def sockets() -> Iterator[int]:
+    """The descriptors of this process that are sockets: its pipe among them."""
+    for entry in list(Path("/proc/self/fd").iterdir()):
+        if entry.exists() and stat.S_ISSOCK(entry.stat().st_mode):
+            yield int(entry.name)
