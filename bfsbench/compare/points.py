@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bfsbench.bench.results import axes_of
+from bfsbench.bench.results import AXES, axes_of
 from bfsbench.compare.correction import (
     FALSE_RATE,
+    MOST_NOISE,
+    MOST_NOISE_ON_HOST,
     Evidence,
     enough_evidence,
     p_value,
@@ -64,6 +66,10 @@ class _Pair:
     evidence: Evidence | None
     """None where a side has no time."""
 
+    @property
+    def backend(self) -> str:
+        return self.axes[AXES.index("backend")]
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -82,8 +88,9 @@ class Comparison:
     """What else is not the same on both sides."""
     num_emulated: int
     """Rows left out because their times mean nothing."""
-    noise: float
-    """By what share times of unchanged code are taken to differ from run to run: a standard deviation."""
+    noise: dict[str, float]
+    """By what share times of unchanged code are taken to differ from run to run, by backend: a standard
+    deviation."""
     num_same_code: int
     """Points of which both sides measured the same code."""
 
@@ -106,14 +113,14 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
     common = [axes for axes in rows_a if axes in rows_b]
     rows = [(rows_a[axes], rows_b[axes]) for axes in common]
     pairs = [_pair(axes, a, b, *both) for axes, both in zip(common, rows, strict=True)]
-    evidence = [pair.evidence for pair in pairs if pair.evidence]
-    noise = run_to_run_noise(evidence)
-    enough = enough_evidence([p_value(one, noise, threshold) for one in evidence])
+    noise = _noise(pairs)
+    p_values = [p_value(pair.evidence, noise[pair.backend], threshold) for pair in pairs if pair.evidence]
+    enough = enough_evidence(p_values)
     return Comparison(
         a,
         b,
         threshold,
-        [_compared(pair, noise, threshold, enough, len(evidence)) for pair in pairs],
+        [_compared(pair, noise, threshold, enough, len(p_values)) for pair in pairs],
         [axes for axes in rows_a if axes not in rows_b],
         [axes for axes in rows_b if axes not in rows_a],
         _differences(rows, _method),
@@ -152,9 +159,20 @@ def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: li
     return _Pair(axes, first, second, Evidence(compare_samples(first, second), (runs[0], runs[1])))
 
 
-def _compared(pair: _Pair, noise: float, threshold: float, enough: float, num_points: int) -> Compared:
+def _noise(pairs: Sequence[_Pair]) -> dict[str, float]:
+    """The run-to-run noise of each backend."""
+    found: dict[str, list[Evidence]] = {}
+    for pair in pairs:
+        found.setdefault(pair.backend, []).extend([pair.evidence] if pair.evidence else [])
+    most = {"host": MOST_NOISE_ON_HOST}
+    return {name: run_to_run_noise(points, most.get(name, MOST_NOISE)) for name, points in found.items()}
+
+
+def _compared(
+    pair: _Pair, noises: Mapping[str, float], threshold: float, enough: float, num_points: int
+) -> Compared:
     """The verdict on a point; ``enough`` is the p-value that is enough among ``num_points``."""
-    first, second, evidence = pair.first, pair.second, pair.evidence
+    first, second, evidence, noise = pair.first, pair.second, pair.evidence, noises[pair.backend]
     times = min(first, default=None), min(second, default=None)
     if evidence is None:
         return Compared(pair.axes, LOST if first else GAINED if second else FAILED, *times, None)
