@@ -45,8 +45,8 @@ def _table(library: Path) -> tuple[list[int], list[Line | None]]:
 
     rows: list[tuple[int, Line | None]] = []
     with library.open("rb") as file:
-        elf = ELFFile(file)  # type: ignore[no-untyped-call]
-        for unit in elf.get_dwarf_info().iter_CUs() if elf.has_dwarf_info() else ():  # type: ignore[no-untyped-call]
+        elf = ELFFile(file)
+        for unit in elf.get_dwarf_info().iter_CUs() if elf.has_dwarf_info() else ():
             program = unit.dwarfinfo.line_program_for_CU(unit)
             if program is not None:
                 names = _file_names(program)

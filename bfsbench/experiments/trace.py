@@ -1,7 +1,7 @@
-"""PMPP's kernels followed thread by thread on a small graph, as the emulator runs them one thread after another.
+"""PMPP's kernels followed thread by thread on a small graph, as the emulator runs them one after the other.
 
-Where several threads may give a vertex its level, it is the first to run that does; another schedule has other
-winners, never other levels.
+Where several threads may give a vertex its level, it is the first to run that does; another schedule has
+other winners, never other levels.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from bfsbench.backends.cpu import CpuDevice
-from bfsbench.emulator import Access, Buffer
+from bfsbench.emulator import Access, Buffer, Signal
 from bfsbench.families.bfs import Levels
 from bfsbench.graphs.graph import Graph
 from bfsbench.programs import DeviceGraph, KernelSetup
@@ -105,7 +105,7 @@ def _launches(device: CpuDevice, search: KernelVariant, source: int) -> Iterator
 
 def _of(accesses: Iterable[Access], *buffers: object) -> Iterator[Access]:
     """Accesses to some of a search's buffers."""
-    addresses = {buffer.pointer.value for buffer in buffers if isinstance(buffer, Buffer)}
+    addresses = {buffer.pointer.value for buffer in buffers if isinstance(buffer, Buffer | Signal)}
     return (access for access in accesses if access.buffer in addresses)
 
 
@@ -131,7 +131,6 @@ def _commits(search: KernelVariant, accesses: list[Access]) -> Iterator[Commit]:
     assert isinstance(search, LevelQueueVariant)
     for block in sorted({access.block for access in accesses}):
         mine = [access for access in accesses if access.block == block]
-        sizes = search.sizes
-        starts = [a.before for a in mine if a.act == "update" and a.buffer == sizes.pointer.value]
+        starts = [access.before for access in _of(mine, search.sizes) if access.act == "update"]
         queued = {a.index: a.after for a in _of(mine, *search.queues) if a.act == "write"}
         yield Commit(block, tuple(queued[place] for place in sorted(queued)), starts[-1])

@@ -21,9 +21,6 @@ EMU_INNER inline void store_once(T* address, T value) {
     __asm__ volatile("" ::: "memory");
 }
 
-// Orders what the thread has done before what it does after, for threads of the scope.
-EMU_API void fence(Scope scope);
-
 inline long long nanoseconds() {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

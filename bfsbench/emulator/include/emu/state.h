@@ -71,13 +71,18 @@ enum class Scope : unsigned char { none, block, device };
 // The current thread is about to touch memory; `site` is the instruction. May interrupt it.
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site);
 
+// Orders what the thread has done before what it does after, for threads of the scope.
+EMU_API void fence(Scope scope);
+
 // An access by a function of the emulator; atomics and polling loads may be interrupted in any build.
-inline void note(const void* address, size_t bytes, Act act, const void* site) {
+inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
+                 [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
     watch(address, bytes, act, Scope::none, site);
 #endif
 }
-inline void note_atomic(const void* address, size_t bytes, Scope scope, const void* site) {
+inline void note_atomic([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
+                        [[maybe_unused]] Scope scope, [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
     watch(address, bytes, Act::update, scope, site);
 #else
