@@ -17,6 +17,15 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         return f"{Path(self.file).name}:{self.number}"
 
+    def says(self, mark: str) -> bool:
+        """Whether a comment on the line, or one that has the line above to itself, holds these words."""
+        lines = _lines_of(self.file)
+        if not 0 < self.number <= len(lines):
+            return False
+        above = lines[self.number - 2].strip() if self.number > 1 else ""
+        comments = [lines[self.number - 1].partition("//")[2], above if above.startswith("//") else ""]
+        return any(mark in comment for comment in comments)
+
     def text(self) -> str:
         """The line itself, or nothing where the file cannot be read."""
         lines = _lines_of(self.file)

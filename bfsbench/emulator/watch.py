@@ -117,6 +117,16 @@ class Finding:
     """How often it was seen at these lines."""
 
     @property
+    def benign(self) -> bool:
+        """Whether a comment in the source says so: ``benign race`` where a racing thread writes, ``benign
+        unwritten`` where what was never written is read; on the line or on the one above."""
+        if self.fault == "race":
+            writers = [a for a in (self.actor, self.other) if a and not a.what.endswith("read")]
+            return all(actor.line and actor.line.says("benign race") for actor in writers)
+        line = self.actor.line
+        return self.fault == "uninitialised read" and line is not None and line.says("benign unwritten")
+
+    @property
     def lines(self) -> tuple[Line | None, ...]:
         """The one or two lines that it is about."""
         return (self.actor.line, self.other.line) if self.other else (self.actor.line,)

@@ -1,5 +1,6 @@
 // The functions that the compiler calls for -fsanitize=thread and -fsanitize-coverage=trace-pc.
 
+#include "machine.h"
 #include "worker.h"
 
 using emu::Act;
@@ -10,7 +11,9 @@ using emu::Scope;
 
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
-    if (emu::current) emu::yield_point();
+    if (!emu::current) return;
+    emu::yield_point();
+    if (emu::Watch* on = emu::worker->machine.watch.get()) on->step();
 }
 
 CALLBACK void __tsan_init() {}

@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstring>
 
 #include "machine.h"
@@ -31,6 +32,7 @@ bool both_strong(const Past& a, const Past& b, bool one_block) {
 void Watch::begin_launch(const Grid& grid) {
     grid_ = &grid;
     ++launch_;
+    steps_ = 0;
     clocks.begin_era();
 }
 
@@ -68,6 +70,12 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
     };
     dl_iterate_phdr(visit, &search);
     return search.found;
+}
+
+// Kernels on graphs small enough to be watched take a few million.
+void Watch::step() {
+    constexpr uint64_t kMost = 400'000'000;
+    if (++steps_ > kMost) fail("the launch has no end: threads still run after %" PRIu64 " steps", steps_ - 1);
 }
 
 Watch::Place Watch::find_shared(const char* address) const {

@@ -57,6 +57,9 @@ class Watch {
     // The current thread is about to do this.
     void access(const char* address, size_t bytes, Act act, Scope scope, const void* site);
 
+    // The current thread has come to another basic block. Fails if a launch has no end.
+    void step();
+
     // A module's own variables, which kernels may use as they use buffers.
     void add_module(const char* begin, size_t bytes);
 
@@ -88,6 +91,7 @@ class Watch {
     std::map<std::pair<const void*, const void*>, size_t> known_;  // findings by their sites
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
+    uint64_t steps_ = 0;  // of the launch
     bool recording_ = false, incomplete_ = false;
     std::vector<Record> records_;
 };
