@@ -26,6 +26,9 @@ GRAPHS = (
 )
 """Arcs drawn at random, some twice; long and narrow; with hubs and isolated vertices; dense."""
 
+SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)")
+"""For questions about all vertices at once, whose kernels do V^3 operations and more."""
+
 LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
 """Grids and blocks; which a run has follows from its seed."""
 
@@ -89,6 +92,11 @@ def check(
     if not report.runs:
         raise UsageError(f"variant {variant.name} takes none of the graphs {', '.join(graphs)}")
     return report
+
+
+def usual_graphs(variant: type[Variant]) -> tuple[str, ...]:
+    """The graphs that a variant is checked on unless others are asked for."""
+    return GRAPHS if find_family(variant.family).from_sources else SMALLER_GRAPHS
 
 
 def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[str], seeds: int) -> int:

@@ -12,7 +12,7 @@ import click
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import full_names, given_knobs, knob_options, names
-from bfsbench.variants import add_folder, all_variants, family_of, find
+from bfsbench.variants import add_folder, all_variants, find
 
 if TYPE_CHECKING:
     from bfsbench.checks import Found, Report
@@ -60,17 +60,18 @@ def check(
     else was found.
     """
     from bfsbench.bench.plan import Axes, check_axes
-    from bfsbench.checks import GRAPHS, runs_of
     from bfsbench.checks import check as check_variant
+    from bfsbench.checks import runs_of, usual_graphs
 
     chosen = _chosen(names(what, "NAME"))
     grids = axis_language.grids(grid or "auto") if grid or block else []
     blocks = axis_language.blocks(block or "auto") if grid or block else []
     axes = Axes(chosen, grids, blocks, given_knobs(knobs))
     check_axes(axes, None)
-    graphs = full_names(datasets) if datasets else list(GRAPHS)
+    given = full_names(datasets) if datasets else None
     clean = True
     for variant in chosen:
+        graphs = given or usual_graphs(variant)
         runs = runs_of(variant, axes, graphs, seeds)
         with click.progressbar(length=runs, label=variant.name, file=sys.stderr) as bar:
             report = check_variant(variant, axes, graphs, seeds, lambda: bar.update(1))
@@ -85,9 +86,7 @@ def _chosen(words: Sequence[str]) -> list[type[Variant]]:
     chosen: list[type[Variant]] = []
     for word in words:
         if word == "all":
-            family = family_of(chosen).name
-            every = [v for v in all_variants().values() if v.family == family and not v.host]
-            chosen += every
+            chosen += [variant for variant in all_variants().values() if not variant.host]
         else:
             chosen += add_folder(Path(word)) if Path(word).is_dir() else [find(word)]
     return list(dict.fromkeys(chosen))
