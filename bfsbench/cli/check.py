@@ -11,7 +11,7 @@ import click
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
-from bfsbench.cli.sweep_options import full_names, given_knobs, knob_options, names
+from bfsbench.cli.sweep_options import given_knobs, knob_options, locators, names
 from bfsbench.variants import add_folder, all_variants, find
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def check(
     blocks = axis_language.blocks(block or "auto") if grid or block else []
     axes = Axes(chosen, grids, blocks, given_knobs(knobs))
     check_axes(axes, None)
-    given = full_names(datasets) if datasets else None
+    given = locators(datasets) if datasets else None
     clean = True
     for variant in chosen:
         graphs = given or usual_graphs(variant)
