@@ -25,6 +25,7 @@ __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, co
             claimed[k] = e + k < end && (!look_first || levels[neighbours[k]] == UNREACHED);
 #pragma unroll
         for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)
+            // benign race: a look before it may miss it
             if (claimed[k]) claimed[k] = atomicCAS(&levels[neighbours[k]], UNREACHED, level + 1) == UNREACHED;
 #pragma unroll
         for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)
