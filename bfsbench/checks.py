@@ -19,7 +19,7 @@ from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, KnobValue
 from bfsbench.variants import find_family
 
 GRAPHS = (
-    "uniform(n=130,m=520,directed=1)",
+    "uniform(n=2100,m=6300,directed=1)",
     "lattice(rows=3,columns=30)",
     "kronecker(scale=7,edge_factor=8)",
     "dense(nodes=48,density=0.5)",

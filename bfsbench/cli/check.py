@@ -55,9 +55,9 @@ def check(
     written, divergent barriers, wrong masks, deadlocks, launches without end, and wrong answers. A FOLDER
     holds variants as those that BFSBENCH_VARIANTS names do; all of them are checked.
 
-    A race is benign if a comment says so on the line that writes, or on the one above: '// benign race: why'.
-    '// benign unwritten: why' says it of a read of what was never written. The exit code is 1 if anything
-    else was found.
+    A race is benign if a comment says so on the line of the plain store (where others are atomic, of the
+    plain load), or on the one above: '// benign race: why'. '// benign unwritten: why' says it of a read of
+    what was never written. The exit code is 1 if anything else was found.
     """
     from bfsbench.bench.plan import Axes, check_axes
     from bfsbench.checks import check as check_variant

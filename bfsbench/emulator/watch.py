@@ -118,11 +118,17 @@ class Finding:
 
     @property
     def benign(self) -> bool:
-        """Whether a comment in the source says so: ``benign race`` where a racing thread writes, ``benign
-        unwritten`` where what was never written is read; on the line or on the one above."""
+        """Whether a comment in the source says so, on the line or on the one above.
+
+        It says ``benign race`` at each plain store that races or, where others are atomic, at the plain load;
+        and ``benign unwritten`` where what was never written is read.
+        """
         if self.fault == "race":
-            writers = [a for a in (self.actor, self.other) if a and not a.what.endswith("read")]
-            return all(actor.line and actor.line.says("benign race") for actor in writers)
+            actors = [actor for actor in (self.actor, self.other) if actor]
+            stores = [actor for actor in actors if actor.what in ("plain write", "plain update")]
+            loads = [actor for actor in actors if actor.what == "plain read"]
+            declaring = stores or loads
+            return bool(declaring) and all(a.line and a.line.says("benign race") for a in declaring)
         line = self.actor.line
         return self.fault == "uninitialised read" and line is not None and line.says("benign unwritten")
 
