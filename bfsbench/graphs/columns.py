@@ -112,7 +112,7 @@ def _named(columns: Columns) -> tuple[Ids, Ids, VertexNames]:
     listed = [columns.sources, columns.targets]
     if columns.vertices is not None:
         listed.append(columns.vertices)
-    ends = pd.concat([pd.Series(end).astype(str) for end in listed]).str.strip()
+    ends = pd.concat([pd.Series(end).astype(str) for end in listed])
     middle = len(columns.sources)
     empty = np.flatnonzero((ends == "").to_numpy()[: 2 * middle])
     if len(empty):

@@ -117,8 +117,8 @@ def _column(series: object, dialect: Dialect, label: str) -> Column:
 
     assert isinstance(series, pd.Series)
     if dialect.named:
-        return series.to_numpy(object)
-    words = series.str.strip()
+        return series.str.strip(" \t").to_numpy(object)
+    words = series.str.strip(" \t")
     digits = words.str.lstrip("0")
     large = (digits.str.len() == len(_LARGEST)) & (digits > _LARGEST)
     wrong = np.flatnonzero(

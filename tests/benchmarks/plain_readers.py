@@ -114,7 +114,7 @@ def _words(rows: list[bytes], dialect: Dialect) -> Pairs | NamedPairs:
     for words in table:
         require(len(words) == len(table[0]), f"{words} has not as many as the first")
         require(max(dialect.source, dialect.target) < len(words), f"{words} is too short")
-        pair = (words[dialect.source].strip(), words[dialect.target].strip())
+        pair = (words[dialect.source].strip(" \t"), words[dialect.target].strip(" \t"))
         require(all(pair), f"{words} lacks a vertex")
         edges.append(pair)
     if dialect.named:

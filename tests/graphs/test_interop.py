@@ -88,6 +88,7 @@ def test_what_is_no_graph_is_named(given: object, says: str) -> None:
 
 
 def test_text_names_vertices() -> None:
+    assert list(Graph.from_edges(["a", "a "], ["b", "b"]).names or ()) == ["a", "a ", "b"]
     graph = Graph.from_edges(["b", "a"], ["c", "b"], name="letters")
     assert graph.names is not None and list(graph.names) == ["a", "b", "c"]
     assert [graph.vertex(name) for name in "abc"] == [0, 1, 2]
