@@ -296,12 +296,12 @@ def test_vertices_taken_out_of_the_open_ones_do_not_look_for_parents(
     search = prepared(Adaptive, device, graph, blocks, CLUSTER_SIZE=1, **PULLED)
     expected = reference_levels(graph, 0)
     taken_out = search.bitmaps["open"].download()
-    taken_out[250 // 32] &= ~(1 << 250 % 32)
+    taken_out[250 // 32] &= ~np.uint32(1 << 250 % 32)
     search.bitmaps["open"].upload(taken_out)
     found = levels_of(search, 0)
     assert [v for v in range(1000) if found[v] != expected[v]] == missed
     assert levels_of(search, 0) == expected.tolist()
-    assert (search.bitmaps["open"].download() == -1).all()
+    assert (search.bitmaps["open"].download() == 0xFFFFFFFF).all()
 
 
 def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
