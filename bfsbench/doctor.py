@@ -25,7 +25,7 @@ from bfsbench import toolchain
 from bfsbench.errors import ToolchainError
 from bfsbench.paths import PACKAGE, cache_dir
 
-DRIVER_LIBRARY = "libcuda.so.1"
+DRIVER_LIBRARY = toolchain.DRIVER_LIBRARY
 DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 COMPILE_LIMIT = 120
 """Seconds; the first use of the compiler from PyPI builds a C++ library of its own."""
@@ -190,20 +190,24 @@ def driver() -> Check:
     if count.value == 0:
         return Check(name, "broken", "no GPU is visible", SHOW_DEVICES)
     release = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
-    gpus = ", ".join(_describe(cuda, index) for index in range(count.value))
-    return Check(name, "ok", f"{' '.join(filter(None, (_driver_release(), release)))}; {gpus}")
+    found = [_describe(cuda, index) for index in range(count.value)]
+    first, capability = found[0]  # the one that searches run on
+    if reason := toolchain.unsupported(capability):
+        return Check(name, "broken", f"{first} has {reason}", SHOW_DEVICES)
+    gpus = ", ".join(f"{gpu} (compute capability {major}.{minor})" for gpu, (major, minor) in found)
+    least = "kernels need compute capability {}.{}".format(*toolchain.LOWEST_COMPUTE_CAPABILITY)
+    return Check(name, "ok", f"{' '.join(filter(None, (_driver_release(), release)))}; {gpus}; {least}")
 
 
-def _describe(cuda: ctypes.CDLL, index: int) -> str:
+def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
+    """A GPU's name and compute capability."""
     device, name = ctypes.c_int(), ctypes.create_string_buffer(256)
     cuda.cuDeviceGet(ctypes.byref(device), index)
     cuda.cuDeviceGetName(name, len(name), device)
-    numbers = []
-    for attribute in _COMPUTE_CAPABILITY:
-        number = ctypes.c_int()
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    for attribute, number in zip(_COMPUTE_CAPABILITY, (major, minor), strict=True):
         cuda.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
-        numbers.append(str(number.value))
-    return f"{name.value.decode()} (compute capability {'.'.join(numbers)})"
+    return name.value.decode(), (major.value, minor.value)
 
 
 def _driver_release() -> str:

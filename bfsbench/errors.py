@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from bfsbench.wording import printable
+
 
 class BfsbenchError(Exception):
     """Base of all expected failures; the message is one line addressed to the user.
@@ -19,7 +21,7 @@ class BfsbenchError(Exception):
     exit_code = 1
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
+        super().__init__(printable(message))
 
 
 class UsageError(BfsbenchError):

@@ -97,6 +97,12 @@ class Rows:
         return {str(name): float(ms) for name, ms in zip(best["variant"], best["search_ms"], strict=True)}
 
     @property
+    def first_each(self) -> dict[str, float]:
+        """The time in ms of the first row of each variant, which after tuning is that of its defaults."""
+        first = self.frame[self.frame["status"] == "ok"].drop_duplicates("variant")
+        return {str(name): float(ms) for name, ms in zip(first["variant"], first["search_ms"], strict=True)}
+
+    @property
     def graphs(self) -> list[str]:
         """Full names, in the order of the rows."""
         return [*dict.fromkeys(self.frame["graph"])]

@@ -43,6 +43,14 @@ NO_NVCC = (
 )
 
 
+DRIVER_LIBRARY = "libcuda.so.1"
+"""NVIDIA's driver."""
+NVCC_OPTIONS = ("-std=c++17", "-O3", "-lineinfo")
+"""Of every compilation of kernels for a GPU."""
+LOWEST_COMPUTE_CAPABILITY = (7, 5)
+"""Of GPUs that kernels run on: the least that CUDA 13 compiles for."""
+
+
 @cache
 def compiler() -> tuple[str, ...]:
     """The command that runs the C++ compiler. Raises ToolchainError when there is none."""
@@ -234,3 +242,18 @@ def find_nvcc() -> Path:
         if (root / "bin" / "nvcc").exists():
             return root / "bin" / "nvcc"
     raise ToolchainError(NO_NVCC)
+
+
+@cache
+def nvcc_version() -> str:
+    """The last line of nvcc's ``--version``, which names its build. Raises ToolchainError without one."""
+    done = subprocess.run([str(find_nvcc()), "--version"], capture_output=True, text=True, check=False)
+    return next((line for line in reversed(done.stdout.splitlines()) if line), "unknown")
+
+
+def unsupported(compute_capability: tuple[int, int]) -> str:
+    """Why kernels cannot run on a GPU of this compute capability; empty if they can."""
+    if compute_capability >= LOWEST_COMPUTE_CAPABILITY:
+        return ""
+    given, lowest = (".".join(map(str, one)) for one in (compute_capability, LOWEST_COMPUTE_CAPABILITY))
+    return f"compute capability {given}, but kernels need {lowest} or later"

@@ -17,10 +17,10 @@ extern "C" __global__ void push(const offset_t *__restrict__ row_offsets, const 
     unsigned vertices = 0;
     unsigned long long edges = 0;
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
-        if (levels[v] != level) continue;
+        if (levels[v] != level) continue;  // benign race: no claim is of this level
         for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
             const int neighbour = column_indices[e];
-            if (levels[neighbour] != UNREACHED) continue;
+            if (levels[neighbour] != UNREACHED) continue;  // benign race: a look may miss a claim
             if (atomicCAS(&levels[neighbour], UNREACHED, level + 1) != UNREACHED) continue;
             ++vertices;
             edges += row_offsets[neighbour + 1] - row_offsets[neighbour];
@@ -36,7 +36,7 @@ extern "C" __global__ void pull(const offset_t *__restrict__ column_offsets, con
     unsigned long long edges = 0;
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
         if (levels[v] != UNREACHED || !has_parent(column_offsets, row_indices, v, levels, level)) continue;
-        levels[v] = level + 1;
+        levels[v] = level + 1;  // benign race: neither value is the level that others look for
         ++vertices;
         edges += row_offsets[v + 1] - row_offsets[v];
     }

@@ -15,8 +15,8 @@ extern "C" __global__ void edge_simple(const int *__restrict__ edge_sources, con
         const int head = edge_targets[e];
         // As unsigned numbers, UNREACHED is larger than any level.
         if ((unsigned)levels[head] > (unsigned)(level + 1)) {
-            levels[head] = level + 1;
-            *progress = iteration + 1;
+            levels[head] = level + 1;  // benign race: a larger level is mended in a later launch
+            *progress = iteration + 1;  // benign race: all write the same
         }
     }
 }

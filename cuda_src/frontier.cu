@@ -22,8 +22,8 @@ extern "C" __global__ void frontier(const offset_t *__restrict__ row_offsets, co
         for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
             int neighbour = column_indices[e];
             if (!visited[neighbour]) {
-                levels[neighbour] = next_level;
-                updated[neighbour] = true;
+                levels[neighbour] = next_level;  // benign race: who writes it now writes the same
+                updated[neighbour] = true;  // benign race: all write the same
             }
         }
     }
@@ -35,6 +35,6 @@ extern "C" __global__ void update_flags(int num_vertices, bool *in_frontier, boo
         if (!updated[v]) continue;
         in_frontier[v] = visited[v] = true;
         updated[v] = false;
-        *progress = level + 1;
+        *progress = level + 1;  // benign race: all write the same
     }
 }

@@ -38,7 +38,7 @@ extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offse
             for (edge_t e = row_offsets[v]; e < end; ++e) {
                 int neighbour = column_indices[e];
                 if (levels[neighbour] != UNREACHED) continue;
-                levels[neighbour] = level + 1;
+                levels[neighbour] = level + 1;  // benign race: who writes it now writes the same
                 if (!append(block_queue, neighbour)) append(global_queue, neighbour);
             }
         }

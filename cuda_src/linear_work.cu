@@ -91,7 +91,7 @@ extern "C" __global__ void generate_mask(const int *__restrict__ gathered, const
                                          const int *__restrict__ levels, bool *mask, int frontier_size) {
     const edge_t total = offsets[frontier_size];
     for (edge_t i = global_thread(); i < total; i += grid_threads())
-        if (levels[gathered[i]] == UNREACHED) mask[gathered[i]] = true;
+        if (levels[gathered[i]] == UNREACHED) mask[gathered[i]] = true;  // benign race: all write the same
 }
 
 extern "C" __global__ void set_levels(int num_vertices, const bool *__restrict__ mask, int *levels,
@@ -129,6 +129,7 @@ extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_
     const unsigned total = static_cast<unsigned>(offsets[frontier_size]);  // no more than is_new[] has
     for (unsigned i = threadIdx.x; i < total; i += blockDim.x) {
         const int v = gathered[i];
+        // benign race: a look may miss a claim
         is_new[i] = levels[v] == UNREACHED && atomicCAS(&levels[v], UNREACHED, level + 1) == UNREACHED;
         if (!is_new[i]) continue;
         ++vertices;

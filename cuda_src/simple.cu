@@ -20,8 +20,8 @@ extern "C" __global__ void simple(const offset_t *__restrict__ row_offsets, cons
             int neighbour = column_indices[e];
             // As unsigned numbers, UNREACHED is larger than any level.
             if ((unsigned)levels[neighbour] > (unsigned)(level + 1)) {
-                levels[neighbour] = level + 1;
-                *progress = iteration + 1;
+                levels[neighbour] = level + 1;  // benign race: a larger level is mended in a later launch
+                *progress = iteration + 1;  // benign race: all write the same
             }
         }
     }

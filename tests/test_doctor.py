@@ -55,7 +55,9 @@ def program(path: Path, script: str) -> None:
     path.chmod(0o755)
 
 
-def libcuda(*, status: int = 0, gpus: tuple[str, ...] = ("NVIDIA H200",)) -> SimpleNamespace:
+def libcuda(
+    *, status: int = 0, gpus: tuple[str, ...] = ("NVIDIA H200",), capability: tuple[int, int] = (9, 0)
+) -> SimpleNamespace:
     """Stands in for the driver: one function per call that the check makes."""
 
     def put(reference: Any, value: object) -> None:
@@ -68,7 +70,7 @@ def libcuda(*, status: int = 0, gpus: tuple[str, ...] = ("NVIDIA H200",)) -> Sim
         cuDriverGetVersion=lambda version: put(version, 13010),
         cuDeviceGet=put,
         cuDeviceGetName=lambda name, _size, device: setattr(name, "value", gpus[device.value].encode()),
-        cuDeviceGetAttribute=lambda value, attribute, _device: put(value, {75: 9, 76: 0}[attribute]),
+        cuDeviceGetAttribute=lambda value, attribute, _device: put(value, capability[attribute - 75]),
     )
 
 
@@ -148,7 +150,15 @@ def test_a_driver_with_two_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(doctor, "DRIVER_VERSION", version)
     with_driver(monkeypatch, libcuda(gpus=("NVIDIA H200", "NVIDIA H100")))
     gpus = "NVIDIA H200 (compute capability 9.0), NVIDIA H100 (compute capability 9.0)"
-    assert doctor.driver() == Check("NVIDIA driver", "ok", f"580.95.05 for CUDA 13.1; {gpus}")
+    least = "kernels need compute capability 7.5"
+    assert doctor.driver() == Check("NVIDIA driver", "ok", f"580.95.05 for CUDA 13.1; {gpus}; {least}")
+
+
+def test_a_gpu_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_driver(monkeypatch, libcuda(gpus=("Tesla V100",), capability=(7, 0)))
+    detail = "Tesla V100 has compute capability 7.0, but kernels need 7.5 or later"
+    found = doctor.driver()
+    assert (found.state, found.detail) == ("broken", detail)
 
 
 def no_nvcc() -> Path:

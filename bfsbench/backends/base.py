@@ -42,6 +42,9 @@ class Limits:
     """With ``shared`` of ``Kernel.bind`` above the former; the device interface does the asking."""
     shared_memory_per_multiprocessor: int
     memory: int
+    max_blocks_per_multiprocessor: int = 32
+    reserved_shared_memory: int = 0
+    """Of a multiprocessor's, taken for each block."""
     blocks_per_cluster: int = 1
     """1 where there are no thread-block clusters."""
     l2_cache: int = 0

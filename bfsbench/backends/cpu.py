@@ -14,13 +14,20 @@ from bfsbench.paths import KERNEL_HEADERS
 class CpuDevice(Emulator):
     """An emulator as a :class:`bfsbench.backends.base.Device`.
 
-    ``seed``, ``workers`` and ``hardware`` are those of :class:`bfsbench.emulator.Emulator`.
+    ``seed``, ``workers``, ``hardware`` and ``watched`` are those of :class:`bfsbench.emulator.Emulator`.
     """
 
     backend = "cpu"
 
-    def __init__(self, seed: int = 0, workers: int | None = None, hardware: Hardware | None = None) -> None:
-        super().__init__(seed, workers, hardware, include=KERNEL_HEADERS)
+    def __init__(
+        self,
+        seed: int = 0,
+        workers: int | None = None,
+        hardware: Hardware | None = None,
+        *,
+        watched: bool = False,
+    ) -> None:
+        super().__init__(seed, workers, hardware, include=KERNEL_HEADERS, watched=watched)
         self.limits = _limits(self.hardware)
 
     def describe(self) -> dict[str, str]:
@@ -51,5 +58,7 @@ def _limits(hardware: Hardware) -> Limits:
         shared_memory_per_block_optin=hardware.shared_per_block,
         shared_memory_per_multiprocessor=hardware.shared_per_multiprocessor,
         memory=hardware.memory,
+        max_blocks_per_multiprocessor=hardware.blocks_per_multiprocessor,
+        reserved_shared_memory=1 << 10,  # as on all GPUs since compute capability 8.0
         blocks_per_cluster=hardware.blocks_per_cluster,
     )

@@ -20,7 +20,8 @@ import numpy.typing as npt
 import pycuda.driver as cuda
 
 from bfsbench.backends.base import Argument, Define, Event, Limits
-from bfsbench.backends.cuda_compile import compile_source
+from bfsbench.backends.cuda_clusters import resident_clusters
+from bfsbench.backends.cuda_compile import Binary, compile_source
 from bfsbench.backends.telemetry import Telemetry
 from bfsbench.emulator import Contract, Scalars, Signature, Struct, struct_of
 from bfsbench.errors import (
@@ -29,8 +30,10 @@ from bfsbench.errors import (
     KernelError,
     LaunchError,
     ToolchainError,
+    UsageError,
 )
 from bfsbench.paths import KERNEL_HEADERS
+from bfsbench.toolchain import NVCC_OPTIONS, unsupported
 
 LAUNCH_REFUSED = (
     "invalid argument",
@@ -43,6 +46,12 @@ LAUNCH_REFUSED = (
 _PORTABLE_CLUSTER = 8
 _LARGE_CLUSTERS = cuda.function_attribute(14)
 """CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, for more than 8 blocks; PyCUDA has no name for it."""
+_CLUSTER_WIDTH = cuda.function_attribute(11)
+"""CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, what a kernel is compiled with or 0; nameless likewise."""
+_MAX_BLOCKS_PER_MULTIPROCESSOR = cuda.device_attribute(106)
+"""CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR; nameless likewise."""
+_RESERVED_SHARED_MEMORY = cuda.device_attribute(111)
+"""CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK: what CUDA takes of each block's."""
 _PENDING_CHILDREN = 16384
 """Child kernels for which the device keeps room: far more than kernels launch, as it should never run out."""
 
@@ -211,8 +220,9 @@ class CudaLaunch:
 class CudaKernel:
     """One function of a module; see backends.base.Kernel."""
 
-    def __init__(self, module: Any, name: str, device: CudaDevice, signature: Signature) -> None:
-        self._module = module
+    def __init__(self, binary: Binary, name: str, device: CudaDevice, signature: Signature) -> None:
+        self._module = binary.module
+        self._cubin = binary.cubin
         self._name = name
         self._device = device
         self._signature = signature
@@ -231,8 +241,13 @@ class CudaKernel:
         return CudaLaunch(function, block, shared, fixed, scalars, self._device.stream, arguments)
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        function = self._configured(block, shared)
-        return _occupancy(function, block, shared) * self._device.limits.num_multiprocessors
+        function, limits = self._configured(block, shared), self._device.limits
+        cluster = function.get_attribute(_CLUSTER_WIDTH) if limits.blocks_per_cluster > 1 else 0
+        if cluster > 1 and self._cubin is not None:
+            clusters = resident_clusters(self._cubin, self._name, cluster, block, shared)
+            if clusters is not None:
+                return clusters * int(cluster)
+        return _occupancy(function, block, shared, limits) * limits.num_multiprocessors
 
     def _configured(self, block: int, shared: int) -> Any:
         with _translated():
@@ -259,9 +274,9 @@ class CudaModule:
     """A compiled ``.cu`` file; see backends.base.Module."""
 
     def __init__(
-        self, module: Any, name: str, device: CudaDevice, signatures: Mapping[str, Signature]
+        self, binary: Binary, name: str, device: CudaDevice, signatures: Mapping[str, Signature]
     ) -> None:
-        self._module = module
+        self._binary = binary
         self._name = name
         self._device = device
         self._signatures = signatures
@@ -269,7 +284,7 @@ class CudaModule:
     def kernel(self, name: str) -> CudaKernel:
         if name not in self._signatures:
             raise ToolchainError(f"{self._name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
-        return CudaKernel(self._module, name, self._device, self._signatures[name])
+        return CudaKernel(self._binary, name, self._device, self._signatures[name])
 
 
 class CudaEvent:
@@ -305,6 +320,9 @@ class CudaDevice:
             if cuda.Device.count() == 0:
                 raise DeviceError("no CUDA device is visible")
             self._device = cuda.Device(0)
+        if reason := unsupported(self._device.compute_capability()):
+            raise UsageError(f"{self._device.name()} has {reason}: use --backend cpu")
+        with _translated():
             self._context = self._device.make_context(cuda.ctx_flags.SCHED_SPIN)
             cuda.Context.set_limit(cuda.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT, _PENDING_CHILDREN)
         atexit.register(self.close)  # PyCUDA aborts a process that ends with a context on its stack
@@ -325,6 +343,8 @@ class CudaDevice:
             shared_memory_per_block_optin=get(of.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             shared_memory_per_multiprocessor=get(of.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
             memory=self._device.total_memory(),
+            max_blocks_per_multiprocessor=get(_MAX_BLOCKS_PER_MULTIPROCESSOR),
+            reserved_shared_memory=get(_RESERVED_SHARED_MEMORY),
             blocks_per_cluster=_blocks_per_cluster(self._device.compute_capability()),
             l2_cache=get(of.L2_CACHE_SIZE),
         )
@@ -360,15 +380,10 @@ class CudaDevice:
         key = (source, tuple(sorted(defines.items())), child_kernels, agreed.key())
         if key not in self._modules:
             appended = contract.assertions(source, KERNEL_HEADERS, defines) if contract else ""
-            options = [
-                "-std=c++17",
-                "-O3",
-                "-lineinfo",
-                *(f"-D{name}={value}" for name, value in defines.items()),
-            ]
-            module = compile_source(source, options, child_kernels, appended)
+            options = [*NVCC_OPTIONS, *(f"-D{name}={value}" for name, value in defines.items())]
+            binary = compile_source(source, options, child_kernels, appended)
             signatures = agreed.signatures(source, KERNEL_HEADERS)
-            self._modules[key] = CudaModule(module, source.name, self, signatures)
+            self._modules[key] = CudaModule(binary, source.name, self, signatures)
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> CudaBuffer:
@@ -405,7 +420,7 @@ def _blocks_per_cluster(compute_capability: tuple[int, int]) -> int:
     return _PORTABLE_CLUSTER if compute_capability >= (12, 0) else 16
 
 
-def _occupancy(function: Any, block: int, shared: int) -> int:
+def _occupancy(function: Any, block: int, shared: int, limits: Limits) -> int:
     """Blocks of a function that one multiprocessor holds, by threads, registers and shared memory.
 
     PyCUDA does not wrap the driver's own calculation; this is NVIDIA's documented one for compute
@@ -415,8 +430,8 @@ def _occupancy(function: Any, block: int, shared: int) -> int:
     warps = -(-block // 32)
     registers_per_warp = max(256, -(-function.num_regs * 32 // 256) * 256)
     warps_by_registers = get(of.MAX_REGISTERS_PER_MULTIPROCESSOR) // 4 // registers_per_warp * 4
-    reserved = 1024 if cuda.Context.get_device().compute_capability() >= (8, 0) else 0
-    shared_per_block = -(-(function.shared_size_bytes + shared + reserved) // 128) * 128
-    by_shared = get(of.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) // shared_per_block if shared_per_block else 32
-    by_threads = get(of.MAX_THREADS_PER_MULTIPROCESSOR) // (warps * 32)
-    return int(min(32, by_threads, warps_by_registers // warps, by_shared))
+    most = limits.max_blocks_per_multiprocessor
+    used = -(-(function.shared_size_bytes + shared + limits.reserved_shared_memory) // 128) * 128
+    by_shared = limits.shared_memory_per_multiprocessor // used if used else most
+    by_threads = limits.max_threads_per_multiprocessor // (warps * limits.warp_size)
+    return int(min(most, by_threads, warps_by_registers // warps, by_shared))

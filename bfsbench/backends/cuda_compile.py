@@ -1,4 +1,4 @@
-"""Compiling ``.cu`` files with PyCUDA's SourceModule, and keeping what came out.
+"""Compiling ``.cu`` files with PyCUDA, and keeping what came out.
 
 PyCUDA writes its cache in place and believes whatever it finds there, so that a process killed while it
 writes would leave a broken kernel for the next. Here each process works in a folder of its own that begins
@@ -11,12 +11,13 @@ import atexit
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pycuda.driver as cuda
-from pycuda.compiler import DynamicSourceModule, SourceModule
+from pycuda.compiler import DynamicSourceModule, compile
 
 from bfsbench import storage
 from bfsbench.errors import ToolchainError
@@ -24,24 +25,33 @@ from bfsbench.paths import KERNEL_HEADERS, cache_dir
 from bfsbench.toolchain import find_nvcc, first_error
 
 
-def compile_source(source: Path, options: list[str], child_kernels: bool, appended: str = "") -> Any:
-    """A PyCUDA module of a ``.cu`` file, with some C++ behind it, in the current context.
+@dataclass(frozen=True)
+class Binary:
+    """What came of compiling a file."""
 
-    Raises ToolchainError.
-    """
+    module: Any
+    """PyCUDA's."""
+    cubin: bytes | None
+    """What it was loaded from; None where the driver has linked it."""
+
+
+def compile_source(source: Path, options: list[str], child_kernels: bool, appended: str = "") -> Binary:
+    """A ``.cu`` file, with some C++ behind it, loaded in the current context. Raises ToolchainError."""
     try:
         finished, own = _folders()
-        module = _compile(source, options, child_kernels, appended, own)
+        compiled = _compile(source, options, child_kernels, appended, own)
         for binary in own.iterdir():
             if not (finished / binary.name).exists():
                 storage.link(binary, finished / binary.name)
-        return module
+        return compiled
     except OSError as error:
         where = f"cannot write {cache_dir()}: {error.strerror or error}"
         raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
 
 
-def _compile(source: Path, options: list[str], child_kernels: bool, appended: str, cache_folder: Path) -> Any:
+def _compile(
+    source: Path, options: list[str], child_kernels: bool, appended: str, cache_folder: Path
+) -> Binary:
     nvcc = find_nvcc()
     settings: dict[str, Any] = {
         "nvcc": str(nvcc),
@@ -54,7 +64,10 @@ def _compile(source: Path, options: list[str], child_kernels: bool, appended: st
         settings["cuda_libdir"] = str(nvcc.resolve().parent.parent / "lib64")
     text = f'#line 1 "{source}"\n{source.read_text()}\n{appended}'
     try:
-        return (DynamicSourceModule if child_kernels else SourceModule)(text, **settings)
+        if child_kernels:
+            return Binary(DynamicSourceModule(text, **settings), None)
+        cubin = compile(text, **settings)
+        return Binary(cuda.module_from_buffer(cubin), cubin)
     except cuda.CompileError as error:
         raise ToolchainError(f"cannot compile {source.name}: {first_error(str(error.stderr))}") from error
 

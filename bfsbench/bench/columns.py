@@ -53,6 +53,7 @@ PROVENANCE = (
     "python",
     "version",
     "commit",  # with "+dirty" when the tree had changes
+    "code",  # digits of a hash of what ran: kernels, host loop, macros, compiler (see bench/code.py)
     "schema",
     "taken_at",  # UTC, ISO 8601
 )
@@ -79,7 +80,7 @@ PROFILE_COLUMNS = (
 """Of every file of profiles."""
 
 ADDED = {
-    **{"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": ""},
+    **{"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": "", "code": ""},
     **{"samples_discarded": "", "energy_j": "", "power_w": "", "method": "", "warnings": ""},
 }
 """Columns that older files do not have, and what their rows read as."""

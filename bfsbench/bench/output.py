@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bfsbench.bench import profile
+from bfsbench.bench.code import is_outdated
 from bfsbench.bench.point import Point, row_name
 from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, axes_of
 from bfsbench.bench.runner import Measured, Method
@@ -34,7 +35,7 @@ class Output:
         if path is None:
             if method.profile:
                 raise UsageError("level profiles go beside a result file: name one")
-            self._rows: dict[Identity, dict[str, str]] = {}
+            self._rows: dict[Identity, Mapping[str, str]] = {}
             return
         self._results = ResultWriter(path, resume=resume)
         try:
@@ -66,9 +67,22 @@ class Output:
                 raise UsageError(f"{path} has rows without level profiles: choose another --out")
         return profiles
 
-    def row(self, point: Point, graph: Graph) -> dict[str, str] | None:
-        """The row of a point on its graph, if there is one."""
-        return self._rows.get((*point.axes().values(), graph.checksum))
+    def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
+        """The row of a point on its graph, if there is one of the code that would run now."""
+        row = self._rows.get(_identity_of(point, graph))
+        return None if row is None or is_outdated(row, point) else row
+
+    def drop(self, points: Sequence[Point], graphs: Mapping[str, Graph]) -> None:
+        """Forget the rows, of other code, of points that are to be measured again."""
+        dropped = {_identity_of(point, graphs[point.graph]) for point in points} & self._rows.keys()
+        if not dropped:
+            return
+        self._rows = {name: row for name, row in self._rows.items() if name not in dropped}
+        axes = {name[:-1] for name in dropped}
+        if self._profiles is not None:
+            self._profiles.keep_only(lambda row: _named_today(row) not in axes)
+        if self._results is not None:
+            self._results.keep_only(lambda row: _identity(row) not in dropped)
 
     def append(self, measured: Measured) -> None:
         """Keep what became of a point; on disk when this returns."""
@@ -104,10 +118,19 @@ class Output:
 
 
 def _identity(row: Mapping[str, str]) -> Identity:
-    """What no two rows have in common: the axes and the graph's checksum. Graphs are named as rows of today
-    name them."""
+    """What no two rows have in common: the axes and the graph's checksum."""
+    return (*_named_today(row), row["graph_checksum"])
+
+
+def _identity_of(point: Point, graph: Graph) -> Identity:
+    """That of the row of a point."""
+    return (*point.axes().values(), graph.checksum)
+
+
+def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:
+    """A row's axes, its graph named as rows of today name it."""
     graph, *others = axes_of(row)
-    return (row_name(graph), *others, row["graph_checksum"])
+    return (row_name(graph), *others)
 
 
 def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:

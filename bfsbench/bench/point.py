@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bfsbench.programs import KnobValue as KnobValue
+from bfsbench.wording import no_formula
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Point:
 
 def row_name(locator: str) -> str:
     """What rows call a graph: a file by its name, wherever it lies. Older rows have the path as typed."""
-    return locator.rpartition("/")[2]
+    name = locator.rpartition("/")[2]
+    return name if no_formula(name) == name else f"./{name}"  # tables are opened by spreadsheets
 
 
 def knob_values(text: str) -> dict[str, str]:

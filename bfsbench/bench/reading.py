@@ -8,9 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from bfsbench.bench.columns import ADDED, COUNTS, appended_columns
 from bfsbench.bench.results import read_header, read_rows
 from bfsbench.errors import InputError, UsageError
@@ -18,6 +15,8 @@ from bfsbench.variants import all_families, find_family
 from bfsbench.wording import printable
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 _PORTION = 100_000
@@ -54,6 +53,22 @@ def read_tables(
     return whole[[*(name for name in whole if name != "file"), "file"]]
 
 
+def read_texts(
+    path: Path, columns: Sequence[str], wanted: Sequence[str]
+) -> dict[str, npt.NDArray[np.object_]]:
+    """Some columns of a file as text, those ADDED since filled in. Raises InputError like ``read_rows``."""
+    header = read_header(path, columns)
+    try:
+        frame = _parsed(path, header, set(), {*header} - {*wanted})
+        size = len(frame)
+        found = {name: frame[name].to_numpy() for name in frame}
+    except _SuspiciousError:
+        rows = read_rows(path, columns)
+        size = len(rows)
+        found = {name: np.array([row[name] for row in rows], object) for name in wanted}
+    return {name: found[name] if name in found else np.full(size, ADDED[name], object) for name in wanted}
+
+
 def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
     """The rows of one file, by the parser, or by ``read_rows`` where that may find something wrong."""
     header = read_header(path, columns)
@@ -73,6 +88,7 @@ class _SuspiciousError(Exception):
 
 def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
     """The file as pandas' parser reads it, in portions. Raises _SuspiciousError."""
+    import numpy as np
     import pandas as pd
 
     if not header:
@@ -112,6 +128,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
 
 def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.object_]:
     """The texts of a column, printable; equal ones are one object, also between columns."""
+    import numpy as np
     import pandas as pd
 
     codes, found = pd.factorize(column)

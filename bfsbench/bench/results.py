@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import itertools
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,6 +39,10 @@ CEILINGS_SUFFIX = "ceilings.csv"
 """Of the files in which a device's ceilings lie beside result files."""
 
 
+_BLOCK = 1 << 16
+"""Bytes read at a time from the end of a file."""
+
+
 def axes_of(row: Mapping[str, str]) -> tuple[str, ...]:
     """The identity of a row; equals ``tuple(point.axes().values())`` of its point."""
     return tuple(row[name] for name in AXES)
@@ -52,29 +57,30 @@ def _line(values: Iterable[str]) -> bytes:
 class ResultWriter:
     """Appends rows to a result file, or to another of given ``columns``; on disk when ``append`` returns.
 
-    ``rows`` are those already there; a file that lacks columns ADDED since is given them. Raises UsageError
-    when there are rows and ``resume`` is false, when the file cannot be written or another run writes it;
-    InputError when it is no result file of this schema.
+    ``rows`` are those there at the beginning; a file that lacks columns ADDED since is given them. Raises
+    UsageError when there are rows and ``resume`` is false, when the file cannot be written or another run
+    writes it; InputError when it is no result file of this schema.
     """
 
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
+        from bfsbench.bench.known_rows import read_known
+
         self.path = path
-        self.columns = tuple(columns)
-        self._first_columns = self.columns
+        self._first_columns = self.columns = tuple(columns)
         self._file = self._open()
         self._new = os.fstat(self._file).st_size == 0
         try:
             storage.remove_parts(storage.real(path))
             if resume:
                 cut_unfinished_line(path, columns)
-            self.rows = read_rows(path, columns)
-            self.columns = tuple(self.rows[0]) if self.rows else self.columns
-            if self.rows and not resume:
+            if not resume and _holds_rows(path, columns):
                 raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
+            self.rows = read_known(path, columns)
+            self.columns = self.rows.columns
             if self._new:
                 self._write(_line(self.columns))
-            elif _header_of(path.read_bytes()) != [*self.columns]:
-                self._replace(self.rows)
+            elif self.rows.header != self.columns:
+                self._rewrite(range(len(self.rows)))
         except BaseException:
             self.close()
             raise
@@ -102,20 +108,21 @@ class ResultWriter:
         new = {name: None for row in rows for name in row if name not in self.columns}
         appended = [name for name in new if name in appended_columns(self._first_columns)] if new else []
         if appended:
-            known = self.rows
+            from bfsbench.bench.known_rows import read_known
+
+            self.rows = read_known(self.path, self._first_columns)
             self.columns = (*self.columns, *appended)
-            self._replace(read_rows(self.path, self._first_columns))
-            self.rows = known
+            self._rewrite(range(len(self.rows)))
         self._write(b"".join(self._lines(rows)))
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
         """Drop those of ``rows`` that are not wanted, by replacing the file as a whole if there are any."""
-        kept = [row for row in self.rows if wanted(row)]
+        kept = [number for number, row in enumerate(self.rows) if wanted(row)]
         if len(kept) < len(self.rows):
-            self._replace(kept)
+            self._rewrite(kept)
 
-    def _replace(self, rows: list[dict[str, str]]) -> None:
-        """Write the whole file anew, with these rows.
+    def _rewrite(self, numbers: Sequence[int]) -> None:
+        """Write the whole file anew, with these of ``rows``.
 
         The new file is locked before it has the name, so that no other run comes between. Raises UsageError
         also where the file has a second name (a hard link), under which the old rows would go on.
@@ -123,10 +130,13 @@ class ResultWriter:
         names = os.fstat(self._file).st_nlink
         if names > 1:
             raise UsageError(f"cannot rewrite {self.path}: it has {names} names; put a copy in its place")
+        known = self.rows
+        as_they_are = known.header == self.columns
+        lines = known.lines(numbers) if as_they_are else self._lines(map(known.whole, numbers))
         with ExitStack() as obsolete:
             try:
                 with storage.replacing(self.path) as file:
-                    file.writelines([_line(self.columns), *self._lines(rows)])
+                    file.writelines(itertools.chain([_line(self.columns)], lines))
                     replacement = storage.open_alone(Path(file.name))
                     obsolete.callback(os.close, replacement)
             except OSError as error:
@@ -134,7 +144,7 @@ class ResultWriter:
             obsolete.pop_all()
             obsolete.callback(os.close, self._file)
         self._file = replacement
-        self.rows = rows
+        self.rows = known.taken(numbers, self.columns)
 
     def _lines(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
         return (_line(str(row.get(name, "")) for name in self.columns) for row in rows)
@@ -159,16 +169,29 @@ class ResultWriter:
 
 def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
     """Remove what follows the last newline of a result file: the rest of a row whose writer was killed."""
-    data = path.read_bytes()
-    end = data.rfind(b"\n") + 1
-    if _is_header(_header_of(data[:end]), columns) and end != len(data):
-        with path.open("r+b") as file:
+    with path.open("r+b") as file:
+        first = file.readline()
+        if not first.endswith(b"\n") or not _is_header(
+            first[:-1].decode(errors="replace").split(","), columns
+        ):
+            return
+        size = end = file.seek(0, os.SEEK_END)
+        while end > len(first):
+            start = max(len(first), end - _BLOCK)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            end = start if found < 0 else start + found + 1
+            if found >= 0:
+                break
+        if end != size:
             file.truncate(end)
 
 
-def _header_of(data: bytes) -> list[str]:
-    """The names in the first line of a file."""
-    return data.partition(b"\n")[0].decode(errors="replace").split(",")
+def _holds_rows(path: Path, columns: Sequence[str]) -> bool:
+    """Whether a result file has more than a header. Raises InputError when it is none."""
+    read_header(path, columns)
+    with path.open("rb") as file:
+        return len(file.readline()) < path.stat().st_size
 
 
 def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bfsbench.bench import provenance
+from bfsbench.bench.code import code_of
 from bfsbench.bench.point import Point
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import find
@@ -21,6 +22,7 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
         "family": find(point.variant).family,
         **({} if point.backend == "host" else device),
         **provenance.host_columns(),
+        "code": code_of(point),
         "taken_at": provenance.now(),
         "num_vertices": str(graph.num_vertices),
         "num_edges": str(graph.num_edges),

@@ -52,7 +52,7 @@ class Request:
 class Outcome:
     """What came of a sweep."""
 
-    rows: list[dict[str, str]]
+    rows: list[Mapping[str, str]]
     """Of all points asked for, in that order, those included that were there before."""
     statuses: Counter[str]
     """How many points ended with each status, of those measured now."""
@@ -145,6 +145,7 @@ def _carry_out(
         rows = [output.row(point, graphs[point.graph]) for point in batch]
         progress.batch(len(batch), [row for row in rows if row is not None])
         left = [point for point, row in zip(batch, rows, strict=True) if row is None]
+        output.drop(left, graphs)
         for measured in run(left, graphs, method):
             output.append(measured)
             outcome.statuses[measured.row["status"]] += 1

@@ -55,15 +55,16 @@ def serve(connection: Connection, backend: str | None, schedule_seed: int) -> No
     os.register_at_fork(after_in_child=_die_with_parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
     pipe = Pipe(connection)
-    try:
-        session = Session(backend, schedule_seed)
-    except BfsbenchError as error:
-        pipe.send(0, messages.encode(messages.Refused.of(error)))
-        return
-    try:
-        _answer_all(pipe, session)
-    finally:
-        session.close()
+    with contextlib.suppress(ConnectionError):  # whoever asked is gone
+        try:
+            session = Session(backend, schedule_seed)
+        except BfsbenchError as error:
+            pipe.send(0, messages.encode(messages.Refused.of(error)))
+            return
+        try:
+            _answer_all(pipe, session)
+        finally:
+            session.close()
 
 
 def _answer_all(pipe: Pipe, session: Session) -> None:

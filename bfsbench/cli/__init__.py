@@ -25,6 +25,7 @@ COMMANDS = {
     "reproduce": "Redo the papers' tables and figures.",
     "report": "Make tables, pictures or a page from result files.",
     "compare": "Compare result files: faster, slower, same, undecided.",
+    "check": "Find data races and other faults of kernels, without a GPU.",
     "path": "Print a shortest path between two vertices.",
     "probe": "Measure what the device can do at most.",
     "text": "Write a text whose numbers come from result files.",

@@ -20,9 +20,9 @@ from bfsbench.compare.interval import CONFIDENCE, LogRatio
 
 FALSE_RATE = 0.05
 """Share of the points called slower or faster that may be so by chance."""
-LEAST_NOISE, MOST_NOISE = 0.01, 0.03
+LEAST_NOISE, MOST_NOISE, MOST_NOISE_ON_HOST = 0.01, 0.03, 0.3
 """Bounds of the run-to-run noise: below, few points would have to vouch for it; above, it is the change that
-is being looked for."""
+is being looked for. Programs of the CPU share their caches and their memory with whatever else runs there."""
 ENOUGH_POINTS = 20
 """Points from which on their ratios tell the noise; with fewer it is taken to be LEAST_NOISE."""
 MOST_RUNS = 100
@@ -33,8 +33,8 @@ _HALF_WIDTH = _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
 """Of an interval of that confidence, in standard errors."""
 _LIKELY = _NORMAL.inv_cdf(0.9)
 """The runs advised are to decide a point with a probability of 0.9, if its estimates are right."""
-_TO_SIGMA = 1.4826
-"""From the median absolute deviation of normal values to their standard deviation."""
+SHARES = (0.5, 0.9)
+"""Of the ratios, whose quantiles tell the noise: the usual one, and that of the points that vary most."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,14 @@ class Evidence:
         return (self.ratio.high - self.ratio.low) / (2 * _HALF_WIDTH)
 
 
-def run_to_run_noise(points: Sequence[Evidence]) -> float:
-    """Standard deviation of the logarithm of a ratio where nothing has changed, one run on either side."""
+def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> float:
+    """Standard deviation of the logarithm of a ratio where nothing has changed, one run on either side; at
+    most ``most``."""
     if len(points) < ENOUGH_POINTS:
         return LEAST_NOISE
     ratios = [abs(point.ratio.middle) / math.sqrt(point.share_of_noise) for point in points]
-    return float(np.clip(_TO_SIGMA * np.median(ratios), LEAST_NOISE, MOST_NOISE))
+    spread = np.quantile(ratios, SHARES) / [_NORMAL.inv_cdf((1 + share) / 2) for share in SHARES]
+    return float(np.clip(spread.max(), LEAST_NOISE, most))
 
 
 def p_value(point: Evidence, noise: float, threshold: float) -> float:

@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bfsbench.bench.results import axes_of
+from bfsbench.bench.results import AXES, axes_of
 from bfsbench.compare.correction import (
     FALSE_RATE,
+    MOST_NOISE,
+    MOST_NOISE_ON_HOST,
     Evidence,
     enough_evidence,
     p_value,
@@ -64,6 +66,10 @@ class _Pair:
     evidence: Evidence | None
     """None where a side has no time."""
 
+    @property
+    def backend(self) -> str:
+        return self.axes[AXES.index("backend")]
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -82,8 +88,11 @@ class Comparison:
     """What else is not the same on both sides."""
     num_emulated: int
     """Rows left out because their times mean nothing."""
-    noise: float
-    """By what share times of unchanged code are taken to differ from run to run: a standard deviation."""
+    noise: dict[str, float]
+    """By what share times of unchanged code are taken to differ from run to run, by backend: a standard
+    deviation."""
+    num_same_code: int
+    """Points of which both sides measured the same code."""
 
     def count(self, verdict: str) -> int:
         return sum(point.verdict == verdict for point in self.points)
@@ -104,30 +113,42 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
     common = [axes for axes in rows_a if axes in rows_b]
     rows = [(rows_a[axes], rows_b[axes]) for axes in common]
     pairs = [_pair(axes, a, b, *both) for axes, both in zip(common, rows, strict=True)]
-    evidence = [pair.evidence for pair in pairs if pair.evidence]
-    noise = run_to_run_noise(evidence)
-    enough = enough_evidence([p_value(one, noise, threshold) for one in evidence])
+    noise = _noise(pairs)
+    p_values = [p_value(pair.evidence, noise[pair.backend], threshold) for pair in pairs if pair.evidence]
+    enough = enough_evidence(p_values)
     return Comparison(
         a,
         b,
         threshold,
-        [_compared(pair, noise, threshold, enough, len(evidence)) for pair in pairs],
+        [_compared(pair, noise, threshold, enough, len(p_values)) for pair in pairs],
         [axes for axes in rows_a if axes not in rows_b],
         [axes for axes in rows_b if axes not in rows_a],
         _differences(rows, _method),
         _differences(rows, _circumstances),
         sum(row["backend"] == EMULATED for side in (a, b) for row in side.rows),
         noise,
+        sum(_is_same_code(*both) for both in rows),
     )
 
 
 def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
-    """The rows of each point that was not emulated."""
+    """The rows of each point that was not emulated; of several codes, those of the latest."""
     points: dict[tuple[str, ...], list[Row]] = {}
     for row in side.rows:
         if row["backend"] != EMULATED:
             points.setdefault(axes_of(row), []).append(row)
-    return points
+    return {axes: _of_latest_code(rows) for axes, rows in points.items()}
+
+
+def _of_latest_code(rows: list[Row]) -> list[Row]:
+    """Those that measured what the latest did; rows of older files, which do not say, stay."""
+    latest = max((row for row in rows if row["code"]), key=lambda row: row["taken_at"], default=None)
+    return rows if latest is None else [row for row in rows if row["code"] in ("", latest["code"])]
+
+
+def _is_same_code(first: list[Row], second: list[Row]) -> bool:
+    codes = {row["code"] for row in (*first, *second)}
+    return len(codes) == 1 and "" not in codes
 
 
 def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: list[Row]) -> _Pair:
@@ -138,9 +159,20 @@ def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: li
     return _Pair(axes, first, second, Evidence(compare_samples(first, second), (runs[0], runs[1])))
 
 
-def _compared(pair: _Pair, noise: float, threshold: float, enough: float, num_points: int) -> Compared:
+def _noise(pairs: Sequence[_Pair]) -> dict[str, float]:
+    """The run-to-run noise of each backend."""
+    found: dict[str, list[Evidence]] = {}
+    for pair in pairs:
+        found.setdefault(pair.backend, []).extend([pair.evidence] if pair.evidence else [])
+    most = {"host": MOST_NOISE_ON_HOST}
+    return {name: run_to_run_noise(points, most.get(name, MOST_NOISE)) for name, points in found.items()}
+
+
+def _compared(
+    pair: _Pair, noises: Mapping[str, float], threshold: float, enough: float, num_points: int
+) -> Compared:
     """The verdict on a point; ``enough`` is the p-value that is enough among ``num_points``."""
-    first, second, evidence = pair.first, pair.second, pair.evidence
+    first, second, evidence, noise = pair.first, pair.second, pair.evidence, noises[pair.backend]
     times = min(first, default=None), min(second, default=None)
     if evidence is None:
         return Compared(pair.axes, LOST if first else GAINED if second else FAILED, *times, None)

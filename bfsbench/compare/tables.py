@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bfsbench.bench.columns import AXES
@@ -61,7 +61,7 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield f"Ratio: how many times as long B takes as A, as geometric mean; over all points {mean:.3f}."
     yield (
         f"Slower, faster: by more than {found.threshold * 100:.3g} %, by the spread of the repeats and a "
-        f"noise of {found.noise * 100:.2g} % from run to run; of the points called so at most "
+        f"noise of {_percent(found.noise)} from run to run; of the points called so at most "
         f"{FALSE_RATE * 100:.0f} % are expected to be so by chance. Undecided: the repeats spread too far "
         "for that, or are too few."
     )
@@ -71,9 +71,18 @@ def _notes(found: Comparison) -> Iterator[str]:
     for name, only in (("A", found.only_a), ("B", found.only_b)):
         if only:
             yield f"Only in {name}: {counted(len(only), 'point')}; see the table 'unmatched'."
+    if found.num_same_code:
+        yield f"Both sides measured the same code at {found.num_same_code} of {len(found.points)} points."
     if found.num_emulated:
         yield f"No times to compare: {counted(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
+
+
+def _percent(noise: Mapping[str, float]) -> str:
+    """``1.5 %``, or where backends differ ``1.5 % (cuda), 12 % (host)``."""
+    if len(noise) == 1:
+        return f"{next(iter(noise.values())) * 100:.2g} %"
+    return ", ".join(f"{share * 100:.2g} % ({backend})" for backend, share in noise.items())
 
 
 def _advice(found: Comparison) -> Iterator[str]:

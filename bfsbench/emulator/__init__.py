@@ -14,26 +14,34 @@ from bfsbench.emulator.device import Emulator, Event
 from bfsbench.emulator.hardware import WARP_SIZE, Hardware
 from bfsbench.emulator.kernel import Kernel, Launch, Module
 from bfsbench.emulator.library import diagnose
+from bfsbench.emulator.lines import Line
 from bfsbench.emulator.memory import Buffer, Signal
 from bfsbench.emulator.signature import Argument, Scalars, Signature
 from bfsbench.emulator.structs import CType, Struct, struct_of
+from bfsbench.emulator.translate import source_files
+from bfsbench.emulator.watch import Access, Actor, Finding
 
 __all__ = [
     "WARP_SIZE",
+    "Access",
+    "Actor",
     "Argument",
     "Buffer",
     "CType",
     "Contract",
     "Emulator",
     "Event",
+    "Finding",
     "Hardware",
     "Kernel",
     "Launch",
+    "Line",
     "Module",
     "Scalars",
     "Signal",
     "Signature",
     "Struct",
     "diagnose",
+    "source_files",
     "struct_of",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -25,6 +26,7 @@ from bfsbench.emulator.library import (
 )
 from bfsbench.emulator.memory import Buffer, Signal, allocate
 from bfsbench.emulator.structs import Struct, struct_of
+from bfsbench.emulator.watch import Access, Finding, NativeFinding, NativeRecord, Sites, access, finding
 from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
 from bfsbench.machine import usable_cores
 
@@ -60,6 +62,9 @@ class Emulator:
     seed: 0 runs blocks on ``workers`` cores (default: all) in the fastest order. Any other value runs them on
     one core in an order drawn from it: of blocks, of threads, and of interruptions; equal seeds, equal runs.
     include: folders where kernels find headers, besides their own.
+    watched: kernels are compiled so that every access to memory is seen: data races, accesses outside
+    buffers and reads of what was never written are found (``findings``), and all can be traced (``traced``).
+    It runs on one core.
     portable_fibers: use the context switch of other processors than x86-64.
     Closed by ``close`` or at the end of a ``with`` statement. Raises ToolchainError without a C++ compiler.
     """
@@ -71,21 +76,26 @@ class Emulator:
         hardware: Hardware | None = None,
         include: Sequence[Path] = (),
         *,
+        watched: bool = False,
         portable_fibers: bool = False,
     ) -> None:
         self.hardware = hardware or Hardware()
         self.seed = seed
         self._include = tuple(include)
-        count = 1 if seed else workers or usable_cores()
+        self.watched = watched
+        count = 1 if seed or watched else workers or usable_cores()
         self.failure = ""
         """Message of a failed kernel that has not been reported yet."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)
         self.runtime: ctypes.CDLL = load_runtime(self._runtime_path)
         native = self.hardware.native()
-        self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, count)
+        self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, count, watched)
         self._modules: dict[tuple[object, ...], Module] = {}
         self._handles: list[int] = []
+        self._libraries: dict[str, Path] = {}
         self._finalizer = weakref.finalize(self, _destroy, self.runtime, self.machine, self._handles)
+        self._elements: dict[int, int] = {}
+        """Sizes of elements by the addresses of buffers."""
         self.allocated = 0
         """Bytes of all live buffers and signals."""
 
@@ -122,10 +132,13 @@ class Emulator:
                 appended=contract.assertions(source, self._include, defines) if contract else "",
                 child_kernels=child_kernels,
                 interruptible=self.seed != 0,
+                watched=self.watched,
             )
-            self._handles.append(open_kernels(self.runtime, library))
+            handle, loaded = open_kernels(self.runtime, self.machine, library)
+            self._handles.append(handle)
+            self._libraries[loaded] = library
             signatures = agreed.signatures(source, self._include)
-            self._modules[key] = Module(self, source.name, self._handles[-1], signatures)
+            self._modules[key] = Module(self, source.name, handle, signatures)
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
@@ -144,7 +157,10 @@ class Emulator:
     def adopt(self, array: npt.NDArray[Any]) -> Buffer:
         """A one-dimensional host array itself as a buffer, which kernels then write to in place."""
         self.refuse_if_closed()
-        return Buffer(self, array)
+        self.runtime.emu_adopt_buffer(self.machine, array.ctypes.data, array.nbytes, array.itemsize)
+        buffer = Buffer(self, array)
+        weakref.finalize(buffer, self._forget, array.ctypes.data)
+        return buffer
 
     def signal(self, words: int | type[Struct] = 1) -> Signal:
         """int32 words, or a struct, that kernels write and the host reads."""
@@ -167,6 +183,34 @@ class Emulator:
         """Unload all kernels and end the worker threads. Closing twice does nothing."""
         self._finalizer()
 
+    def findings(self) -> list[Finding]:
+        """What was found wrong since the last call, of a device that is ``watched``."""
+        self.refuse_if_closed()
+        found = ctypes.POINTER(NativeFinding)()
+        count = self.runtime.emu_findings(self.machine, ctypes.byref(found))
+        sites = Sites(self.runtime, self._libraries)
+        findings = [finding(found[i], sites.line) for i in range(count)]
+        self.runtime.emu_forget_findings(self.machine)
+        return findings
+
+    @contextmanager
+    def traced(self) -> Iterator[list[Access]]:
+        """A list that has all accesses to memory when the block ends, of a device that is ``watched``."""
+        accesses: list[Access] = []
+        self.runtime.emu_set_recording(self.machine, True)
+        try:
+            yield accesses
+            records = ctypes.POINTER(NativeRecord)()
+            count = self.runtime.emu_records(self.machine, ctypes.byref(records))
+            sites = Sites(self.runtime, self._libraries)
+            lines = {site: sites.line(site) for site in {records[i].site for i in range(count)}}
+            first = records[0].launch if count else 0
+            accesses += [
+                access(records[i], first, self._elements, lines[records[i].site]) for i in range(count)
+            ]
+        finally:
+            self.runtime.emu_set_recording(self.machine, False)
+
     def stacks_in_use(self) -> int:
         """Stacks held by threads; 0 whenever no kernel runs."""
         self.refuse_if_closed()
@@ -176,6 +220,11 @@ class Emulator:
         """Raise DeviceError if the device has been closed."""
         if not self._finalizer.alive:
             raise DeviceError("the emulated device has been closed")
+
+    def set_written(self, words: npt.NDArray[Any]) -> None:
+        """The host has given a value to these words of a buffer."""
+        if self.watched and words.size:
+            self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 
     def _allocate(self, size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         self.refuse_if_closed()
@@ -192,10 +241,15 @@ class Emulator:
         self.allocated += needed
         address = array.ctypes.data
         self.runtime.emu_add_buffer(self.machine, address, needed, dtype.itemsize)
+        self._elements[address] = dtype.itemsize
         weakref.finalize(array, self._release, address, needed)
         return array
 
     def _release(self, address: int, count: int) -> None:
         self.allocated -= count
+        self._forget(address)
+
+    def _forget(self, address: int) -> None:
         if self._finalizer.alive:
             self.runtime.emu_remove_buffer(self.machine, address)
+            self._elements.pop(address, None)

@@ -30,12 +30,19 @@ _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
 _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "emu_message": (ctypes.c_char_p, []),
-    "emu_create": (_POINTER, [_POINTER, ctypes.c_uint64, _UNSIGNED]),
+    "emu_create": (_POINTER, [_POINTER, ctypes.c_uint64, _UNSIGNED, ctypes.c_int]),
     "emu_destroy": (None, [_POINTER]),
     "emu_guard_bytes": (_SIZE, []),
     "emu_add_buffer": (None, [_POINTER, _POINTER, _SIZE, _SIZE]),
     "emu_remove_buffer": (None, [_POINTER, _POINTER]),
-    "emu_open": (_POINTER, [ctypes.c_char_p]),
+    "emu_adopt_buffer": (None, [_POINTER, _POINTER, _SIZE, _SIZE]),
+    "emu_set_written": (None, [_POINTER, _POINTER, _SIZE]),
+    "emu_open": (_POINTER, [_POINTER, ctypes.c_char_p]),
+    "emu_module_of": (_POINTER, [_POINTER, _POINTER]),
+    "emu_findings": (_SIZE, [_POINTER, _POINTER]),
+    "emu_forget_findings": (None, [_POINTER]),
+    "emu_set_recording": (None, [_POINTER, ctypes.c_int]),
+    "emu_records": (_SIZE, [_POINTER, _POINTER]),
     "emu_close": (None, [_POINTER]),
     "emu_kernel": (_POINTER, [_POINTER, ctypes.c_char_p]),
     "emu_parameter_count": (_UNSIGNED, [_POINTER]),
@@ -73,13 +80,14 @@ def build_kernels(
     appended: str,
     child_kernels: bool,
     interruptible: bool,
+    watched: bool = False,
 ) -> Path:
     """Translate and compile a ``.cu`` file against a runtime library.
 
     ``include`` are folders of its headers, besides its own; ``appended`` is C++ to compile behind it.
     ``interruptible`` makes every basic block a place where a thread may be interrupted, which finds more
     races and takes about twice the time; it is always done for files that say ``volatile``, whose threads
-    may poll memory.
+    may poll memory. ``watched`` tells the runtime of every access to memory.
     Raises ToolchainError with the first error, naming file and line of the source.
     """
     translation = translate(source, include, appended)
@@ -88,7 +96,9 @@ def build_kernels(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"
         )
     flags = [*_COMMON_FLAGS, *_kernel_flags(source, defines, include)]
-    if interruptible or translation.volatile:
+    if watched:
+        flags += _watching()
+    if interruptible or watched or translation.volatile:
         flags.append(f"-fsanitize-coverage={_every_basic_block()}")
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
@@ -123,19 +133,29 @@ def diagnose(
         return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
+def _watching() -> list[str]:
+    """Options for a call before every access to memory, with the lines that instructions come from."""
+    own = ("-mllvm", "-tsan-{}") if "clang" in compiler_version() else ("--param", "tsan-{}")
+    chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
+    options = [word.format(option) for option in chosen for word in own]
+    return ["-DEMU_WATCH", "-fsanitize=thread", *options, "-O1", "-g1"]
+
+
 def _every_basic_block() -> str:
     """The coverage option for a call at every basic block; clang leaves out some unless told not to."""
     return "edge,no-prune,trace-pc" if "clang" in compiler_version() else "trace-pc"
 
 
-def open_kernels(runtime: ctypes.CDLL, library: Path) -> int:
-    """Load a private copy of a kernel library, with ``__device__`` variables of its own; returns its handle.
+def open_kernels(runtime: ctypes.CDLL, machine: int, library: Path) -> tuple[int, str]:
+    """Load a private copy of a kernel library, with ``__device__`` variables of its own.
+
+    Returns its handle, and the path that it was loaded from.
 
     The loader recognises a file that it has loaded before, so it is shown a copy. Raises ToolchainError.
     """
     with tempfile.TemporaryDirectory() as work:
         copy = shutil.copy(library, Path(work) / library.name)
-        handle = runtime.emu_open(os.fsencode(copy))
+        handle = runtime.emu_open(machine, os.fsencode(copy))
     if not handle:
         raise ToolchainError(f"cannot load {library}: {runtime.emu_message().decode()}")
-    return int(handle)
+    return int(handle), str(copy)

@@ -48,6 +48,7 @@ class Buffer:
         if not 0 <= start <= stop <= self.size:
             raise DeviceError(f"fill of elements {start} to {stop} in a buffer of {self.size}")
         self._array[start:stop] = value
+        self._device.set_written(self._array[start:stop])
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         """Copy in an array of the same size and dtype. Raises DeviceError for another one."""
@@ -56,6 +57,7 @@ class Buffer:
                 f"cannot upload {array.size} x {array.dtype} to a buffer of {self.size} x {self.dtype}"
             )
         self._array[:] = array.reshape(-1)
+        self._device.set_written(self._array)
 
     def download(self) -> npt.NDArray[Any]:
         """A copy of the contents. Raises KernelError if a kernel has failed."""
@@ -93,12 +95,16 @@ class Signal:
 
     def fill(self, value: int, index: int | None = None) -> None:
         """Set the word ``index``, or every word."""
-        self._array[slice(None) if index is None else index] = value
+        self._set(slice(None) if index is None else slice(index, index + 1), value)
 
     def fill_member(self, value: int, member: str, index: int = 0) -> None:
         """Set all words of a member of the struct or, if it is an array, of one of its elements."""
         assert self.struct is not None
-        self._array[self.struct.words(member, index)] = value
+        self._set(self.struct.words(member, index), value)
+
+    def _set(self, words: slice, value: int) -> None:
+        self._array[words] = value
+        self._device.set_written(self._array[words])
 
     def member(self, name: str) -> Signal:
         """The words of a member, as an argument: what a kernel is given a pointer to."""

@@ -127,6 +127,14 @@ def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str,
     return {kernel.name: parameters(kernel.parameters, macros) for kernel in reversed(kernels)}
 
 
+def source_files(source: Path, include: Sequence[Path] = ()) -> list[Path]:
+    """A ``.cu`` file and all local headers that it includes, each once.
+
+    Raises ToolchainError if one cannot be read.
+    """
+    return [text.path for text in texts(source, include)]
+
+
 def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
     """A file and all local headers that it includes, each once."""
     left, seen = [source.resolve()], set()

@@ -1,20 +1,23 @@
-"""PMPP's kernels followed thread by thread on a small graph.
+"""PMPP's kernels followed thread by thread on a small graph, as the emulator runs them one after the other.
 
-What every thread of one level does follows from the kernel's definition and the levels at its start: all
-threads are taken to look before any of them writes, and of those that claim the same vertex the first one to
-win. Another schedule gives other winners, never other levels.
+Where several threads may give a vertex its level, it is the first to run that does; another schedule has
+other winners, never other levels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
-import numpy as np
-
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.emulator import Access, Buffer, Signal
 from bfsbench.families.bfs import Levels
 from bfsbench.graphs.graph import Graph
-from bfsbench.variants.base import UNREACHED
+from bfsbench.programs import DeviceGraph, KernelSetup
+from bfsbench.variants import find
+from bfsbench.variants.base import KernelVariant
+from bfsbench.variants.level_queues import LevelQueueVariant
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Thread:
     item: str
     """Its vertex, edge or entry of the frontier."""
     writes: tuple[int, ...]
-    """Vertices that it gives a level; none where it looks in vain."""
+    """Vertices that it gives a level; none where it finds no unreached one."""
 
 
 @dataclass(frozen=True)
@@ -34,83 +37,9 @@ class Step:
 
     level: int
     threads: int
-    """How many are launched, in whole or partial blocks."""
+    """How many are launched."""
     working: tuple[Thread, ...]
-    frontier: tuple[int, ...] = ()
-    """The next frontier in the order in which it is queued, for kernels that have one."""
-
-
-def push(graph: Graph, levels: Levels, level: int, frontier: tuple[int, ...]) -> Step:
-    """A thread a vertex; those of the frontier write to their unreached neighbours (Fig. 15.6)."""
-    threads = tuple(
-        Thread(int(v), f"vertex {v}", tuple(_unreached(graph, levels, int(v))))
-        for v in np.flatnonzero(levels == level)
-    )
-    return Step(level, graph.num_vertices, threads)
-
-
-def pull(graph: Graph, levels: Levels, level: int, frontier: tuple[int, ...]) -> Step:
-    """A thread a vertex; the unreached write to themselves if an in-neighbour is at the level (Fig. 15.8)."""
-    threads = []
-    for v in map(int, np.flatnonzero(levels == UNREACHED)):
-        parents = graph.row_indices[graph.column_offsets[v] : graph.column_offsets[v + 1]]
-        found = bool((levels[parents] == level).any())
-        threads.append(Thread(v, f"vertex {v}", (v,) if found else ()))
-    return Step(level, graph.num_vertices, tuple(threads))
-
-
-def edge(graph: Graph, levels: Levels, level: int, frontier: tuple[int, ...]) -> Step:
-    """A thread an edge; those whose tail is at the level write to an unreached head (Fig. 15.10)."""
-    threads = []
-    for e in map(int, np.flatnonzero(levels[graph.edge_sources] == level)):
-        tail, head = int(graph.edge_sources[e]), int(graph.column_indices[e])
-        threads.append(Thread(e, f"edge {tail}→{head}", (head,) if levels[head] == UNREACHED else ()))
-    return Step(level, graph.num_edges, tuple(threads))
-
-
-def push_frontier(graph: Graph, levels: Levels, level: int, frontier: tuple[int, ...]) -> Step:
-    """A thread an entry of the frontier, which claims unreached neighbours and queues them (Fig. 15.12)."""
-    claimed: dict[int, None] = {}
-    threads = []
-    for i, v in enumerate(frontier):
-        won = tuple(n for n in dict.fromkeys(_unreached(graph, levels, v)) if n not in claimed)
-        claimed.update(dict.fromkeys(won))
-        threads.append(Thread(i, f"entry {i}: vertex {v}", won))
-    return Step(level, len(frontier), tuple(threads), tuple(claimed))
-
-
-def _unreached(graph: Graph, levels: Levels, v: int) -> Iterator[int]:
-    for neighbour in graph.column_indices[graph.row_offsets[v] : graph.row_offsets[v + 1]]:
-        if levels[neighbour] == UNREACHED:
-            yield int(neighbour)
-
-
-Kernel = Callable[[Graph, Levels, int, tuple[int, ...]], Step]
-
-KERNELS: dict[str, Kernel] = {
-    "frontier_numbers": push,
-    "pull": pull,
-    "edge_frontier_numbers": edge,
-    "push_frontier": push_frontier,
-}
-"""By the variants' names."""
-
-
-def trace(graph: Graph, source: int, kernel: Kernel) -> tuple[list[Step], Levels]:
-    """All launches of a search, the last of which finds nothing where there is no frontier to see that by,
-    and the levels."""
-    levels = np.full(graph.num_vertices, UNREACHED, np.int32)
-    levels[source] = 0
-    frontier: tuple[int, ...] = (source,)
-    steps: list[Step] = []
-    while True:
-        step = kernel(graph, levels, len(steps), frontier)
-        written = [v for thread in step.working for v in thread.writes]
-        levels[written] = step.level + 1
-        steps.append(step)
-        frontier = step.frontier
-        if not written or (kernel is push_frontier and not frontier):
-            return steps, levels
+    """Those that read the graph's arrays of neighbours."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +53,84 @@ class Commit:
     """Where in the global frontier they go, by one atomic addition."""
 
 
-def commits(step: Step, block_size: int) -> list[Commit]:
-    """The blocks of a privatised launch, in the order of their indices."""
-    found, start = [], 0
-    for block in range(-(-step.threads // block_size)):
-        mine = [t for t in step.working if t.index // block_size == block]
-        private = tuple(v for thread in mine for v in thread.writes)
-        found.append(Commit(block, private, start))
-        start += len(private)
-    return found
+def _edge(graph: Graph, index: int, read: list[int]) -> str:
+    return f"edge {graph.edge_sources[index]}→{graph.column_indices[index]}"
+
+
+ITEMS: dict[str, Callable[[Graph, int, list[int]], str]] = {
+    "frontier_numbers": lambda graph, index, read: f"vertex {index}",
+    "pull": lambda graph, index, read: f"vertex {index}",
+    "edge_frontier_numbers": _edge,
+    "push_frontier": lambda graph, index, read: f"entry {index}: vertex {read[0]}",
+}
+"""The traced variants (Figs. 15.6, 15.8, 15.10 and 15.12), and what they give to a thread, by its index and
+by what it has read from the frontier."""
+
+
+def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
+    """All launches of a search, the last of which finds nothing where there is no frontier to see that by,
+    and the levels. Blocks have one thread each, so that there are no more of them than there is work."""
+    with CpuDevice(workers=1, watched=True) as device:
+        search = _prepared(device, graph, variant, 1)
+        steps = [
+            _step(search, variant, level, accesses)
+            for level, accesses in enumerate(_launches(device, search, source))
+        ]
+        return steps, search.levels()
+
+
+def commits(graph: Graph, source: int, block_size: int) -> list[list[Commit]]:
+    """What each block of each launch of the privatised kernel commits, in the order of their indices."""
+    with CpuDevice(workers=1, watched=True) as device:
+        search = _prepared(device, graph, "push_private", block_size)
+        return [list(_commits(search, accesses)) for accesses in _launches(device, search, source)]
+
+
+def _prepared(device: CpuDevice, graph: Graph, name: str, block: int) -> KernelVariant:
+    variant = find(name)
+    assert issubclass(variant, KernelVariant)
+    search = variant(KernelSetup(DeviceGraph(device, graph), None, block, variant.knob_values({})))
+    search.prepare()
+    return search
+
+
+def _launches(device: CpuDevice, search: KernelVariant, source: int) -> Iterator[list[Access]]:
+    """The accesses of each launch of a search."""
+    search.reset(source)
+    with device.traced() as accesses:
+        search.traverse(source)
+    for _, launch in groupby(accesses, key=lambda access: access.launch):
+        yield list(launch)
+
+
+def _of(accesses: Iterable[Access], *buffers: object) -> Iterator[Access]:
+    """Accesses to some of a search's buffers."""
+    addresses = {buffer.pointer.value for buffer in buffers if isinstance(buffer, Buffer | Signal)}
+    return (access for access in accesses if access.buffer in addresses)
+
+
+def _step(search: KernelVariant, variant: str, level: int, accesses: list[Access]) -> Step:
+    graph = search.host_graph
+    by_thread: dict[int, list[Access]] = {}
+    for access in accesses:
+        by_thread.setdefault(access.block, []).append(access)
+    neighbours = [
+        vars(search.graph).get(name) for name in ("row_offsets", "column_offsets", "column_indices")
+    ]
+    queues = search.queues if isinstance(search, LevelQueueVariant) else []
+    working = []
+    for index, done in sorted(by_thread.items()):
+        if any(_of(done, *neighbours)):
+            queued = [access.before for access in _of(done, *queues) if access.act == "read"]
+            given = [a.index for a in _of(done, search.level_array) if a.before != a.after == level + 1]
+            working.append(Thread(index, ITEMS[variant](graph, index, queued), tuple(given)))
+    return Step(level, len(by_thread), tuple(working))
+
+
+def _commits(search: KernelVariant, accesses: list[Access]) -> Iterator[Commit]:
+    assert isinstance(search, LevelQueueVariant)
+    for block in sorted({access.block for access in accesses}):
+        mine = [access for access in accesses if access.block == block]
+        starts = [access.before for access in _of(mine, search.sizes) if access.act == "update"]
+        queued = {a.index: a.after for a in _of(mine, *search.queues) if a.act == "write"}
+        yield Commit(block, tuple(queued[place] for place in sorted(queued)), starts[-1])

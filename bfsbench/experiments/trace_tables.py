@@ -9,7 +9,7 @@ import numpy as np
 
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.series import every_series
-from bfsbench.experiments.trace import KERNELS, Step, commits, push_frontier, trace
+from bfsbench.experiments.trace import ITEMS, Step, commits, trace
 from bfsbench.graphs.graph import Graph, Ids, Offsets
 from bfsbench.report.table import Cell, Table
 from bfsbench.variants import all_variants
@@ -30,8 +30,8 @@ def trace_tables(outcome: Outcome, drawing: Trace) -> Iterator[Table]:
         yield from _formats(graph, title)
         yield _levels(graph, title, drawing.sources)
         for source in drawing.sources:
-            for variant, kernel in KERNELS.items():
-                steps, _ = trace(graph, source, kernel)
+            for variant in ITEMS:
+                steps, _ = trace(graph, source, variant)
                 yield _threads(f"{variant} on {title} from {source}", steps)
             yield _commits(graph, title, source)
         yield _grids(outcome, name)
@@ -61,7 +61,7 @@ def _formats(graph: Graph, title: str) -> Iterator[Table]:
 def _levels(graph: Graph, title: str, sources: list[int]) -> Table:
     lines: list[tuple[Cell, ...]] = []
     for source in sources:
-        _, levels = trace(graph, source, push_frontier)
+        _, levels = trace(graph, source, "push_frontier")
         lines.append((f"root {source}", *(str(level) if level >= 0 else "-" for level in levels)))
     columns = ("levels from", *map(str, range(graph.num_vertices)))
     return Table("levels_from_roots", f"Levels of the vertices of {title}", columns, lines)
@@ -89,11 +89,10 @@ def _threads(title: str, steps: list[Step]) -> Table:
 
 def _commits(graph: Graph, title: str, source: int) -> Table:
     lines: list[tuple[Cell, ...]] = []
-    steps, _ = trace(graph, source, push_frontier)
-    for step in steps:
-        for commit in commits(step, BLOCK_SIZE):
+    for level, blocks in enumerate(commits(graph, source, BLOCK_SIZE)):
+        for commit in blocks:
             queued = ", ".join(map(str, commit.private)) or "nothing"
-            lines.append((f"{step.level} → {step.level + 1}", str(commit.block), queued, str(commit.start)))
+            lines.append((f"{level} → {level + 1}", str(commit.block), queued, str(commit.start)))
     heading = f"Privatised frontiers: push_private on {title} from {source}, blocks of {BLOCK_SIZE} threads"
     columns = ("levels", "block", "queues_in_shared_memory", "commits_them_from_place")
     return Table("private", heading, columns, lines)

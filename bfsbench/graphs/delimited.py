@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bfsbench.errors import InputError
+from bfsbench.graphs.blocks import Block
 from bfsbench.graphs.columns import Column, Columns
+from bfsbench.graphs.memory import require_bytes
 from bfsbench.wording import counted
 
 COMMENTS = ("#", "%", "//")
@@ -24,6 +27,8 @@ _ENDS = (
 )
 """Headings of the two columns of vertices, without case and punctuation."""
 _WEIGHTS = ("weight", "weights", "w", "length", "distance", "dist", "cost")
+_TIMES_THE_TEXT = 20
+"""Memory that pandas takes for a text, and what is made of it; measured on a million edges between names."""
 _LARGEST = str(2**63 - 1)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 
@@ -80,11 +85,11 @@ def columns_of(headings: Sequence[str], width: int) -> tuple[int, int, int | Non
     return source, target, weight
 
 
-def read_table(texts: Iterable[bytes], label: str, first_line: int, dialect: Dialect) -> Columns:
+def read_table(blocks: Iterable[Block], label: str, first_line: int, dialect: Dialect) -> Columns:
     """The lines behind a header, by pandas; ``first_line`` is the number of the first. Raises InputError."""
     import pandas as pd
 
-    stream = io.BufferedReader(_Stream(_checked_lines(texts, label, first_line, dialect)))
+    stream = io.BufferedReader(_Stream(_checked_lines(blocks, label, first_line, dialect)))
     try:
         frame = pd.read_csv(
             stream,
@@ -124,21 +129,28 @@ def _column(series: object, dialect: Dialect, label: str) -> Column:
     return words.astype(np.int64).to_numpy()
 
 
-def _checked_lines(texts: Iterable[bytes], label: str, first_line: int, dialect: Dialect) -> Iterator[bytes]:
+def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect: Dialect) -> Iterator[bytes]:
     """Blocks of whole lines without comments and blank lines; every line has as many words as the first.
 
-    Raises InputError naming the line that has more or fewer, or is not UTF-8.
+    Raises InputError naming the line that has more or fewer, or is not UTF-8, NotEnoughMemoryError.
     """
-    number = first_line
-    for block in texts:
+    number, taken = first_line, 0
+    for block in blocks:
+        whole = (taken + len(block.text)) / max(block.share, 1 / 8)
+        require_bytes(int(_TIMES_THE_TEXT * (whole - taken)), f"{label}: names of vertices")
+        taken += len(block.text)
         kept = []
-        for line in block.split(b"\n")[:-1]:
+        for line in block.text.split(b"\n")[:-1]:
             bare = line.strip(b" \t")
             if bare and not bare.startswith(_COMMENT_BYTES):
                 try:
                     width = len(_words(line.decode(), dialect.separator))
                 except UnicodeDecodeError as error:
                     raise InputError(f"{label}:{number}: the line is not UTF-8") from error
+                if BOM_UTF8 in line:  # pandas would drop it from the first line, and keep it in others
+                    raise InputError(f"{label}:{number}: a byte order mark in the middle of the text")
+                if line.count(b'"') % 2:
+                    raise InputError(f"{label}:{number}: a quotation mark is not closed")
                 if width != dialect.width:
                     raise InputError(
                         f"{label}:{number}: the line has {counted(width, 'word')}, the first {dialect.width}"

@@ -183,7 +183,7 @@ def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None,
                 yield Block(text, position / max(source.size, 1))
 
         if (dialect := _dialect(header, recipe.ids)) is not None:
-            columns = read_table((block.text for block in blocks()), source.label, lines.number + 1, dialect)
+            columns = read_table(blocks(), source.label, lines.number + 1, dialect)
             columns = replace(columns, orientation=recipe.orientation or header.orientation)
             return replace(edge_list(columns, recipe.ids or FORMATS[name].ids, recipe.weights), format=name)
         _require_room(source, header)

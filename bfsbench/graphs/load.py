@@ -16,7 +16,7 @@ from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
 from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, marks_of, split_marks
-from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe, WeightPolicy
+from bfsbench.graphs.recipe import FormatName, IdPolicy, Keep, Recipe, WeightPolicy
 from bfsbench.wording import no_formula, printable
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "duplicates": get_args(Keep),
     "orientation": get_args(Orientation),
     "weights": get_args(WeightPolicy),
-    "format": (
-        *("snap", "dimacs9", "metis", "mtx", "csv"),
-        *("npz", "npy", "parquet", "arrow", "graphml", "gml"),
-    ),
+    "format": get_args(FormatName),
 }
 """Fields of :class:`Recipe` that a user may set behind a graph's name, and their values."""
 

@@ -9,6 +9,9 @@ from bfsbench.graphs.graph import Orientation
 
 IdPolicy = Literal["compact", "keep", "names"]
 WeightPolicy = Literal["read", "ignore"]
+FormatName = Literal[
+    "snap", "dimacs9", "metis", "mtx", "csv", "npz", "npy", "parquet", "arrow", "graphml", "gml"
+]
 Keep = Literal["keep", "drop"]
 
 

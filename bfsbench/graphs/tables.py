@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -151,8 +152,9 @@ def _arrow_columns(path: Path, table: pyarrow.Table) -> Columns:
 
 
 def _read_graphml(path: Path) -> Columns:
-    # Without being forced to, NetworkX drops parallel edges that have no ids.
-    return _from_networkx(path, lambda nx: nx.read_graphml(path, _node_id, force_multigraph=True))
+    _graphml_orientation(path)  # NetworkX takes whatever is not "directed" as undirected
+    # By default NetworkX drops parallel edges without ids, and takes its number of one for another's id.
+    return _from_networkx(path, lambda nx: nx.read_graphml(path, _node_id, str, force_multigraph=True))
 
 
 def _node_id(text: str | None) -> str:
@@ -178,7 +180,12 @@ def _from_networkx(path: Path, read: Callable[..., Links]) -> Columns:
 
 
 def _graphml_orientation(path: Path) -> Orientation:
-    return "each_once" if re.search(rb"edgedefault\s*=\s*[\"']undirected", _head(path)) else "directed"
+    with _reading(path, "Python"):
+        for _, element in ElementTree.iterparse(path, events=("start",)):
+            default = element.get("edgedefault")
+            if element.tag.rpartition("}")[2] == "graph" and default in ("directed", "undirected"):
+                return "directed" if default == "directed" else "each_once"
+    raise InputError(f"{path}: no element 'graph' says by 'edgedefault' whether edges are directed")
 
 
 def _gml_orientation(path: Path) -> Orientation:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bfsbench.bench.columns import PROFILE_COLUMNS, PROFILE_NUMERIC
-from bfsbench.bench.reading import read_tables
 from bfsbench.bench.results import LEVELS_SUFFIX, result_files
 
 if TYPE_CHECKING:
@@ -20,6 +19,8 @@ def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
     Columns as in ``PROFILE_COLUMNS`` and those that families append, ``file`` the last; those that hold
     numbers are float64 (NaN where empty), the rest text. Raises InputError as ``read_results`` does.
     """
+    from bfsbench.bench.reading import read_tables  # which takes NumPy
+
     files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
     beside = [file.with_name(file.name.removesuffix(".csv") + LEVELS_SUFFIX) for file in files]
     return read_tables([path for path in beside if path.exists()], PROFILE_COLUMNS, PROFILE_NUMERIC)

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bfsbench.bench.columns import AXES
 from bfsbench.errors import UsageError
 from bfsbench.families import DEFAULT
 from bfsbench.families.base import Family, Figure
@@ -50,6 +51,7 @@ class Kind:
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
     """By family, as far as there are any: measured rows (``cuda``, ``host``) with warm caches and with cold
     ones, rows of emulated kernels."""
+    rows = of_latest_code(rows)
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
         family, some = find_family(name), _where(rows["family"] == name, rows)
         suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" ({family.title})")
@@ -62,6 +64,20 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
         if emulated.any():
             heading = "emulated on the CPU: shows that it works, never how fast it is"
             yield Kind(family, f"{suffix}{EMULATED}", f"{of} ({heading})", some[emulated])
+
+
+def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows without those of a point whose code another row of the point has superseded.
+
+    Rows of older files do not say which code they measured; they stay.
+    """
+    known = rows["code"].fillna("") != ""
+    if not known.any():
+        return rows
+    point = [*AXES, "graph_checksum", "gpu", "host_cpu", "method"]
+    said = rows[known].sort_values("taken_at", kind="stable")
+    latest = said.groupby(point, dropna=False, observed=True)["code"].transform("last")
+    return rows.drop(index=said.index[said["code"] != latest])
 
 
 def _where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:

@@ -50,6 +50,22 @@ def all_families() -> dict[str, Family]:
     return dict(look().families)
 
 
+def add_folder(folder: Path) -> list[type[Variant]]:
+    """Take variants from one more folder, as if ``BFSBENCH_VARIANTS`` named it; those that it declares.
+
+    Raises UsageError for a broken module, and if it declares none.
+    """
+    place = folder.resolve()
+    if str(place) not in __path__:
+        __path__.append(str(place))
+        look.cache_clear()
+    modules = {f"{__name__}.{info.name}" for info in pkgutil.iter_modules([str(place)])}
+    declared = [variant for variant in all_variants().values() if variant.__module__ in modules]
+    if not declared:
+        raise UsageError(f"{folder} declares no variant")
+    return declared
+
+
 @cache
 def look() -> Found:
     """Import the modules of all folders; one that is broken is a problem and does not hide the others."""

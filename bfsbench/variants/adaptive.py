@@ -252,10 +252,11 @@ class Adaptive(KernelVariant):
         return self.device.empty(parts, part), self.device.empty(parts, part)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
-        """The largest grid whose blocks all meet at the barrier. The driver's count of blocks does not tell,
-        because the blocks of a cluster must fit into the same part of the device."""
+        """The largest grid whose blocks all meet at the barrier: ``most``, which the device says it holds, or
+        fewer where it did not take into account that a cluster must fit into one part of the device."""
         cluster = self.cluster_size()
-        most = max(cluster, min(most, self.grid or most) // cluster * cluster)
+        possible = most // cluster * cluster
+        most = min(possible, max(cluster, (self.grid or possible) // cluster * cluster))
         known = _RESIDENT.setdefault(self.device, {})
         kernel = (self.block, *sorted(self.defines().items()))
         for blocks in range(min(most, known.get(kernel, most)), 0, -cluster):

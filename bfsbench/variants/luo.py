@@ -18,9 +18,6 @@ from bfsbench.variants.rules import Statistics, has_hubs, has_long_rows
 
 _STATIC_SHARED_MEMORY = 1024
 """Bytes set aside in a block for what its kernel declares itself."""
-_RESERVED_SHARED_MEMORY = 1024
-"""Bytes that CUDA takes of a multiprocessor's shared memory for each block."""
-_MAX_BLOCKS_PER_MULTIPROCESSOR = 32
 
 
 class SearchState(Struct):
@@ -92,7 +89,7 @@ class Luo(KernelVariant):
             1,
             "resident blocks, if that many fit",
             minimum=1,
-            maximum=_MAX_BLOCKS_PER_MULTIPROCESSOR,
+            maximum=32,
         ),
         Knob(
             "SPLIT_DEGREE",
@@ -162,8 +159,9 @@ class Luo(KernelVariant):
     def _bind_grid_layers(self, search: dict[str, Any]) -> None:
         limits = self.device.limits
         blocks_wanted = limits.max_threads_per_multiprocessor // self.block
-        room = limits.shared_memory_per_multiprocessor // min(blocks_wanted, _MAX_BLOCKS_PER_MULTIPROCESSOR)
-        capacity = self.queue_capacity(self.block, room - _RESERVED_SHARED_MEMORY - _STATIC_SHARED_MEMORY)
+        blocks = min(blocks_wanted, limits.max_blocks_per_multiprocessor)
+        room = limits.shared_memory_per_multiprocessor // blocks - limits.reserved_shared_memory
+        capacity = self.queue_capacity(self.block, room - _STATIC_SHARED_MEMORY)
         search = {**search, "capacity": capacity, "shared": self._queue_bytes(capacity)}
         self.one_level = self.kernel("luo_level").bind(**search)
 

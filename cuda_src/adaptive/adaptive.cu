@@ -61,6 +61,7 @@ __device__ __noinline__ void end_search(const search &search, const unsigned *re
         const unsigned w = first + lane, beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
         unsigned missing = 0;
         if (w < words && lane < few) {
+            // benign unwritten: what it gives is no level
             missing = search.open[w] & ~(reached[w] | beyond);  // unknown before the first search
             visited[w] = beyond;
             search.open[w] = ALL_LANES;
@@ -208,6 +209,7 @@ __device__ __forceinline__ void prepare_step(const search &search, level_record 
     if (at.next == PUSH || (at.next == END && at.now.found.vertices > 0))
         note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
     search.state->frontiers[(at.step + 2) % 3] = frontier{};
+    // benign race: before it and after it all find the end
     if (at.next == END) search.state->frontiers[at.step % 3].found = {0, 0};  // blocks that read it late end, too
 }
 

@@ -257,6 +257,7 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
         }
         if (sparing) {
 #pragma unroll
+            // benign race: a look may miss a claim
             for (int k = 0; k < at_a_time; ++k) words[k] = mine[k] ? __ldcg(&visited[v[k] / 32u]) : 0;
 #pragma unroll
             for (int k = 0; k < at_a_time; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);

@@ -32,6 +32,7 @@ struct visitor {
         if (!__any_sync(warp.mask, unreached)) return;
 #pragma unroll
         for (int k = 0; k < BATCH; ++k)
+            // benign race: who writes it now writes the same
             if (unreached >> k & 1) search.levels[neighbours[k]] = search.level + 1;
         found.accept(search, warp, neighbours, drop_duplicates(search, warp, hash_table, neighbours, unreached));
     }

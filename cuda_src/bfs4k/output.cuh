@@ -80,7 +80,7 @@ struct local_queue {
     // entries of all queues, where that is worth the while, lie side by side: entry i of every lane, then entry i + 1.
     __device__ __forceinline__ void write(const search_context &search, const warp_lanes &warp, int position,
                                           int offset) {
-        int shortest = COALESCED_WRITES ? __reduce_min_sync(warp.mask, size) : 0;
+        int shortest = COALESCED_WRITES ? minimum(warp, size) : 0;
         if (shortest < search.k7) shortest = 0;
         if (warp.lane == 0) search.count(counted::coalesced_writes, shortest > 0);
         search.count(counted::entries, size);

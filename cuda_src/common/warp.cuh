@@ -20,3 +20,16 @@ struct warp_lanes {
 };
 
 __device__ __forceinline__ warp_lanes this_warp() { return warp_lanes(); }
+
+// The least of the lanes' values. For all lanes of a warp.
+__device__ __forceinline__ int minimum(const warp_lanes &warp, int value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // which has no instruction for it
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        const int other = __shfl_down_sync(warp.mask, value, distance);
+        if (warp.lane + distance < warp.lanes) value = min(value, other);
+    }
+    return __shfl_sync(warp.mask, value, 0);
+#else
+    return __reduce_min_sync(warp.mask, value);
+#endif
+}

@@ -36,11 +36,12 @@ struct visited_vertices {
             if (found[k] >= 0) {
                 vertices[k] = NONE;
             } else if (!ATOMIC_CLAIM) {
-                levels[v] = level;
+                levels[v] = level;  // benign race: who writes it now writes the same
             } else if (atomicCAS(&levels[v], found[k], level) != found[k]) {
                 vertices[k] = NONE;
                 continue;  // whoever has it sets the bit
             }
+            // benign race: a bit that is lost is found in the levels
             if (look_at_bits) bits[v / 8] = static_cast<unsigned char>(byte[k] | 1 << v % 8);
         }
     }
@@ -71,11 +72,11 @@ struct duplicate_filter {
         {
             const warp_lanes warp = this_warp();
             int *entry = &warp_table[(unsigned)vertex % WARP_TABLE_SIZE];
-            if (vertex != NONE) *entry = vertex;
+            if (vertex != NONE) *entry = vertex;  // benign race: any of them may remain
             __syncwarp(warp.mask);
             const bool contends = vertex != NONE && *entry == vertex;
             __syncwarp(warp.mask);
-            if (contends) *entry = warp.lane;
+            if (contends) *entry = warp.lane;  // benign race: any of them may remain
             __syncwarp(warp.mask);
             if (contends && *entry != warp.lane) vertex = NONE;
             __syncwarp(warp.mask);
@@ -85,7 +86,7 @@ struct duplicate_filter {
         if (vertex != NONE) {
             int *entry = &history[vertex % HISTORY_SIZE];
             if (*entry == vertex) return NONE;
-            *entry = vertex;
+            *entry = vertex;  // benign race: either may be forgotten, no other is made up
         }
 #endif
         return vertex;

@@ -259,3 +259,68 @@ def test_a_row_as_long_as_the_header_of_its_own_file(tmp_path: Path) -> None:
         match=f"expected {len(COLUMNS) - len(set(ADDED) & set(COLUMNS))} columns, found {len(COLUMNS)}",
     ):
         read_rows(path)
+
+
+def test_rows_that_are_there_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    rows = [make_row(source=str(i), reason=f'"{i}", ü', host=f"node{i}") for i in range(5)]
+    write(path, *rows)
+    writer = ResultWriter(path, resume=True)
+    writer.append(make_row(source="new"))
+    assert len(writer.rows) == 5
+    assert [dict(row) for row in writer.rows] == rows
+    writer.keep_only(lambda row: row["source"] in "135")
+    assert [row["host"] for row in writer.rows] == ["node1", "node3"]
+    writer.close()
+
+
+def test_rows_keep_their_bytes_when_others_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    write(path, make_row(), make_row(status="crash"), make_row(graph="third"))
+    lines = path.read_bytes().replace(b"g:directed", b'"g:directed"').splitlines(keepends=True)
+    path.write_bytes(b"".join(lines))
+    writer = ResultWriter(path, resume=True)
+    writer.keep_only(lambda row: row["status"] == "ok")
+    writer.close()
+    assert path.read_bytes() == b"".join([lines[0], lines[1], lines[3]])
+
+
+def test_a_row_of_several_lines_is_not_torn(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    write(path, make_row(reason="two\nlines"), make_row(status="crash"))
+    before = path.read_bytes()
+    writer = ResultWriter(path, resume=True)
+    with pytest.raises(InputError, match="rows of several lines"):
+        writer.keep_only(lambda row: row["status"] == "ok")
+    writer.close()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_the_parser_and_the_strict_reader_agree(tmp_path: Path, complete: bool) -> None:
+    """Rows whose last column is empty are looked at more closely; what is read is the same."""
+    rows = [
+        make_row(taken_at="now" if complete else "", block=block, grid="132", compute_capability="9.0")
+        for block in ("32", "", "064")
+    ]
+    path = tmp_path / "r.csv"
+    write(path, *rows)
+    frame = read_results([path])
+    assert frame["grid"].tolist() == ["132"] * 3
+    assert frame["compute_capability"].tolist() == ["9.0"] * 3
+    assert frame["block"].fillna(-1).tolist() == [32, -1, 64]
+    assert [*frame.columns] == [*COLUMNS, "file"]
+
+
+@pytest.mark.parametrize("ragged", ["too,long" + "," * len(COLUMNS), "too,short"])
+@pytest.mark.parametrize("place", [1, 2])
+def test_ragged_rows_are_named_wherever_they_stand(tmp_path: Path, ragged: str, place: int) -> None:
+    path = tmp_path / "r.csv"
+    write(path, make_row(taken_at="now"))
+    lines = path.read_text().splitlines()
+    lines.insert(place, ragged)
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=rf"r\.csv:{place + 1}: expected {len(COLUMNS)} columns"):
+        read_results([path])
+    with pytest.raises(InputError, match=rf"r\.csv:{place + 1}: expected"):
+        ResultWriter(path, resume=True)

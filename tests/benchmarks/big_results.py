@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bfsbench.bench.columns import COLUMNS
+from bfsbench.bench.provenance import host_columns
 
 COMMANDS = {
     "text": ("report", "{file}"),
@@ -32,7 +33,7 @@ COMMANDS = {
     "compare": ("compare", "{file}", "{file}"),
     "resume": (
         *("run", "--dataset", "path(n=8)", "--variant", "cpu_queue", "--repeats", "1"),
-        *("--source", "0:7", "--resume", "--out", "{file}"),
+        *("--source", "0,1,2,3,4,5,6,7", "--resume", "--out", "{file}"),
     ),
 }
 GRAPHS = {f"kronecker(scale={scale},edge_factor=16):symmetrised": 1 << scale for scale in range(16, 21)}
@@ -43,6 +44,7 @@ VARIANTS = {
     "adaptive": ("cuda", ["LIKELY_FIRST=0", "LIKELY_FIRST=1"]),
     "pull": ("cuda", [""]),
 }
+MACHINE = host_columns()
 GRIDS = ["auto", *(str(132 * factor) for factor in range(1, 25))]
 BLOCKS = [str(64 * factor) for factor in range(1, 17)]
 
@@ -69,8 +71,7 @@ def row(point: dict[str, str], draw: random.Random, number: int) -> dict[str, st
         "num_edges": str(num_vertices * 32),
         "graph_checksum": f"{num_vertices:064x}",
         "source_checksum": f"{num_vertices:064x}",
-        **{"host": "node1", "host_cpu": "AMD EPYC 9654 96-Core Processor", "python": "3.12.3"},
-        **{"version": "0.1.0", "commit": "52dd987bf4c3d04af11e22123d4a21f0b0edfc7f", "schema": "1"},
+        **MACHINE,
         "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_750_000_000 + number // 4)),
     }
     if point["backend"] == "cuda":

@@ -145,15 +145,18 @@ def change_bytes(content: bytes, dice: random.Random) -> bytes:
 def binary_seeds() -> dict[str, tuple[str, bytes]]:
     """Files that libraries write."""
     frame = pd.DataFrame(EDGES, columns=["source", "target"])
-    parquet, npy, npz, graphml = (io.BytesIO() for _ in range(4))
+    parquet, arrow, npy, npz, graphml, gml = (io.BytesIO() for _ in range(6))
     frame.to_parquet(parquet)
+    frame.to_feather(arrow)
     np.save(npy, frame.to_numpy())
     ends = frame.to_numpy().T
     scipy.sparse.save_npz(
         npz, scipy.sparse.coo_array((np.ones(len(EDGES)), (ends[0], ends[1])), shape=(12, 12))
     )
-    networkx.write_graphml(networkx.MultiDiGraph([(f"n{u}", f"n{v}") for u, v in EDGES]), graphml)
-    files = {"parquet": parquet, "npy": npy, "npz": npz, "graphml": graphml}
+    nodes = networkx.MultiDiGraph([(f"n{u}", f"n{v}") for u, v in EDGES])
+    networkx.write_graphml(nodes, graphml)
+    networkx.write_gml(nodes, gml)
+    files = {"parquet": parquet, "arrow": arrow, "npy": npy, "npz": npz, "graphml": graphml, "gml": gml}
     return {form: (f"g.{form}", file.getvalue()) for form, file in files.items()}
 
 

@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable
 from xml.etree import ElementTree
 
+import networkx
 import numpy as np
+import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse
 
@@ -102,6 +104,8 @@ def _words(rows: list[bytes], dialect: Dialect) -> Pairs | NamedPairs:
         texts = [row.decode().strip(" " if dialect.separator else " \t") for row in rows]
     except UnicodeDecodeError as error:
         raise RefusedError("the text is not UTF-8") from error
+    require(not any(text.count('"') % 2 for text in texts), "a quotation mark is not closed")
+    require(not any("\ufeff" in text for text in texts), "a byte order mark in the middle")
     if dialect.separator:
         table = list(csv.reader(texts, delimiter=dialect.separator, skipinitialspace=True))
     else:
@@ -212,13 +216,26 @@ def read_metis(text: bytes) -> Pairs:
     return edges
 
 
+def read_arrow(content: bytes) -> Pairs:
+    table = pyarrow.feather.read_table(io.BytesIO(content))
+    return list(zip(table.column(0).to_pylist(), table.column(1).to_pylist(), strict=True))
+
+
+def read_gml(content: bytes) -> NamedPairs:
+    """By NetworkX, whose format this is in all but name."""
+    graph = networkx.parse_gml(content.decode("ascii").splitlines())
+    return [(str(u), str(v)) for u, v in graph.edges()]
+
+
 READERS: dict[str, Callable[[bytes], Pairs | NamedPairs]] = {
     "snap": read_edge_lines,
     "csv": read_edge_lines,
     "npy": read_npy,
     "npz": read_npz,
     "parquet": read_parquet,
+    "arrow": read_arrow,
     "graphml": read_graphml,
+    "gml": read_gml,
     "dimacs9": read_dimacs9,
     "mtx": read_mtx,
     "metis": read_metis,

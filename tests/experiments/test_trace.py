@@ -7,16 +7,16 @@ import pytest
 
 from bfsbench.errors import UsageError
 from bfsbench.experiments.maze import routed
-from bfsbench.experiments.trace import KERNELS, commits, edge, pull, push, push_frontier, trace
+from bfsbench.experiments.trace import ITEMS, commits, trace
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.load import load
 
 
 @pytest.mark.parametrize("source", range(9))
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", ITEMS)
 def test_every_kernel_s_trace_ends_with_the_levels_of_a_search(name: str, source: int) -> None:
     graph = load("pmpp")
-    steps, levels = trace(graph, source, KERNELS[name])
+    steps, levels = trace(graph, source, name)
     assert np.array_equal(levels, reference_levels(graph, source))
     assert [step.level for step in steps] == list(range(len(steps)))
     assert len(steps) >= levels.max() + (name != "pull")
@@ -29,23 +29,36 @@ def test_the_figures_of_the_book_from_level_1_to_2() -> None:
     """PMPP Figs. 15.7, 15.9, 15.11 and 15.13, root 0."""
     graph = load("pmpp")
     writes = {
-        kernel: {thread.index: set(thread.writes) for thread in trace(graph, 0, kernel)[0][1].working}
-        for kernel in (push, pull, edge, push_frontier)
+        variant: {thread.index: set(thread.writes) for thread in trace(graph, 0, variant)[0][1].working}
+        for variant in ITEMS
     }
-    assert writes[push] == {1: {3, 4}, 2: {5, 6, 7}}
-    assert writes[pull] == {3: {3}, 4: {4}, 5: {5}, 6: {6}, 7: {7}, 8: set()}
-    assert writes[edge] == {2: {3}, 3: {4}, 4: {5}, 5: {6}, 6: {7}}
-    assert writes[push_frontier] == {0: {3, 4}, 1: {5, 6, 7}}
+    assert writes["frontier_numbers"] == {1: {3, 4}, 2: {5, 6, 7}}
+    assert writes["pull"] == {3: {3}, 4: {4}, 5: {5}, 6: {6}, 7: {7}, 8: set()}
+    assert writes["edge_frontier_numbers"] == {2: {3}, 3: {4}, 4: {5}, 5: {6}, 6: {7}}
+    assert writes["push_frontier"] == {0: {3, 4}, 1: {5, 6, 7}}
 
 
-def test_private_frontiers_fill_the_global_one_side_by_side() -> None:
-    steps, _ = trace(load("pmpp"), 2, push_frontier)
-    for step in steps:
-        found = commits(step, 2)
-        queued = [v for commit in found for v in commit.private]
-        assert tuple(queued) == step.frontier
-        assert [commit.start for commit in found] == [
-            sum(len(other.private) for other in found[:i]) for i in range(len(found))
+def test_threads_are_launched_for_all_work_and_named_by_it() -> None:
+    graph = load("pmpp")
+    launched = {variant: [step.threads for step in trace(graph, 0, variant)[0]] for variant in ITEMS}
+    assert set(launched["frontier_numbers"]) == set(launched["pull"]) == {graph.num_vertices}
+    assert set(launched["edge_frontier_numbers"]) == {graph.num_edges}
+    assert launched["push_frontier"][:3] == [1, 2, 5]
+    items = {variant: trace(graph, 0, variant)[0][1].working[0].item for variant in ITEMS}
+    assert items["frontier_numbers"] == "vertex 1"
+    assert items["edge_frontier_numbers"] == "edge 1→3"
+    assert items["push_frontier"] == "entry 0: vertex 1"
+
+
+@pytest.mark.parametrize("source", [0, 2])
+def test_private_frontiers_fill_the_global_one_side_by_side(source: int) -> None:
+    graph = load("pmpp")
+    levels = reference_levels(graph, source)
+    for level, blocks in enumerate(commits(graph, source, 2)):
+        queued = [v for commit in blocks for v in commit.private]
+        assert sorted(queued) == np.flatnonzero(levels == level + 1).tolist()
+        assert [commit.start for commit in blocks] == [
+            sum(len(other.private) for other in blocks[:i]) for i in range(len(blocks))
         ]
 
 

@@ -182,6 +182,7 @@ Graph.from_edges(sources=3 + 4j, targets=None, name=5)
 """
 
 
+@pytest.mark.exhaustive
 def test_a_user_s_type_checker_sees_the_types(tmp_path: Path) -> None:
     path = put(tmp_path / "mine.py", CHECKED)
     done = subprocess.run(

@@ -70,6 +70,12 @@ def test_edges_are_counted_as_they_are_read(tmp_path: Path, monkeypatch: pytest.
     assert re.search(r"g.txt.gz: 0 vertices and [\d,]+ edges need about", refused(packed))
 
 
+def test_names_are_counted_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 1_000_000)
+    path = put(tmp_path / "g.csv", "ann,bob\n" * 20_000)
+    assert re.search(r"g.csv: names of vertices need about 3.1 MiB of memory", refused(path))
+
+
 @pytest.mark.usefixtures("small_machine")
 def test_a_large_scale_is_refused_before_an_edge_is_drawn() -> None:
     said = rf"kronecker\(scale=26,seed=1\): 67,108,864 vertices and 1,073,741,824 edges {NEEDED}"

@@ -227,8 +227,16 @@ def test_parallel_edges_of_graphml_stay(tmp_path: Path) -> None:
     text = (tmp_path / "g.graphml").read_text()
     edge = '<edge source="a" target="b" />'
     assert edge in text
-    path = put(tmp_path / "g.graphml", text.replace(edge, edge * 3))
-    assert names(read_edges(path, Recipe())) == [("a", "b")] * 3
+    numbered = edge.replace(" />", ' id="0" />')
+    path = put(tmp_path / "g.graphml", text.replace(edge, edge * 3 + numbered))
+    assert names(read_edges(path, Recipe())) == [("a", "b")] * 4
+    put(path, text.replace('edgedefault="directed"', 'edgedefault="yes"'))
+    assert "says by 'edgedefault' whether edges are directed" in complaint(path, Recipe())
+
+
+def test_a_quotation_mark_that_is_not_closed_is_refused(tmp_path: Path) -> None:
+    said = complaint(put(tmp_path / "g.csv", 'a,b\na,"b\nc,d"\n'), Recipe())
+    assert said == "g.csv:2: a quotation mark is not closed"
 
 
 @pytest.mark.parametrize("name", ["g.npz", "g.npy", "g.parquet", "g.arrow", "g.graphml", "g.gml"])

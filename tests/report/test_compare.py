@@ -155,6 +155,19 @@ def test_rows_of_one_point_are_put_together(tmp_path: Path) -> None:
     assert "1 undecided" in result.stdout
 
 
+def test_rows_of_the_latest_code_count(tmp_path: Path) -> None:
+    old = [steady(1.0, code="a" * 16), steady(1.0, code="c" * 16, variant="other")]
+    new = [
+        steady(1.0, code="a" * 16),
+        steady(3.0, code="b" * 16, taken_at="2026-11-22T10:00:00Z"),
+        steady(1.0, code="c" * 16, variant="other"),
+    ]
+    paths = write(tmp_path / "a.csv", old), write(tmp_path / "b.csv", new)
+    result = run(*paths, "--format", "json")
+    assert verdicts(result)["pull"] == "slower"
+    assert "Both sides measured the same code at 1 of 2 points." in run(*paths).stdout
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [

@@ -65,7 +65,7 @@ def test_clear_changes_are_found_among_many(changed: int) -> None:
     first, second = measured(1, spread=0.01, noise=0.01), measured(2, spread=0.01, noise=0.01)
     second[:changed] *= 1.5
     found = compared(first, second)
-    assert found.noise <= MOST_NOISE
+    assert found.noise["cuda"] <= MOST_NOISE
     assert [point.verdict for point in found.points[:changed]] == [SLOWER] * changed
     assert verdicts(found)[FASTER] == 0
     assert verdicts(found)[SLOWER] <= 1.1 * changed + 1

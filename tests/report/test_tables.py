@@ -21,6 +21,7 @@ from result_rows import (
 )
 
 from bfsbench.report import tables
+from bfsbench.report.rows import kinds
 
 
 def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
@@ -169,6 +170,18 @@ def test_a_point_measured_twice_counts_once(tmp_path: Path) -> None:
     assert (best["sources"], best["search_ms"]) == (2, 6.0)
 
 
+def test_rows_of_code_that_is_no_more_do_not_count(tmp_path: Path) -> None:
+    late = "2026-11-22T10:00:00Z"
+    rows = [
+        row(1.0, code="a" * 16),
+        row(3.0, code="b" * 16, taken_at=late),
+        row(2.0, code="b" * 16, taken_at=late, knobs="K=1"),
+        row(9.0, code="a" * 16, knobs="K=2"),  # nobody has measured this with the other code
+    ]
+    (kind,) = kinds(frame(tmp_path, rows))
+    assert sorted(kind.rows["search_ms"]) == [2.0, 3.0, 9.0]
+
+
 def test_a_time_of_zero_has_no_rate(tmp_path: Path) -> None:
     (best,) = records(only(tables(frame(tmp_path, [row(0.0)]), ["best"])))
     assert (best["search_ms"], best["mteps"], best["spread"]) == (0.0, None, None)
@@ -182,7 +195,7 @@ def test_best_is_the_minimum_whatever_the_times(times: list[float]) -> None:
     from bfsbench.bench.results import COLUMNS, NUMERIC
 
     made = pd.DataFrame([row(ms, block=32 * i) for i, ms in enumerate(times, 1)], columns=list(COLUMNS))
-    made = made.astype(dict.fromkeys(NUMERIC, "float64")).assign(grid="auto")
+    made = made.astype(dict.fromkeys(NUMERIC, "float64")).assign(grid="auto", method="")
     (best,) = records(only(tables(made, ["best"])))
     assert best["search_ms"] == min(times)
     heat = records(only(tables(made, ["heatmap"])))

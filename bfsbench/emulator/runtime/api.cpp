@@ -15,8 +15,9 @@ thread_local std::string message;
 
 extern "C" EMU_API const char* emu_message() { return message.c_str(); }
 
-extern "C" EMU_API emu::Machine* emu_create(const emu::Limits* limits, uint64_t seed, unsigned workers) {
-    return new emu::Machine(*limits, seed, workers);
+extern "C" EMU_API emu::Machine* emu_create(const emu::Limits* limits, uint64_t seed, unsigned workers,
+                                            int watches) {
+    return new emu::Machine(*limits, seed, workers, watches != 0);
 }
 
 extern "C" EMU_API void emu_destroy(emu::Machine* machine) { delete machine; }
@@ -29,14 +30,28 @@ extern "C" EMU_API void emu_add_buffer(emu::Machine* machine, char* begin, size_
     machine->buffers.add(begin, bytes, element);
 }
 
+// The same for memory that is not the emulator's, which has no guards.
+extern "C" EMU_API void emu_adopt_buffer(emu::Machine* machine, char* begin, size_t bytes, size_t element) {
+    machine->buffers.adopt(begin, bytes, element);
+    if (machine->watch) machine->buffers.set_written(begin, bytes);
+}
+
+// The host has given a value to these bytes of a buffer.
+extern "C" EMU_API void emu_set_written(emu::Machine* machine, char* first, size_t bytes) {
+    if (machine->watch) machine->buffers.set_written(first, bytes);
+}
+
 extern "C" EMU_API void emu_remove_buffer(emu::Machine* machine, char* begin) {
     machine->buffers.remove(begin);
 }
 
 // A module, loaded privately; null on failure.
-extern "C" EMU_API void* emu_open(const char* path) {
+extern "C" EMU_API void* emu_open(emu::Machine* machine, const char* path) {
     void* module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!module) message = dlerror();
+    if (module && machine->watch) {
+        for (auto [begin, bytes] : emu::segments_of(path)) machine->watch->add_module(begin, bytes);
+    }
     return module;
 }
 
@@ -74,6 +89,30 @@ extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kern
     if (!message.empty()) return 1;
     message = machine->launch(*kernel, shape, arguments);
     return message.empty() ? 0 : 2;
+}
+
+// Which module an instruction is in: the address where that was loaded; `path` gets its file.
+extern "C" EMU_API const void* emu_module_of(const void* site, const char** path) {
+    Dl_info info{};
+    if (!dladdr(site, &info)) return nullptr;
+    *path = info.dli_fname;
+    return info.dli_fbase;
+}
+
+extern "C" EMU_API size_t emu_findings(const emu::Machine* machine, const emu::Finding** findings) {
+    *findings = machine->watch->findings().data();
+    return machine->watch->findings().size();
+}
+
+extern "C" EMU_API void emu_forget_findings(emu::Machine* machine) { machine->watch->forget_findings(); }
+
+extern "C" EMU_API void emu_set_recording(emu::Machine* machine, int on) {
+    machine->watch->set_recording(on != 0);
+}
+
+extern "C" EMU_API size_t emu_records(emu::Machine* machine, const emu::Record** records) {
+    *records = machine->watch->records().data();
+    return machine->watch->records().size();
 }
 
 extern "C" EMU_API size_t emu_stacks_in_use(const emu::Machine* machine) {

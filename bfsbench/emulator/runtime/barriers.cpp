@@ -3,6 +3,7 @@
 
 #include "emu/block.h"
 
+#include "machine.h"
 #include "worker.h"
 
 namespace emu {
@@ -48,6 +49,7 @@ void cluster_arrive() {
     Cluster& cluster = *block_of(fiber).cluster;
     if (fiber.arrived_at_cluster) fail("cluster barrier: arrived twice without waiting");
     fiber.arrived_at_cluster = true;
+    if (worker->machine.watch) Clocks::arrive_at_cluster();
     fiber.cluster_phase = cluster.phase;
     ++cluster.arrived;
     cluster.complete_if_all_arrived();
@@ -62,6 +64,7 @@ void cluster_wait(int line) {
         worker->suspend(fiber);
     }
     fiber.arrived_at_cluster = false;
+    if (worker->machine.watch) Clocks::leave_cluster();
 }
 
 ClusterPlace cluster_place() {

@@ -1,6 +1,7 @@
 #include "buffers.h"
 
 #include <cstring>
+#include <iterator>
 
 namespace emu {
 
@@ -32,26 +33,81 @@ long long element_at(long long byte, size_t element) {
 
 }  // namespace
 
-void Buffers::add(char* begin, size_t bytes, size_t element) {
+void Buffers::adopt(char* begin, size_t bytes, size_t element) {
     std::lock_guard<std::mutex> lock(mutex_);
-    buffers_[begin] = {bytes, element};
+    last_ = {};
+    buffers_[begin] = {bytes, element, nullptr};
+    guarded_[begin] = false;
+    auto next = freed_.lower_bound(begin + bytes);
+    while (next != freed_.begin() && std::prev(next)->first + std::prev(next)->second > begin) {
+        next = freed_.erase(std::prev(next));
+    }
+}
+
+void Buffers::add(char* begin, size_t bytes, size_t element) {
+    adopt(begin, bytes, element);
+    std::lock_guard<std::mutex> lock(mutex_);
+    guarded_[begin] = true;
     guard.fill(begin - kGuardBytes);
     guard.fill(begin + bytes);
 }
 
 void Buffers::remove(char* begin) {
     std::lock_guard<std::mutex> lock(mutex_);
+    last_ = {};
+    freed_[begin] = buffers_[begin].bytes;
     buffers_.erase(begin);
+    guarded_.erase(begin);
+}
+
+void Buffers::set_written(const char* first, size_t bytes) {
+    auto [begin, region] = at(first);
+    if (!region) return;
+    if (!region->shadow) region->shadow = std::make_unique<Shadow>(region->bytes);
+    region->shadow->set_written(static_cast<size_t>(first - begin), bytes);
+}
+
+std::pair<const char*, Region*> Buffers::at(const char* address) {
+    if (last_.second && static_cast<size_t>(address - last_.first) < last_.second->bytes) return last_;
+    auto next = buffers_.upper_bound(address);
+    if (next == buffers_.begin()) return {};
+    auto& [begin, region] = *std::prev(next);
+    if (static_cast<size_t>(address - begin) >= region.bytes) return {};
+    return last_ = {begin, &region};
+}
+
+Buffers::Neighbour Buffers::nearest(const char* address) const {
+    auto dead = freed_.upper_bound(address);
+    if (dead != freed_.begin()) {
+        auto [begin, bytes] = *std::prev(dead);
+        if (static_cast<size_t>(address - begin) < bytes) return {begin, bytes, 1, true};
+    }
+    constexpr ptrdiff_t kNear = 1 << 20;
+    auto next = buffers_.upper_bound(address);
+    Neighbour found{};
+    ptrdiff_t distance = kNear;
+    if (next != buffers_.begin()) {
+        const auto& [begin, region] = *std::prev(next);
+        if (address - (begin + region.bytes) < distance) {
+            distance = address - (begin + region.bytes);
+            found = {begin, region.bytes, region.element, false};
+        }
+    }
+    if (next != buffers_.end() && next->first - address < distance) {
+        found = {next->first, next->second.bytes, next->second.element, false};
+    }
+    return found;
 }
 
 std::string Buffers::damage() {
     std::lock_guard<std::mutex> lock(mutex_);
     std::string report;
     for (const auto& [begin, buffer] : buffers_) {
-        for (char* place : {begin - kGuardBytes, begin + buffer.bytes}) {
+        if (!guarded_[begin]) continue;
+        for (const char* place : {begin - kGuardBytes, begin + buffer.bytes}) {
             size_t change = guard.first_change(place);
             if (change == kGuardBytes) continue;
-            guard.fill(place);
+            guard.fill(const_cast<char*>(place));
             if (!report.empty()) continue;
             long long element = element_at(place + change - begin, buffer.element);
             report = "wrote element " + std::to_string(element) + " of a buffer of " +

@@ -4,10 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+
+#include "shadow.h"
 
 namespace emu {
+
+struct Region {
+    size_t bytes, element;
+    std::unique_ptr<Shadow> shadow;  // made when it is first needed
+};
 
 class Buffers {
   public:
@@ -16,18 +25,31 @@ class Buffers {
 
     // Fills the guards of a new buffer of `bytes` bytes in elements of `element` bytes.
     void add(char* begin, size_t bytes, size_t element);
+    // The same without guards, for memory that is not the emulator's.
+    void adopt(char* begin, size_t bytes, size_t element);
     void remove(char* begin);
+    // The host has given these bytes a value.
+    void set_written(const char* first, size_t bytes);
 
     // What was written outside a buffer since the last call, or nothing. Mends the guards.
     std::string damage();
 
-  private:
-    struct Buffer {
+    // Where an address lies; null if in no buffer.
+    std::pair<const char*, Region*> at(const char* address);
+    // The buffer beside which an address lies, or the one that was freed there; `begin` is null if neither.
+    struct Neighbour {
+        const char* begin;
         size_t bytes, element;
+        bool freed;
     };
+    Neighbour nearest(const char* address) const;
 
+  private:
     std::mutex mutex_;
-    std::map<char*, Buffer> buffers_;
+    std::map<const char*, Region> buffers_;
+    std::map<const char*, size_t> freed_;
+    std::map<const char*, bool> guarded_;
+    std::pair<const char*, Region*> last_{};
 };
 
 }  // namespace emu

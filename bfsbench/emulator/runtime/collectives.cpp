@@ -65,6 +65,14 @@ void compute(Warp& warp, const LaneGroup& group) {
     }
 }
 
+// Of all collectives only __syncwarp orders memory.
+void finish(ResidentBlock& block, unsigned index, const LaneGroup& group) {
+    compute(block.warps[index], group);
+    if (group.kind == Collective::sync && !block.clocks.empty()) {
+        Clocks::meet_lanes(block, index, group.arrived);
+    }
+}
+
 bool complete(const Warp& warp, const LaneGroup& group) {
     return (group.mask & warp.present & ~(group.arrived | warp.exited)) == 0;
 }
@@ -90,7 +98,7 @@ void complete_collectives(ResidentBlock& block, unsigned index) {
     for (unsigned i = warp.groups; i-- > 0;) {
         LaneGroup& group = warp.group[i];
         if (!complete(warp, group)) continue;
-        compute(warp, group);
+        finish(block, index, group);
         block.release_lanes(index, group.arrived);
         remove_group(warp, group);
     }
@@ -110,7 +118,7 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, unsigne
     warp.deposit[lane] = value;
     warp.source[lane] = static_cast<unsigned char>(source);
     if (complete(warp, group)) {
-        compute(warp, group);
+        finish(block, index, group);
         unsigned others = group.arrived & ~(1u << lane);
         remove_group(warp, group);
         block.release_lanes(index, others);

@@ -32,6 +32,9 @@ class StackPool {
     size_t free() const { return free_.size(); }
     size_t allocated() const { return allocated_; }
 
+    static bool is_on(const char* stack, const void* address) {
+        return static_cast<size_t>(static_cast<const char*>(address) - stack) < kBytes;
+    }
     // Whether an address lies in the page below a stack.
     static bool in_guard(const char* stack, const void* address);
 

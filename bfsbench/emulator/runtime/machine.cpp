@@ -15,8 +15,11 @@ constexpr uint64_t kThreadsWorthHelp = 2048;
 
 }  // namespace
 
-Machine::Machine(const Limits& limits, uint64_t seed, unsigned workers)
-    : limits_(limits), random_(seed), seeded_(seed != 0) {
+Machine::Machine(const Limits& limits, uint64_t seed, unsigned workers, bool watches)
+    : watch(watches ? std::make_unique<Watch>(buffers) : nullptr),
+      limits_(limits),
+      random_(seed),
+      seeded_(seed != 0) {
     for (unsigned i = 0; i < workers; ++i) {
         workers_.push_back(std::make_unique<Worker>(*this, seeded_ ? &random_ : nullptr));
     }
@@ -39,7 +42,7 @@ std::string Machine::refusal(const Kernel& kernel, const LaunchShape& shape) con
     };
     uint64_t threads = uint64_t{shape.block.x} * shape.block.y * shape.block.z;
     uint64_t blocks = uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
-    size_t shared = kernel.static_shared + kernel.functions->static_shared + shape.shared;
+    size_t shared = kernel.shared_bytes() + kernel.functions->shared_bytes() + shape.shared;
     dim3 cluster = kernel.cluster;
     if (threads == 0 || blocks == 0) return name + "the grid or its blocks are empty";
     if (threads > limits_.max_threads_per_block) {
@@ -66,7 +69,7 @@ std::string Machine::refusal(const Kernel& kernel, const LaunchShape& shape) con
 }
 
 unsigned Machine::resident_blocks(const Kernel& kernel, unsigned threads, size_t dynamic_shared) const {
-    size_t shared = kernel.static_shared + kernel.functions->static_shared + dynamic_shared;
+    size_t shared = kernel.shared_bytes() + kernel.functions->shared_bytes() + dynamic_shared;
     unsigned warps = (threads + kWarpSize - 1) / kWarpSize;
     uint64_t blocks = limits_.blocks_per_multiprocessor;
     blocks = std::min<uint64_t>(blocks, limits_.threads_per_multiprocessor / (warps * kWarpSize));
@@ -81,7 +84,9 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
     auto run = [&](const Kernel& k, void (*entry)(), const LaunchShape& s, void** values) {
         Grid grid(k, entry, s, values, resident_blocks(k, volume(s.block), s.shared),
                   seeded_ ? &random_ : nullptr);
+        if (watch) watch->begin_launch(grid);
         std::string error = run_grid(grid);
+        if (watch) watch->end_launch();
         std::string damage = buffers.damage();
         if (!error.empty() || damage.empty()) return error;
         return std::string("kernel '") + k.name + "' " + damage;
@@ -200,8 +205,3 @@ void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, 
 }
 
 }  // namespace emu
-
-// Called by kernels at every basic block, if they were compiled so.
-extern "C" EMU_API void __sanitizer_cov_trace_pc() {
-    if (emu::current) emu::yield_point();
-}

@@ -13,6 +13,7 @@
 #include "buffers.h"
 #include "grid.h"
 #include "random.h"
+#include "watch.h"
 #include "worker.h"
 
 namespace emu {
@@ -33,8 +34,8 @@ struct Limits {
 class Machine {
   public:
     // A seed of 0 means the fastest order on `workers` cores; any other one a random order, repeatable on one
-    // core.
-    Machine(const Limits& limits, uint64_t seed, unsigned workers);
+    // core. To watch memory takes one worker and kernels that were compiled for it.
+    Machine(const Limits& limits, uint64_t seed, unsigned workers, bool watches);
     ~Machine();
     Machine(const Machine&) = delete;
 
@@ -47,6 +48,7 @@ class Machine {
     std::string launch(const Kernel& kernel, const LaunchShape& shape, void** arguments);
 
     Buffers buffers;
+    const std::unique_ptr<Watch> watch;  // null if nothing is watched
 
     // Takes up one more child launch, unless too many are pending.
     bool reserve_child();

@@ -47,6 +47,14 @@ void ResidentBlock::lay_out_shared(const Grid& grid) {
     dynamic_shared = arena_begin + dynamic;
 }
 
+bool ResidentBlock::has_variable(const Grid& launched, size_t offset, size_t bytes) const {
+    auto functions = static_cast<size_t>(function_shared - arena_begin);
+    auto dynamic = static_cast<size_t>(dynamic_shared - arena_begin);
+    if (offset >= dynamic) return offset + bytes <= dynamic + launched.dynamic_shared;
+    if (offset >= functions) return launched.kernel.functions->has_variable(offset - functions, bytes);
+    return launched.kernel.has_variable(offset, bytes);
+}
+
 void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Cluster> owner,
                           Random* shuffle) {
     dim3 shape = launched.threads;
@@ -109,6 +117,7 @@ void ResidentBlock::release(Wait where) {
 }
 
 void ResidentBlock::release_block_barrier() {
+    if (!clocks.empty()) Clocks::meet_block(*this);
     ++barriers;
     votes[barriers % 2] = voters[barriers % 2] = 0;
     release(Wait::block);
@@ -135,6 +144,8 @@ void Cluster::complete_if_all_arrived() {
     if (arrived < live) return;
     arrived = 0;
     ++phase;
+    met = std::move(meeting);
+    meeting = nullptr;
     for (ResidentBlock* block : blocks) block->release(Wait::cluster);
 }
 

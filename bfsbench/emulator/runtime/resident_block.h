@@ -8,6 +8,7 @@
 
 #include "emu/block.h"
 #include "emu/kernel.h"
+#include "clocks.h"
 #include "emu/warp.h"
 #include "fiber.h"
 #include "random.h"
@@ -54,6 +55,10 @@ struct Cluster {
     unsigned phase = 0;    // barriers completed
     std::vector<ResidentBlock*> blocks;
 
+    // In a machine that watches: what those that have arrived know, and what those knew that met last.
+    std::shared_ptr<Knowledge> meeting;
+    Known last_known, met;
+
     void complete_if_all_arrived();
 };
 
@@ -79,7 +84,14 @@ struct ResidentBlock : Block {
     size_t arena_bytes = 0;
     char* arena_begin = nullptr;
 
+    // In a machine that watches.
+    std::vector<ThreadClock> clocks;  // by rank
+    std::unique_ptr<Shadow> shadow;   // of the arena
+
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
+
+    // Whether these bytes of the arena are all of one variable of the kernel, or of the dynamic part.
+    bool has_variable(const Grid& grid, size_t offset, size_t bytes) const;
 
     bool runnable() const { return ready.count() > 0 || started < fibers.size(); }
     ThreadSet& waiting(Wait where) { return at_barrier[static_cast<int>(where) - 1]; }

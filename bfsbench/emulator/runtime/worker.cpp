@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "faults.h"
+#include "machine.h"
 
 namespace emu {
 
@@ -207,6 +208,7 @@ ResidentBlock* Worker::start_cluster() {
         uint3 index = {place.x * shape.x + rank % shape.x, place.y * shape.y + rank / shape.x % shape.y,
                        place.z * shape.z + rank / shape.x / shape.y};
         block->begin(*grid, index, cluster, random_);
+        if (machine.watch) machine.watch->begin_block(*block);
         cluster->blocks.push_back(block);
         cluster->live += block->live;
         resident_.push_back(block);
@@ -225,7 +227,9 @@ bool Worker::released() const {
 void Worker::arrive_at_grid(ResidentBlock& block) {
     block.grid_phase = grid->phase();
     block.arrived_at_grid = true;
-    if (grid->arrive()) wake_grid_waiters();
+    if (!grid->arrive()) return;
+    if (machine.watch) machine.watch->clocks.begin_era();
+    wake_grid_waiters();
 }
 
 void Worker::wake_grid_waiters() {

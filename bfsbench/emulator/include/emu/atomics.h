@@ -1,12 +1,12 @@
-// Atomic functions, for any scope: all of them are atomic for the whole machine.
+// Atomic functions, for any scope: all of them are atomic for the whole machine, whatever
+// their scope is; only a build that watches minds it.
 #pragma once
 
 namespace emu {
 
 // Replaces the word at `address` by update(word), atomically, and returns what it was.
 template <class T, class Update>
-inline T fetch_update(T* address, Update update) {
-    yield_point();
+EMU_INNER inline T fetch_update(T* address, Update update) {
     T old, desired;
     __atomic_load(address, &old, __ATOMIC_RELAXED);
     do {
@@ -19,61 +19,51 @@ inline T fetch_update(T* address, Update update) {
 template <class T>
 using Value = std::common_type_t<T>;
 
-}  // namespace emu
-
 template <class T>
-inline T atomicAdd(T* address, emu::Value<T> value) {
+EMU_INNER inline T atomic_add(T* address, Value<T> value) {
     if constexpr (std::is_integral_v<T>) {
-        emu::yield_point();
         return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
     } else {
-        return emu::fetch_update(address, [=](T old) { return old + value; });
+        return fetch_update(address, [=](T old) { return old + value; });
     }
 }
 
 template <class T>
-inline T atomicSub(T* address, emu::Value<T> value) {
-    emu::yield_point();
+EMU_INNER inline T atomic_sub(T* address, Value<T> value) {
     return __atomic_fetch_sub(address, value, __ATOMIC_RELAXED);
 }
 
 template <class T>
-inline T atomicExch(T* address, emu::Value<T> value) {
-    emu::yield_point();
+EMU_INNER inline T atomic_exchange(T* address, Value<T> value) {
     T old;
     __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
     return old;
 }
 
 template <class T>
-inline T atomicCAS(T* address, emu::Value<T> expected, emu::Value<T> desired) {
-    emu::yield_point();
+EMU_INNER inline T atomic_cas(T* address, Value<T> expected, Value<T> desired) {
     __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return expected;
 }
 
 template <class T>
-inline T atomicAnd(T* address, emu::Value<T> value) {
-    emu::yield_point();
+EMU_INNER inline T atomic_and(T* address, Value<T> value) {
     return __atomic_fetch_and(address, value, __ATOMIC_RELAXED);
 }
 
 template <class T>
-inline T atomicOr(T* address, emu::Value<T> value) {
-    emu::yield_point();
+EMU_INNER inline T atomic_or(T* address, Value<T> value) {
     return __atomic_fetch_or(address, value, __ATOMIC_RELAXED);
 }
 
 template <class T>
-inline T atomicXor(T* address, emu::Value<T> value) {
-    emu::yield_point();
+EMU_INNER inline T atomic_xor(T* address, Value<T> value) {
     return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);
 }
 
 // Minimum and maximum write only when the word changes; most calls in a search do not change it.
 template <class T>
-inline T atomicMin(T* address, emu::Value<T> value) {
-    emu::yield_point();
+EMU_INNER inline T atomic_min(T* address, Value<T> value) {
     T old = __atomic_load_n(address, __ATOMIC_RELAXED);
     while (value < old &&
            !__atomic_compare_exchange_n(address, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -82,8 +72,7 @@ inline T atomicMin(T* address, emu::Value<T> value) {
 }
 
 template <class T>
-inline T atomicMax(T* address, emu::Value<T> value) {
-    emu::yield_point();
+EMU_INNER inline T atomic_max(T* address, Value<T> value) {
     T old = __atomic_load_n(address, __ATOMIC_RELAXED);
     while (old < value &&
            !__atomic_compare_exchange_n(address, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -91,33 +80,37 @@ inline T atomicMax(T* address, emu::Value<T> value) {
     return old;
 }
 
-inline unsigned atomicInc(unsigned* address, unsigned limit) {
-    return emu::fetch_update(address, [=](unsigned old) { return old >= limit ? 0 : old + 1; });
+EMU_INNER inline unsigned atomic_inc(unsigned* address, unsigned limit) {
+    return fetch_update(address, [=](unsigned old) { return old >= limit ? 0 : old + 1; });
 }
 
-inline unsigned atomicDec(unsigned* address, unsigned limit) {
-    return emu::fetch_update(address,
-                             [=](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
+EMU_INNER inline unsigned atomic_dec(unsigned* address, unsigned limit) {
+    return fetch_update(address,
+                        [=](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
 }
 
-#define EMU_SCOPED(name)                                   \
-    template <class T, class... Values>                    \
-    inline T name##_block(T* address, Values... values) {  \
-        return name(address, values...);                   \
-    }                                                      \
-    template <class T, class... Values>                    \
-    inline T name##_system(T* address, Values... values) { \
-        return name(address, values...);                   \
+}  // namespace emu
+
+#define EMU_ATOMIC(name, function)      \
+    EMU_SCOPED(name, function, device)  \
+    EMU_SCOPED(name##_system, function, device) \
+    EMU_SCOPED(name##_block, function, block)
+#define EMU_SCOPED(name, function, scope)                                               \
+    template <class T, class... Values>                                                 \
+    EMU_OWN inline T name(T* address, Values... values) {                               \
+        emu::note_atomic(address, sizeof(T), emu::Scope::scope, EMU_SITE);              \
+        return emu::function(address, values...);                                       \
     }
-EMU_SCOPED(atomicAdd)
-EMU_SCOPED(atomicSub)
-EMU_SCOPED(atomicExch)
-EMU_SCOPED(atomicCAS)
-EMU_SCOPED(atomicAnd)
-EMU_SCOPED(atomicOr)
-EMU_SCOPED(atomicXor)
-EMU_SCOPED(atomicMin)
-EMU_SCOPED(atomicMax)
-EMU_SCOPED(atomicInc)
-EMU_SCOPED(atomicDec)
+EMU_ATOMIC(atomicAdd, atomic_add)
+EMU_ATOMIC(atomicSub, atomic_sub)
+EMU_ATOMIC(atomicExch, atomic_exchange)
+EMU_ATOMIC(atomicCAS, atomic_cas)
+EMU_ATOMIC(atomicAnd, atomic_and)
+EMU_ATOMIC(atomicOr, atomic_or)
+EMU_ATOMIC(atomicXor, atomic_xor)
+EMU_ATOMIC(atomicMin, atomic_min)
+EMU_ATOMIC(atomicMax, atomic_max)
+EMU_ATOMIC(atomicInc, atomic_inc)
+EMU_ATOMIC(atomicDec, atomic_dec)
+#undef EMU_ATOMIC
 #undef EMU_SCOPED

@@ -6,7 +6,7 @@ namespace cooperative_groups {
 class thread_block {
   public:
     void sync(int line = __builtin_LINE()) const { __syncthreads(line); }
-    unsigned thread_rank() const { return emu::current->rank; }
+    unsigned thread_rank() const { return emu::rank(); }
     unsigned num_threads() const { return emu::volume(blockDim); }
     unsigned size() const { return num_threads(); }
     dim3 group_index() const { return blockIdx; }
@@ -66,7 +66,7 @@ class thread_block_tile : public lane_group {
 
   public:
     thread_block_tile() : lane_group((~0u >> (emu::kWarpSize - kSize)) << (emu::lane() & ~(kSize - 1))) {}
-    unsigned meta_group_rank() const { return emu::current->rank / kSize; }
+    unsigned meta_group_rank() const { return emu::rank() / kSize; }
     unsigned meta_group_size() const { return (emu::volume(blockDim) + kSize - 1) / kSize; }
 };
 
@@ -89,7 +89,7 @@ class grid_group {
     unsigned long long block_rank() const { return emu::linear(blockIdx, gridDim); }
     unsigned long long num_blocks() const { return emu::volume(gridDim); }
     unsigned long long thread_rank() const {
-        return block_rank() * emu::volume(blockDim) + emu::current->rank;
+        return block_rank() * emu::volume(blockDim) + emu::rank();
     }
     unsigned long long num_threads() const { return num_blocks() * emu::volume(blockDim); }
     unsigned long long size() const { return num_threads(); }
@@ -118,7 +118,7 @@ class cluster_group {
         emu::ClusterPlace place = emu::cluster_place();
         return emu::linear(place.rank, place.blocks);
     }
-    static unsigned thread_rank() { return block_rank() * emu::volume(blockDim) + emu::current->rank; }
+    static unsigned thread_rank() { return block_rank() * emu::volume(blockDim) + emu::rank(); }
     static unsigned num_threads() { return num_blocks() * emu::volume(blockDim); }
     static unsigned size() { return num_threads(); }
     template <class T>

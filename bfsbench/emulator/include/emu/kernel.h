@@ -23,10 +23,35 @@ struct Kernel {
 
     constexpr Kernel(const char* name, const Kernel* functions) : name(name), functions(functions) {}
 
+    // In a build that watches, variables lie apart, so that none is reached through another one's end.
+    size_t gaps = 0;  // bytes of static_shared that are between variables
+    static constexpr unsigned kVariables = 128;
+    struct Extent {
+        size_t begin, end;
+    } variables[kVariables] = {};
+    unsigned variable_count = 0;
+
     size_t reserve_shared(size_t bytes, size_t alignment) {
         size_t offset = (static_shared + alignment - 1) / alignment * alignment;
         static_shared = offset + bytes;
+#ifdef EMU_WATCH
+        if (variable_count < kVariables) variables[variable_count++] = {offset, static_shared};
+        static_shared += kGap, gaps += kGap;
+#endif
         return offset;
+    }
+    static constexpr size_t kGap = 1024;
+
+    // What a GPU would take.
+    size_t shared_bytes() const { return static_shared - gaps; }
+
+    // Whether these bytes are all of one variable.
+    bool has_variable(size_t offset, size_t bytes) const {
+        if (variable_count == kVariables) return true;  // there may be more than are known
+        for (unsigned i = 0; i < variable_count; ++i) {
+            if (offset >= variables[i].begin && offset + bytes <= variables[i].end) return true;
+        }
+        return false;
     }
 };
 
@@ -43,25 +68,25 @@ const size_t SharedVariable<T, Tag, Owner, Alignment>::offset =
 // The running block's instance of a `__shared__` variable. `Tag` is a local class of the enclosing function,
 // which makes the variables of two instances of a function template different ones.
 template <class T, class Tag, Kernel& Owner, size_t Alignment>
-inline T& shared_variable() {
+EMU_OWN inline T& shared_variable() {
     char* base = Owner.functions ? current->block->shared : current->block->function_shared;
     return *reinterpret_cast<T*>(base + SharedVariable<T, Tag, Owner, Alignment>::offset);
 }
 
 template <class T>
-inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared); }
+EMU_OWN inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared); }
 
 // The current thread has returned from its kernel. Comes back when another thread is to start on this stack.
 EMU_API void finish_thread();
 
 template <auto kFunction, class... Parameters, size_t... kIndex>
-inline void call(void (*)(Parameters...), void** arguments, std::index_sequence<kIndex...>) {
+EMU_OWN inline void call(void (*)(Parameters...), void** arguments, std::index_sequence<kIndex...>) {
     kFunction(*static_cast<std::remove_reference_t<Parameters>*>(arguments[kIndex])...);
 }
 
 // Threads that neither wait nor are interrupted follow one another in this loop without a switch.
 template <auto kFunction, class... Parameters>
-inline void run_threads(void (*signature)(Parameters...)) {
+EMU_OWN inline void run_threads(void (*signature)(Parameters...)) {
     for (;;) {
         call<kFunction>(signature, current->block->arguments, std::index_sequence_for<Parameters...>{});
         finish_thread();
@@ -69,7 +94,7 @@ inline void run_threads(void (*signature)(Parameters...)) {
 }
 
 template <auto kFunction>
-void entry() {
+EMU_OWN void entry() {
     run_threads<kFunction>(kFunction);
 }
 
@@ -119,7 +144,7 @@ struct LaunchShape {
 };
 
 template <auto kFunction, class... Parameters>
-inline void launch_typed(void (*)(Parameters...), const Kernel& kernel, const LaunchShape& shape,
+EMU_OWN inline void launch_typed(void (*)(Parameters...), const Kernel& kernel, const LaunchShape& shape,
                          std::common_type_t<Parameters>... values) {
     const void* const arguments[] = {&values..., nullptr};
     const size_t sizes[] = {sizeof(values)..., 0};
@@ -134,9 +159,9 @@ inline void launch(const Kernel& kernel, const LaunchShape& shape, Arguments... 
 
 }  // namespace emu
 
-inline cudaError_t cudaPeekAtLastError() { return static_cast<cudaError_t>(emu::current->last_error); }
+EMU_OWN inline cudaError_t cudaPeekAtLastError() { return static_cast<cudaError_t>(emu::current->last_error); }
 
-inline cudaError_t cudaGetLastError() {
+EMU_OWN inline cudaError_t cudaGetLastError() {
     cudaError_t error = cudaPeekAtLastError();
     emu::current->last_error = cudaSuccess;
     return error;

@@ -8,7 +8,7 @@ namespace emu {
 
 // A load or store that the compiler neither repeats nor leaves out.
 template <class T>
-inline T load_once(const T* address) {
+EMU_INNER inline T load_once(const T* address) {
     T value;
     __asm__ volatile("" ::: "memory");
     memcpy(&value, address, sizeof value);
@@ -16,20 +16,9 @@ inline T load_once(const T* address) {
 }
 
 template <class T>
-inline void store_once(T* address, T value) {
+EMU_INNER inline void store_once(T* address, T value) {
     memcpy(address, &value, sizeof value);
     __asm__ volatile("" ::: "memory");
-}
-
-template <class T>
-inline T polled_load(const T* address) {
-    yield_point();
-    return load_once(address);
-}
-
-inline void fence() {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    yield_point();
 }
 
 inline long long nanoseconds() {
@@ -40,50 +29,44 @@ inline long long nanoseconds() {
 
 }  // namespace emu
 
-template <class T>
-inline T __ldg(const T* address) {
-    return *address;
-}
-template <class T>
-inline T __ldca(const T* address) {
-    return *address;
-}
-template <class T>
-inline T __ldcs(const T* address) {
-    return *address;
-}
-template <class T>
-inline T __ldlu(const T* address) {
-    return *address;
-}
-template <class T>
-inline T __ldcg(const T* address) {
-    return emu::polled_load(address);
-}
-template <class T>
-inline T __ldcv(const T* address) {
-    return emu::polled_load(address);
-}
-template <class T>
-inline void __stwb(T* address, std::common_type_t<T> value) {
-    emu::store_once(address, value);
-}
-template <class T>
-inline void __stcg(T* address, std::common_type_t<T> value) {
-    emu::store_once(address, value);
-}
-template <class T>
-inline void __stcs(T* address, std::common_type_t<T> value) {
-    emu::store_once(address, value);
-}
-template <class T>
-inline void __stwt(T* address, std::common_type_t<T> value) {
-    emu::store_once(address, value);
-}
+#define EMU_LOAD(name)                                                \
+    template <class T>                                                \
+    EMU_OWN inline T name(const T* address) {                         \
+        emu::note(address, sizeof(T), emu::Act::read, EMU_SITE);      \
+        return *address;                                              \
+    }
+EMU_LOAD(__ldg)
+EMU_LOAD(__ldca)
+EMU_LOAD(__ldcs)
+EMU_LOAD(__ldlu)
+#undef EMU_LOAD
 
-inline void __threadfence() { emu::fence(); }
-inline void __threadfence_block() { emu::fence(); }
-inline void __threadfence_system() { emu::fence(); }
+#define EMU_POLL(name)                                                \
+    template <class T>                                                \
+    EMU_OWN inline T name(const T* address) {                         \
+        emu::yield_point();                                           \
+        emu::note(address, sizeof(T), emu::Act::read, EMU_SITE);      \
+        return emu::load_once(address);                               \
+    }
+EMU_POLL(__ldcg)
+EMU_POLL(__ldcv)
+#undef EMU_POLL
+
+#define EMU_STORE(name)                                               \
+    template <class T>                                                \
+    EMU_OWN inline void name(T* address, std::common_type_t<T> value) { \
+        emu::note(address, sizeof(T), emu::Act::write, EMU_SITE);     \
+        emu::store_once(address, value);                              \
+    }
+EMU_STORE(__stwb)
+EMU_STORE(__stcg)
+EMU_STORE(__stcs)
+EMU_STORE(__stwt)
+#undef EMU_STORE
+
+inline void __threadfence() { emu::fence(emu::Scope::device); }
+inline void __threadfence_block() { emu::fence(emu::Scope::block); }
+inline void __threadfence_system() { emu::fence(emu::Scope::device); }
 inline void __nanosleep(unsigned) { emu::yield_point(INT_MAX / 2); }
 
 // One clock for all: a nanosecond counter stands for the cycle counter too.

@@ -9,6 +9,21 @@
 // Offered by the runtime library to kernel libraries, or by a kernel library to the host.
 #define EMU_API __attribute__((visibility("default")))
 
+// In a build that watches (EMU_WATCH), the compiler calls the runtime before every access to memory that a
+// kernel makes. The emulator's own functions are left out: each says itself what it does for the kernel, and
+// where it was called.
+#if defined(EMU_WATCH) && defined(__clang__)
+#define EMU_INNER __attribute__((disable_sanitizer_instrumentation))  // called by EMU_OWN functions
+#define EMU_OWN __attribute__((noinline)) EMU_INNER
+#elif defined(EMU_WATCH)
+#define EMU_INNER __attribute__((no_sanitize("thread")))
+#define EMU_OWN __attribute__((noinline)) EMU_INNER
+#else
+#define EMU_OWN
+#define EMU_INNER
+#endif
+#define EMU_SITE __builtin_return_address(0)
+
 namespace emu {
 
 constexpr unsigned kWarpSize = 32;
@@ -41,14 +56,42 @@ EMU_API void give_way();
 
 // Places where a thread may be interrupted: atomics, fences, volatile-like loads and, in code that is
 // compiled for it, every basic block. A thread that passes many of them is taken to wait for another one.
-inline void yield_point(int cost = 1) {
+EMU_OWN inline void yield_point(int cost = 1) {
     if (__builtin_expect((current->patience -= cost) <= 0, 0)) give_way();
 }
 
 // Ends the running kernel with an error at the current thread.
 [[noreturn]] EMU_API void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-inline unsigned lane() { return current->rank % kWarpSize; }
+enum class Act : unsigned char { read, write, update };
+
+// Who else may use the word at the same time: nobody, or threads of the block or device, as with atomics.
+enum class Scope : unsigned char { none, block, device };
+
+// The current thread is about to touch memory; `site` is the instruction. May interrupt it.
+EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site);
+
+// Orders what the thread has done before what it does after, for threads of the scope.
+EMU_API void fence(Scope scope);
+
+// An access by a function of the emulator; atomics and polling loads may be interrupted in any build.
+inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
+                 [[maybe_unused]] const void* site) {
+#ifdef EMU_WATCH
+    watch(address, bytes, act, Scope::none, site);
+#endif
+}
+inline void note_atomic([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
+                        [[maybe_unused]] Scope scope, [[maybe_unused]] const void* site) {
+#ifdef EMU_WATCH
+    watch(address, bytes, Act::update, scope, site);
+#else
+    yield_point();
+#endif
+}
+
+EMU_OWN inline unsigned rank() { return current->rank; }
+EMU_OWN inline unsigned lane() { return current->rank % kWarpSize; }
 
 inline unsigned volume(dim3 shape) { return shape.x * shape.y * shape.z; }
 
@@ -56,9 +99,22 @@ inline unsigned linear(uint3 index, dim3 shape) { return index.x + shape.x * (in
 
 }  // namespace emu
 
+#ifdef EMU_WATCH
+namespace emu {
+EMU_OWN inline uint3 thread_index() { return current->index; }
+EMU_OWN inline uint3 block_index() { return current->block->index; }
+EMU_OWN inline dim3 block_shape() { return current->block->threads; }
+EMU_OWN inline dim3 grid_shape() { return current->block->grid; }
+}  // namespace emu
+#define threadIdx (::emu::thread_index())
+#define blockIdx (::emu::block_index())
+#define blockDim (::emu::block_shape())
+#define gridDim (::emu::grid_shape())
+#else
 #define threadIdx (::emu::current->index)
 #define blockIdx (::emu::current->block->index)
 #define blockDim (::emu::current->block->threads)
 #define gridDim (::emu::current->block->grid)
+#endif
 
 constexpr int warpSize = emu::kWarpSize;

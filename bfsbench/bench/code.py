@@ -1,0 +1,97 @@
+"""Which code a row measured: a hash of all that ran."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from bfsbench.bench.point import Point
+from bfsbench.emulator import source_files
+from bfsbench.errors import ToolchainError
+from bfsbench.native import HERE
+from bfsbench.paths import KERNEL_HEADERS
+from bfsbench.programs import KernelProgram, KnobValue, Variant
+from bfsbench.toolchain import NVCC_OPTIONS, compiler_version, nvcc_version
+from bfsbench.variants import find
+
+DIGITS = 16
+"""Of the hash in a row."""
+
+_HOSTS = re.compile(r"bfsbench\.(variants|families)\b")
+"""Modules that a variant's host loop may be in, besides those of users."""
+
+
+def code_of(point: Point) -> str:
+    """What the column ``code`` has for a point that is measured now."""
+    return code_hash(find(point.variant), dict(point.knobs), point.backend)[:DIGITS]
+
+
+def is_outdated(row: Mapping[str, str], point: Point) -> bool:
+    """Whether other code than a row's would run for its point now. Where that cannot be told, it would not:
+    rows of older files have no code, and this machine may lack the compiler."""
+    now = code_of(point) if row["code"] else ""
+    return bool(now) and row["code"] != now
+
+
+def code_hash(variant: type[Variant], knobs: Mapping[str, KnobValue], backend: str) -> str:
+    """SHA-256, in hexadecimal, of what runs for a point.
+
+    That is every kernel file with all its headers, or the native program; the modules of the host loop;
+    macros; the compiler's version and its options. Grid, block and knobs that are no macros are not code.
+    Empty where this machine lacks the compiler or a file.
+    """
+    macros = tuple(
+        (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time
+    )
+    return _hash(variant, macros, backend)
+
+
+@cache
+def _hash(variant: type[Variant], macros: tuple[tuple[str, KnobValue], ...], backend: str) -> str:
+    digest = hashlib.sha256()
+    try:
+        for part in (backend, *map(str, macros), *_compiler(backend)):
+            digest.update(part.encode() + b"\0")
+        for file in sorted({*_program(variant), *_host_modules(variant)}):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    except (OSError, ToolchainError):
+        return ""
+    return digest.hexdigest()
+
+
+def _compiler(backend: str) -> tuple[str, ...]:
+    return (nvcc_version(), *NVCC_OPTIONS) if backend == "cuda" else (compiler_version(),)
+
+
+def _program(variant: type[Variant]) -> Iterator[Path]:
+    if issubclass(variant, KernelProgram):
+        for source in variant.source_files():
+            yield from source_files(source, KERNEL_HEADERS)
+    elif (native := HERE / f"{variant.name}.cpp").exists():
+        yield from (native, *HERE.glob("*.h"))
+
+
+def _host_modules(variant: type[Variant]) -> Iterator[Path]:
+    """The modules of the variant's class and its bases, and what those of variants take from each other."""
+    names = {base.__module__ for base in variant.__mro__ if _is_host(base.__module__)}
+    for name in sorted(names):
+        module = sys.modules[name]
+        yield _file(module)
+        if not name.startswith("bfsbench.families"):
+            used = {getattr(value, "__module__", "") or "" for value in vars(module).values()}
+            yield from (
+                _file(sys.modules[other]) for other in sorted(used) if other.startswith("bfsbench.variants.")
+            )
+
+
+def _is_host(module: str) -> bool:
+    return bool(_HOSTS.match(module)) or not module.startswith(("bfsbench.", "builtins", "abc"))
+
+
+def _file(module: ModuleType) -> Path:
+    return Path(module.__file__ or "")

@@ -1,0 +1,124 @@
+"""The rows that a file has already, as far as continuing it needs them.
+
+A million whole rows would take gigabytes. What tells rows apart is read at once, each text once; the rest of
+a row is read from the file when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.bench.columns import ADDED, AXES
+from bfsbench.bench.reading import read_texts
+from bfsbench.bench.results import read_header
+from bfsbench.errors import InputError
+
+_BRIEF = (*AXES, "status", "parents_ms", "graph_checksum", "gpu", "compute_capability", "host_cpu")
+"""Columns that are kept in memory."""
+Texts = Mapping[str, npt.NDArray[np.object_]]
+"""Columns by name."""
+_BLOCK = 1 << 24
+"""Bytes read at a time."""
+
+
+class KnownRow(Mapping[str, str]):
+    """A row by the names of its columns."""
+
+    __slots__ = ("_number", "_rows")
+
+    def __init__(self, rows: KnownRows, number: int) -> None:
+        self._rows = rows
+        self._number = number
+
+    def __getitem__(self, name: str) -> str:
+        texts = self._rows.texts.get(name)
+        return str(texts[self._number]) if texts is not None else self._rows.whole(self._number)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows.columns)
+
+    def __len__(self) -> int:
+        return len(self._rows.columns)
+
+
+class KnownRows(Sequence[KnownRow]):
+    """All rows that a file has when this is made; it may grow afterwards."""
+
+    def __init__(self, path: Path, header: Sequence[str], columns: Sequence[str], texts: Texts) -> None:
+        """``header``: the first line; ``columns``: those, and those ADDED since; ``texts``: of _BRIEF."""
+        self.columns = tuple(columns)
+        self.header = tuple(header)
+        self.texts = texts
+        self._path = path
+        self._size = path.stat().st_size
+        self._starts: npt.NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts[AXES[0]])
+
+    @overload
+    def __getitem__(self, place: int) -> KnownRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[KnownRow]: ...
+    def __getitem__(self, place: int | slice) -> KnownRow | list[KnownRow]:
+        if isinstance(place, slice):
+            return [KnownRow(self, number) for number in range(*place.indices(len(self)))]
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        return KnownRow(self, place)
+
+    def distinct(self, *names: str) -> set[tuple[str, ...]]:
+        """The combinations of texts that some of the columns in memory have."""
+        return set(zip(*(self.texts[name].tolist() for name in names), strict=True))
+
+    def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:
+        """Some of the rows, of which the file consists now, under a new ``header``."""
+        chosen = {name: texts[[*numbers]] for name, texts in self.texts.items()}
+        return KnownRows(self._path, header, header, chosen)
+
+    def whole(self, number: int) -> dict[str, str]:
+        """A row with all its columns. Raises InputError when the file is not what it was."""
+        (line,) = self.lines([number])
+        (values,) = csv.reader([line.decode()])
+        row = dict(zip(self.header, values, strict=True))
+        return {name: row.get(name, ADDED.get(name, "")) for name in self.columns}
+
+    def lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
+        """Rows as they stand in the file."""
+        try:
+            with self._path.open("rb") as file:
+                starts = self._line_starts()
+                for number in numbers:
+                    file.seek(int(starts[number]))
+                    yield file.read(int(starts[number + 1] - starts[number]))
+        except OSError as error:
+            raise InputError(f"cannot read {self._path}: {error.strerror or error}") from error
+
+    def _line_starts(self) -> npt.NDArray[np.int64]:
+        """Where each row begins and the last one ends. Raises InputError where a row has several lines."""
+        if self._starts is None:
+            ends = [np.empty(0, np.int64)]
+            with self._path.open("rb") as file:
+                while block := file.read(min(_BLOCK, self._size - file.tell())):
+                    found = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+                    ends.append(found + (file.tell() - len(block) + 1))
+            self._starts = np.concatenate(ends)
+            if len(self._starts) != len(self) + 1:
+                raise InputError(f"{self._path} has rows of several lines, which cannot be continued")
+        return self._starts
+
+
+def read_known(path: Path, columns: Sequence[str]) -> KnownRows:
+    """The rows of a file of these columns. Raises InputError as ``read_rows`` does."""
+    header = read_header(path, columns)
+    names = (*columns, *(name for name in header if name not in columns))
+    wanted = [name for name in _BRIEF if name in names]
+    if not header:
+        return KnownRows(path, names, names, dict.fromkeys(wanted, np.empty(0, object)))
+    return KnownRows(path, header, names, read_texts(path, columns, wanted))

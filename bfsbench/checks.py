@@ -1,0 +1,148 @@
+"""Variants under the emulator's watch: what their kernels do wrong, found on small graphs without a GPU.
+
+Every combination of graph, knobs and seed is one run. The seed decides the order of threads, the launch, and
+the source that is searched from. A run that fails ends there; what was found before counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.bench.plan import Axes, blocks_of, knob_settings
+from bfsbench.emulator import Finding, Line
+from bfsbench.errors import DeviceError, UsageError, WrongResultError
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import load
+from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, KnobValue, Variant
+from bfsbench.variants import find_family
+
+GRAPHS = (
+    "uniform(n=2100,m=6300,directed=1)",
+    "lattice(rows=3,columns=30)",
+    "kronecker(scale=7,edge_factor=8)",
+    "dense(nodes=48,density=0.5)",
+)
+"""Arcs drawn at random, some twice; long and narrow; with hubs and isolated vertices; dense."""
+
+SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)")
+"""For questions about all vertices at once, whose kernels do V^3 operations and more."""
+
+LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
+"""Grids and blocks; which a run has follows from its seed."""
+
+
+@dataclass
+class Report:
+    """What was found in one variant."""
+
+    variant: str
+    runs: int = 0
+    findings: dict[tuple[str, frozenset[Line | None]], Found] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    """How many runs ended with each message."""
+
+    @property
+    def undeclared(self) -> list[Found]:
+        """Those that no comment declares benign."""
+        return [found for found in self.findings.values() if not found.first.benign]
+
+    @property
+    def benign(self) -> list[Found]:
+        """The others."""
+        return [found for found in self.findings.values() if found.first.benign]
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing to mend."""
+        return not self.undeclared and not self.failures
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding, and in how many runs it was made."""
+
+    first: Finding
+    runs: int
+
+
+def check(
+    variant: type[Variant], axes: Axes, graphs: Sequence[str], seeds: int, begin: Callable[[], None]
+) -> Report:
+    """Run a variant under every seed on every graph that its family takes; ```begin`` is called for each run.
+
+    Grids and blocks are those of ``axes``, or of LAUNCHES where it has none.
+    Raises UsageError for a variant without kernels, a graph that is not there, knobs out of range.
+    """
+    if not issubclass(variant, KernelProgram):
+        raise UsageError(f"variant {variant.name} has no kernels to check")
+    report = Report(variant.name)
+    family = find_family(variant.family)
+    for name in graphs:
+        graph = load(name)
+        try:
+            family.require(graph)
+        except UsageError:
+            continue
+        for knobs in knob_settings(variant, axes.knobs, {}):
+            for seed in range(1, seeds + 1):
+                begin()
+                _run(variant, graph, dict(knobs), _launch(variant, axes, dict(knobs), seed), seed, report)
+    if not report.runs:
+        raise UsageError(f"variant {variant.name} takes none of the graphs {', '.join(graphs)}")
+    return report
+
+
+def usual_graphs(variant: type[Variant]) -> tuple[str, ...]:
+    """The graphs that a variant is checked on unless others are asked for."""
+    return GRAPHS if find_family(variant.family).from_sources else SMALLER_GRAPHS
+
+
+def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[str], seeds: int) -> int:
+    """How many runs ``check`` makes, unless the variant's family refuses some of the graphs."""
+    return len(graphs) * len(knob_settings(variant, axes.knobs, {})) * seeds
+
+
+def _launch(
+    variant: type[Variant], axes: Axes, knobs: Mapping[str, KnobValue], seed: int
+) -> tuple[int | None, int]:
+    if own := variant.own_block(knobs):
+        return None, own
+    blocks = blocks_of(variant, axes)
+    launches = [(grid, block) for grid in axes.grids for block in blocks] or LAUNCHES
+    return launches[seed % len(launches)]
+
+
+def _run(
+    variant: type[KernelProgram],
+    graph: Graph,
+    knobs: Mapping[str, KnobValue],
+    launch: tuple[int | None, int],
+    seed: int,
+    report: Report,
+) -> None:
+    family = find_family(variant.family)
+    source = seed * 7919 % graph.num_vertices if family.from_sources else None
+    report.runs += 1
+    with CpuDevice(seed, watched=True) as device:
+        try:
+            program = variant(KernelSetup(DeviceGraph(device, graph), *launch, knobs))
+            program.prepare()
+            run = family.problem(graph, source).run(program)
+            run.reset()
+            run.solve()
+            run.check()
+        except (DeviceError, WrongResultError) as error:
+            message = f"{'wrong answer: ' if isinstance(error, WrongResultError) else ''}{error}"
+            report.failures[message] = report.failures.get(message, 0) + 1
+        for finding in _distinct(device.findings()):
+            key = (finding.fault, frozenset(finding.lines))
+            found = report.findings.get(key)
+            report.findings[key] = replace(found, runs=found.runs + 1) if found else Found(finding, 1)
+
+
+def _distinct(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """One of each pair of lines: which of the two was first is up to the schedule."""
+    seen = {(finding.fault, frozenset(finding.lines)): finding for finding in findings}
+    yield from seen.values()

@@ -1,0 +1,185 @@
+#include "clocks.h"
+
+#include <algorithm>
+
+#include "worker.h"
+
+namespace emu {
+
+namespace {
+
+Fiber& here() { return *static_cast<Fiber*>(current); }
+ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
+
+uint32_t block_number(const ResidentBlock& block) { return linear(block.index, block.grid); }
+uint32_t warps_per_block(const ResidentBlock& block) { return static_cast<uint32_t>(block.warps.size()); }
+uint32_t threads_per_block(const ResidentBlock& block) { return static_cast<uint32_t>(block.fibers.size()); }
+
+void tick(ThreadClock& thread, unsigned lane) {
+    thread.row[lane] = thread.clock;
+    ++thread.clock;
+}
+
+void absorb(Knowledge::Lanes& lanes, const Knowledge::Lanes& others) {
+    lanes.phase = std::max(lanes.phase, others.phase);
+    for (unsigned i = 0; i < kWarpSize; ++i) lanes.clock[i] = std::max(lanes.clock[i], others.clock[i]);
+}
+
+void absorb(Knowledge& all, const Knowledge& other) {
+    for (auto [block, phase] : other.phases) {
+        uint32_t& known = all.phases[block];
+        known = std::max(known, phase);
+    }
+    for (const auto& [warp, lanes] : other.warps) {
+        auto [place, added] = all.warps.insert({warp, lanes});
+        if (!added) absorb(place->second, lanes);
+    }
+}
+
+Known joined(const Known& a, const Known& b) {
+    if (!a || a == b) return b;
+    if (!b) return a;
+    auto all = std::make_shared<Knowledge>(*a);
+    absorb(*all, *b);
+    return all;
+}
+
+// The current thread's own steps, and those that its warp and block had done when it met them.
+void absorb_self(Knowledge& all) {
+    const Fiber& fiber = here();
+    const ResidentBlock& block = block_of(fiber);
+    uint32_t number = block_number(block), warp = number * warps_per_block(block) + fiber.rank / kWarpSize;
+    uint32_t& phase = all.phases[number];
+    phase = std::max(phase, block.barriers);
+    Knowledge::Lanes lanes{block.barriers, mine().row};
+    lanes.clock[fiber.rank % kWarpSize] = mine().clock;
+    auto [place, added] = all.warps.insert({warp, lanes});
+    if (!added) absorb(place->second, lanes);
+}
+
+Known snapshot() {
+    const Known& known = mine().known;
+    auto all = known ? std::make_shared<Knowledge>(*known) : std::make_shared<Knowledge>();
+    absorb_self(*all);
+    return all;
+}
+
+}  // namespace
+
+void Gathering::add(const Known& known) {
+    if (!known || !seen_.insert(known.get()).second) return;
+    if (!first_) {
+        first_ = known;
+        return;
+    }
+    if (!own_) own_ = std::make_shared<Knowledge>(*first_);
+    absorb(*own_, *known);
+}
+
+bool Clocks::over(const Past& past) const {
+    if (past.era != era_) return true;
+    const Fiber& fiber = here();
+    const ResidentBlock& block = block_of(fiber);
+    uint32_t number = past.thread / threads_per_block(block), rank = past.thread % threads_per_block(block);
+    const ThreadClock& thread = mine();
+    if (number == block_number(block)) {
+        if (rank == fiber.rank || past.phase < block.barriers) return true;
+        if (rank / kWarpSize == fiber.rank / kWarpSize && thread.row[rank % kWarpSize] >= past.clock) return true;
+    }
+    if (!thread.known) return false;
+    auto phase = thread.known->phases.find(number);
+    if (phase != thread.known->phases.end() && past.phase < phase->second) return true;
+    auto warp = thread.known->warps.find(number * warps_per_block(block) + rank / kWarpSize);
+    return warp != thread.known->warps.end() && warp->second.clock[rank % kWarpSize] >= past.clock;
+}
+
+Past Clocks::now(const void* site, unsigned char bytes, Act act, Scope scope) const {
+    const Fiber& fiber = here();
+    const ResidentBlock& block = block_of(fiber);
+    uint32_t thread = block_number(block) * threads_per_block(block) + fiber.rank;
+    return {site, thread, mine().clock, block.barriers, era_, bytes, act, scope};
+}
+
+void Clocks::acquire_now() {
+    ThreadClock& thread = mine();
+    thread.known = joined(thread.known, thread.acquired);
+    thread.acquired = nullptr;
+}
+
+void Clocks::fence(Scope scope) {
+    ThreadClock& thread = mine();
+    acquire_now();
+    Known all = snapshot();
+    thread.released[0] = all;
+    if (scope == Scope::device) thread.released[1] = all;
+    tick(thread, here().rank % kWarpSize);
+}
+
+void Clocks::atomic(const void* word, Act act, Scope scope) {
+    ThreadClock& thread = mine();
+    uint32_t block = block_number(block_of(here()));
+    auto place = words_.find(word);
+    if (place != words_.end() && act != Act::write) {
+        Word& found = place->second;
+        if (scope == Scope::device) thread.acquired = joined(thread.acquired, found.passed_on[1]);
+        if (found.block == block) thread.acquired = joined(thread.acquired, found.passed_on[0]);
+    }
+    if (act == Act::read || !thread.released[0]) return;
+    Word& given = words_[word];
+    bool replaces = act == Act::write;
+    bool alone = given.block != block || replaces;
+    given.passed_on[0] = alone ? thread.released[0] : joined(given.passed_on[0], thread.released[0]);
+    given.block = block;
+    if (scope != Scope::device) return;
+    given.passed_on[1] = replaces ? thread.released[1] : joined(given.passed_on[1], thread.released[1]);
+}
+
+void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
+    std::array<uint32_t, kWarpSize> row{};
+    Gathering known;
+    auto each = [&](auto visit) {
+        for (unsigned left = lanes; left; left &= left - 1) {
+            auto lane = static_cast<unsigned>(__builtin_ctz(left));
+            visit(block.clocks[warp * kWarpSize + lane], lane);
+        }
+    };
+    each([&](const ThreadClock& thread, unsigned lane) {
+        for (unsigned i = 0; i < kWarpSize; ++i) row[i] = std::max(row[i], thread.row[i]);
+        row[lane] = std::max(row[lane], thread.clock);
+        known.add(thread.known);
+    });
+    Known all = known.all();
+    each([&](ThreadClock& thread, unsigned) {
+        thread.row = row;
+        thread.known = all;
+        ++thread.clock;
+    });
+}
+
+void Clocks::meet_block(ResidentBlock& block) {
+    Gathering known;
+    for (const ThreadClock& thread : block.clocks) known.add(thread.known);
+    Known all = known.all();
+    for (ThreadClock& thread : block.clocks) thread.known = all;
+}
+
+void Clocks::arrive_at_cluster() {
+    Cluster& cluster = *block_of(here()).cluster;
+    ThreadClock& thread = mine();
+    if (!cluster.meeting) cluster.meeting = std::make_shared<Knowledge>();
+    if (thread.known && thread.known != cluster.last_known) {
+        absorb(*cluster.meeting, *thread.known);
+        cluster.last_known = thread.known;
+    }
+    absorb_self(*cluster.meeting);
+    thread.arrived = thread.known;
+    tick(thread, here().rank % kWarpSize);
+}
+
+void Clocks::leave_cluster() {
+    ThreadClock& thread = mine();
+    const Known& met = block_of(here()).cluster->met;
+    thread.known = thread.known == thread.arrived ? met : joined(thread.known, met);
+}
+
+}  // namespace emu

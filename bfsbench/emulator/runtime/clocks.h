@@ -1,0 +1,87 @@
+// What happens before what: barriers, fences with atomics, and the order of launches.
+//
+// Every thread counts its own steps (clock), every block its barriers (phase), the machine its launches and
+// grid barriers (era). An access of an earlier era is over. Within an era, an access is over for a thread
+//   - of the same block, if a block barrier came between;
+//   - of the same warp, if __syncwarp came between: each lane knows how far the others had come (row);
+//   - of any block, if the thread has learnt of it: what one had done at a fence it passes on with its next
+//     atomic, and whoever reads that word atomically and then fences knows it too (known).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "shadow.h"
+
+namespace emu {
+
+struct ResidentBlock;
+
+// What has happened in other warps, as far as somebody knows.
+struct Knowledge {
+    struct Lanes {
+        uint32_t phase;  // of the block when it was learnt; later phases say more
+        std::array<uint32_t, kWarpSize> clock;
+    };
+    std::map<uint32_t, uint32_t> phases;  // by block: all accesses of earlier phases
+    std::map<uint32_t, Lanes> warps;      // by warp of the grid: accesses up to these clocks
+};
+using Known = std::shared_ptr<const Knowledge>;
+
+// Adds up what several know; most of them know the same.
+class Gathering {
+  public:
+    void add(const Known& known);
+    Known all() const { return own_ ? own_ : first_; }
+
+  private:
+    std::set<const Knowledge*> seen_;
+    Known first_;
+    std::shared_ptr<Knowledge> own_;
+};
+
+struct ThreadClock {
+    uint32_t clock = 1;
+    Known known;              // has happened before whatever this thread does now
+    Known released[2];        // by Scope less one: what its next atomic passes on
+    Known acquired;           // read from atomics, and known after the next fence
+    Known arrived;            // what it knew when it arrived at the cluster's barrier
+    std::array<uint32_t, kWarpSize> row{};  // how far the lanes of its warp had come when last met
+};
+
+class Clocks {
+  public:
+    void begin_era() {
+        ++era_;
+        words_.clear();
+    }
+
+    // Whether a past access is over for the current thread.
+    bool over(const Past& past) const;
+    Past now(const void* site, unsigned char bytes, Act act, Scope scope) const;
+
+    void fence(Scope scope);
+    // An atomic access to a word passes on what was released and takes up what others have.
+    void atomic(const void* word, Act act, Scope scope);
+    void acquire_now();
+
+    static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);
+    static void meet_block(ResidentBlock& block);
+    static void arrive_at_cluster();
+    static void leave_cluster();
+
+  private:
+    struct Word {
+        Known passed_on[2];  // by Scope less one
+        uint32_t block;      // that the one of the block's scope belongs to
+    };
+    std::unordered_map<const void*, Word> words_;
+    uint32_t era_ = 1;
+};
+
+}  // namespace emu

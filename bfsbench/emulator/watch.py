@@ -1,0 +1,194 @@
+"""What a watched kernel did: accesses to memory one by one, and what is wrong with them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bfsbench.emulator.lines import Line, line_at
+
+ACTS = ("read", "write", "update")
+_SCOPES = ("plain", "block's atomic", "atomic")
+_FAULTS = ("race", "out of bounds", "use after free", "uninitialised read")
+_SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer")
+
+
+class NativeActor(ctypes.Structure):
+    """``emu::Actor`` of runtime/watch.h."""
+
+    _fields_ = (
+        ("site", ctypes.c_void_p),
+        ("act", ctypes.c_int),
+        ("scope", ctypes.c_int),
+        ("block", ctypes.c_uint),
+        ("thread", ctypes.c_uint),
+    )
+
+
+class NativeFinding(ctypes.Structure):
+    """``emu::Finding``."""
+
+    _fields_ = (
+        ("fault", ctypes.c_int),
+        ("space", ctypes.c_int),
+        ("actor", NativeActor),
+        ("other", NativeActor),
+        ("begin", ctypes.c_void_p),
+        ("bytes", ctypes.c_uint64),
+        ("element", ctypes.c_uint64),
+        ("offset", ctypes.c_int64),
+        ("count", ctypes.c_uint64),
+        ("kernel", ctypes.c_char_p),
+    )
+
+
+class NativeRecord(ctypes.Structure):
+    """``emu::Record``."""
+
+    _fields_ = (
+        ("kernel", ctypes.c_char_p),
+        ("begin", ctypes.c_void_p),
+        ("site", ctypes.c_void_p),
+        ("offset", ctypes.c_uint64),
+        ("before", ctypes.c_uint64),
+        ("after", ctypes.c_uint64),
+        ("launch", ctypes.c_uint),
+        ("block", ctypes.c_uint),
+        ("thread", ctypes.c_uint),
+        ("bytes", ctypes.c_uint),
+        ("act", ctypes.c_int),
+        ("space", ctypes.c_int),
+    )
+
+
+@dataclass(frozen=True)
+class Access:
+    """One thread touched one place in memory."""
+
+    launch: int
+    """Counted from 0 when tracing began; child kernels count too."""
+    kernel: str
+    block: int
+    thread: int
+    """Index in its block."""
+    act: str
+    """``read``, ``write`` or ``update`` (an atomic function, whether or not it changed the word)."""
+    buffer: int | None
+    """Address of the buffer (``Buffer.pointer.value``); None for other memory."""
+    index: int
+    """Of the element in the buffer; of the byte in other memory."""
+    before: int
+    after: int
+    """What was there, as an unsigned number of up to 8 bytes; of vectors the first 8 bytes."""
+    line: Line | None
+
+
+@dataclass(frozen=True)
+class Actor:
+    """One side of a finding."""
+
+    what: str
+    """As in "plain write"."""
+    block: int
+    thread: int
+    line: Line | None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} by thread {self.thread} of block {self.block} at {self.line or 'an unknown line'}"
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong, the first time it was seen at these lines."""
+
+    fault: str
+    """``race``, ``out of bounds``, ``use after free`` or ``uninitialised read``."""
+    kernel: str
+    where: str
+    """Element and size of the buffer, or other memory."""
+    actor: Actor
+    other: Actor | None
+    """Who is raced with."""
+    count: int
+    """How often it was seen at these lines."""
+
+    @property
+    def benign(self) -> bool:
+        """Whether a comment in the source says so, on the line or on the one above.
+
+        It says ``benign race`` at each plain store that races or, where others are atomic, at the plain load;
+        and ``benign unwritten`` where what was never written is read.
+        """
+        if self.fault == "race":
+            actors = [actor for actor in (self.actor, self.other) if actor]
+            stores = [actor for actor in actors if actor.what in ("plain write", "plain update")]
+            loads = [actor for actor in actors if actor.what == "plain read"]
+            declaring = stores or loads
+            return bool(declaring) and all(a.line and a.line.says("benign race") for a in declaring)
+        line = self.actor.line
+        return self.fault == "uninitialised read" and line is not None and line.says("benign unwritten")
+
+    @property
+    def lines(self) -> tuple[Line | None, ...]:
+        """The one or two lines that it is about."""
+        return (self.actor.line, self.other.line) if self.other else (self.actor.line,)
+
+    def __str__(self) -> str:
+        others = f" and {self.other}" if self.other else ""
+        return f"{self.fault} in kernel '{self.kernel}' on {self.where}: {self.actor}{others}"
+
+
+class Sites:
+    """Finds the lines of instructions in loaded modules."""
+
+    def __init__(self, runtime: ctypes.CDLL, libraries: dict[str, Path]) -> None:
+        self._runtime = runtime
+        self._libraries = libraries
+        """By the path that each was loaded from."""
+
+    def line(self, site: int) -> Line | None:
+        """The line of the call that returns to ``site``."""
+        path = ctypes.c_char_p()
+        base = self._runtime.emu_module_of(site, ctypes.byref(path))
+        library = self._libraries.get((path.value or b"").decode()) if base else None
+        return line_at(library, site - 1 - base) if library else None
+
+
+def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Finding:
+    """A finding with its lines."""
+
+    def actor(found: NativeActor) -> Actor:
+        return Actor(f"{_SCOPES[found.scope]} {ACTS[found.act]}", found.block, found.thread, line(found.site))
+
+    space = _SPACES[native.space]
+    size = f"{native.bytes // native.element} elements of {native.element} bytes"
+    where = f"element {native.offset // native.element} of a buffer of {size}"
+    return Finding(
+        _FAULTS[native.fault],
+        native.kernel.decode(),
+        where if space == "buffer" else f"byte {native.offset} of {space}",
+        actor(native.actor),
+        actor(native.other) if native.other.site else None,
+        native.count,
+    )
+
+
+def access(native: NativeRecord, first_launch: int, elements: dict[int, int], line: Line | None) -> Access:
+    """A traced access; ``elements`` are sizes of elements by the addresses of buffers."""
+    element = elements.get(native.begin, 1)
+    return Access(
+        native.launch - first_launch,
+        native.kernel.decode(),
+        native.block,
+        native.thread,
+        ACTS[native.act],
+        native.begin if native.begin in elements else None,
+        native.offset // element,
+        native.before,
+        native.after,
+        line,
+    )

@@ -1,0 +1,100 @@
+"""Rows say which code they measured, and other code is measured again."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bfsbench.bench.code import code_hash
+from bfsbench.bench.results import COLUMNS
+from bfsbench.variants import find
+
+KERNEL = """// mine: frontier_numbers.
+#include "step.cuh"
+
+extern "C" __global__ void mine(const offset_t *row_offsets, const int *column_indices, int num_vertices,
+                                int *levels, int *progress, int level) {
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads())
+        if (levels[v] == level) expand(row_offsets, column_indices, v, levels, progress, level);
+}
+"""
+VARIANT = '''"""A user's own."""
+from bfsbench.variants.base import LevelKernelVariant
+
+
+class Mine(LevelKernelVariant):
+    """A search."""
+
+    name = "mine"
+    summary = frontier = parallel_unit = work = "as frontier_numbers"
+    origin = ("nowhere",)
+    layout = ("CSR",)
+
+    def arguments(self):
+        graph = self.graph
+        return (graph.row_offsets, graph.column_indices, self.num_vertices, self.level_array)
+
+    def work_items(self):
+        return self.num_vertices
+'''
+HEADER = '#include "neighbours.cuh"\n'
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A user's folder with a variant, its kernel and a header."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    for name, text in (("mine.py", VARIANT), ("mine.cu", KERNEL), ("step.cuh", HEADER)):
+        (folder / name).write_text(text)
+    return folder
+
+
+def run(own: Path, *more: str) -> list[dict[str, str]]:
+    """The rows after a sweep of two points."""
+    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--variant", "mine,cpu_queue"]
+    command += ["--dataset", "lattice(rows=9,columns=7)", "--repeats", "1", "--out", "rows.csv", *more]
+    environment = os.environ | {"BFSBENCH_VARIANTS": str(own)}
+    done = subprocess.run(command, cwd=own, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with (own / "rows.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_other_code_is_measured_again(own: Path) -> None:
+    first = run(own)
+    assert [row["status"] for row in first] == ["ok", "ok"]
+    assert all(len(row["code"]) == 16 for row in first)
+    assert run(own, "--resume") == first, "the same code has its rows"
+    for name, addition in (("step.cuh", "// faster"), ("mine.py", "# faster")):
+        before = {row["variant"]: row for row in run(own, "--resume")}
+        with (own / name).open("a") as file:
+            file.write(f"{addition}\n")
+        after = {row["variant"]: row for row in run(own, "--resume")}
+        assert after["cpu_queue"] == before["cpu_queue"]
+        assert after["mine"]["code"] != before["mine"]["code"], f"{name} is part of what ran"
+
+
+def test_rows_of_older_files_stay(own: Path) -> None:
+    rows = run(own)
+    columns = [name for name in COLUMNS if name != "code"]
+    with (own / "rows.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    assert run(own, "--resume") == [row | {"code": ""} for row in rows]
+
+
+def test_macros_are_code_and_other_knobs_are_not() -> None:
+    def of(**knobs: int) -> str:
+        variant = find("merrill")
+        return code_hash(variant, variant.knob_values(knobs), "cpu")
+
+    assert of() != of(BITMAP=0)
+    assert of() == of(RESIDENT_LIMIT=7)
+    assert of() != code_hash(find("luo"), find("luo").knob_values({}), "cpu")

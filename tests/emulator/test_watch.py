@@ -1,0 +1,146 @@
+"""What a build that watches finds, exactly where it is, and nothing in kernels that are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from bfsbench.emulator import Emulator, Finding
+from bfsbench.errors import KernelError
+from tests.emulator.conftest import KERNELS
+
+WATCHED = KERNELS / "watched.cu"
+
+
+def line_of(mark: str) -> int:
+    (number,) = (
+        i for i, line in enumerate(WATCHED.read_text().splitlines(), 1) if line.endswith(f"// {mark}")
+    )
+    return number
+
+
+def found_lines(findings: list[Finding]) -> set[tuple[str, frozenset[int]]]:
+    return {(f.fault, frozenset(line.number for line in f.lines if line)) for f in findings}
+
+
+def run(name: str, defines: Mapping[str, str], seed: int, blocks: int = 2, block: int = 64) -> list[Finding]:
+    with Emulator(seed, watched=True) as device:
+        zeros = [device.upload(np.zeros(64, np.int32)) for _ in range(3)]
+        kernel = device.module(WATCHED, defines).kernel(name)
+        kernel.bind(*zeros[: len(kernel.parameter_sizes())], block=block)(blocks)
+        device.synchronize()
+        return device.findings()
+
+
+SHAPES = {"hand_over": (3, 32), "neighbour_in_block": (1, 64), "neighbour_in_warp": (1, 32), "count": (2, 64)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", SHAPES)
+def test_nothing_is_found_in_what_is_right(name: str, seed: int) -> None:
+    assert run(name, {}, seed, *SHAPES[name]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "marks"),
+    [
+        ("hand_over", {"FENCE": ""}, ("handed over", "taken")),
+        ("hand_over", {"FENCE": "__threadfence_block()"}, ("handed over", "taken")),
+        ("neighbour_in_block", {"MEET": ""}, ("own cell", "next cell")),
+        ("neighbour_in_block", {"MEET": "__syncwarp()"}, ("own cell", "next cell")),
+        ("neighbour_in_warp", {"MEET_WARP": ""}, ("own lane", "next lane")),
+        ("neighbour_in_warp", {"MEET_WARP": "__syncwarp(1u<<threadIdx.x)"}, ("own lane", "next lane")),
+        ("count", {"ADD(word)": "++word"}, ("counted",)),
+        ("count", {"ADD(word)": "atomicAdd_block(&word,1)"}, ("counted",)),
+        ("device_variable", {"ADD(word)": "++word"}, ("in a variable",)),
+    ],
+)
+def test_races_are_found_with_both_lines(name: str, fault: dict[str, str], marks: tuple[str, ...]) -> None:
+    found = set().union(
+        *(found_lines(run(name, fault, seed, *SHAPES.get(name, (2, 64)))) for seed in range(5))
+    )
+    assert ("race", frozenset(map(line_of, marks))) in found
+
+
+def test_a_flag_that_is_looked_at_like_any_word_is_raced_for() -> None:
+    found = [found_lines(run("hand_over", {"LOOK(flag)": "(flag)"}, seed, 3, 32)) for seed in range(1, 5)]
+    assert any(fault == "race" for faults in found for fault, _ in faults)
+
+
+@pytest.mark.parametrize("place", [-1, 10, 11, 100_000])
+def test_reads_outside_a_buffer(place: int) -> None:
+    with Emulator(watched=True) as device:
+        x, out = device.upload(np.zeros(10, np.int32)), device.signal()
+        device.module(WATCHED, {}).kernel("read_at").bind(x, place, out, block=32)(1)
+        with pytest.raises(KernelError, match=r"thread \(7,0,0\): reads 4 bytes"):
+            device.synchronize()
+        (finding,) = device.findings()
+    assert (finding.fault, finding.actor.thread) == ("out of bounds", 7)
+    assert [line.number for line in finding.lines if line] == [line_of("read there")]
+    if abs(place) < 100:
+        assert finding.where == f"element {place} of a buffer of 10 elements of 4 bytes"
+
+
+def test_use_after_free() -> None:
+    with Emulator(watched=True) as device:
+        x, out = device.upload(np.zeros(1000, np.int32)), device.signal()
+        address = np.uint64(x.pointer.value)
+        device.module(WATCHED, {}).kernel("read_at").bind(address, 3, out, block=32)(1)
+        device.synchronize()
+        del x
+        device.module(WATCHED, {}).kernel("read_at").bind(address, 3, out, block=32)(1)
+        with pytest.raises(KernelError, match="reads memory that has been freed"):
+            device.synchronize()
+        assert found_lines(device.findings()) == {("use after free", frozenset({line_of("read there")}))}
+
+
+def test_uninitialised_reads() -> None:
+    with Emulator(watched=True) as device:
+        x, out = device.empty(10, np.int32), device.signal()
+        kernel = device.module(WATCHED, {}).kernel("read_at")
+        x.fill(1, 0, 5)
+        kernel.bind(x, 4, out, block=32)(1)
+        device.synchronize()
+        assert device.findings() == []
+        kernel.bind(x, 5, out, block=32)(1)
+        device.synchronize()
+        expected = {("uninitialised read", frozenset({line_of("read there")}))}
+        assert found_lines(device.findings()) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "mark"), [("shared_at", 8, "shared there"), ("dynamic_at", 32, "dynamic there")]
+)
+def test_the_end_of_a_variable_in_shared_memory(name: str, place: int, mark: str) -> None:
+    """Whatever lies behind it."""
+    with Emulator(watched=True) as device:
+        out = device.signal()
+        shared = 4 * 32 if name == "dynamic_at" else 0
+        kernel = device.module(WATCHED, {}).kernel(name)
+        kernel.bind(place - 1, out, block=32, shared=shared)(1)
+        device.synchronize()
+        assert device.findings() == []
+        kernel.bind(place, out, block=32, shared=shared)(1)
+        with pytest.raises(KernelError, match="outside the variables in shared memory"):
+            device.synchronize()
+        assert found_lines(device.findings()) == {("out of bounds", frozenset({line_of(mark)}))}
+
+
+def test_traces_say_who_wrote_what() -> None:
+    with Emulator(watched=True) as device:
+        x, out = device.upload(np.arange(10, dtype=np.int32)), device.signal()
+        out.fill(-1)
+        launch = device.module(WATCHED, {}).kernel("read_at").bind(x, 5, out, block=32)
+        with device.traced() as accesses:
+            launch(1)
+            launch(1)
+        launch(1)
+    reads, writes = ([a for a in accesses if a.act == act] for act in ("read", "write"))
+    assert [(a.launch, a.kernel, a.block, a.thread) for a in writes] == [(i, "read_at", 0, 7) for i in (0, 1)]
+    assert [(a.buffer, a.index, a.before, a.after) for a in writes] == [
+        (out.pointer.value, 0, before, 5) for before in (2**32 - 1, 5)
+    ]
+    assert [(a.buffer, a.index, a.before) for a in reads] == [(x.pointer.value, 5, 5)] * 2
+    assert all(a.line and a.line.number == line_of("read there") for a in accesses)

@@ -1,0 +1,56 @@
+"""'bfsbench check' as a user meets it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from bfsbench.paths import CUDA_SRC
+
+MODULE = """
+from bfsbench.variants.frontier_numbers import FrontierNumbers
+
+
+class Mine(FrontierNumbers):
+    name = level_kernel = "mine_to_check"
+    aliases = ()
+"""
+
+
+def check(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bfsbench", "check", "--seeds", "1", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+
+
+def test_a_sound_kernel_is_clean() -> None:
+    done = check("push_frontier", "simple", "--benign")
+    assert done.returncode == 0, done.stderr
+    assert "push_frontier: nothing found in 4 runs\n" in done.stdout
+    assert "declared benign" in done.stdout
+    assert "levels[neighbour] = level + 1;" in done.stdout
+
+
+def test_a_folder_of_ones_own_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "mine_to_check.py").write_text(MODULE)
+    kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_check(")
+    (tmp_path / "mine_to_check.cu").write_text(kernel.replace("v < num_vertices", "v <= num_vertices"))
+    done = check(tmp_path, "--dataset", "lattice(rows=3,columns=5)")
+    assert done.returncode == 1
+    assert "out of bounds on element 15 of a buffer of 15 elements of 4 bytes" in done.stdout
+    assert "at mine_to_check.cu:" in done.stdout
+
+
+def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
+    for words, message in [
+        (("cpu_queue",), "variant cpu_queue has no kernels to check"),
+        (("push_frontie",), "unknown variant 'push_frontie': did you mean push_frontier"),
+        ((tmp_path,), "declares no variant"),
+        (("push_frontier", "--w-sz", "4"), "knob W_SZ belongs to none of the variants chosen"),
+        (("push_frontier", "--block", "2048"), "2048 threads a block"),
+    ]:
+        done = check(*words)
+        assert done.returncode != 0
+        assert message in done.stderr + done.stdout
+        assert "Traceback" not in done.stderr
