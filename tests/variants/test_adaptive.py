@@ -250,7 +250,9 @@ def test_more_long_rows_than_a_block_sets_aside(device: Device) -> None:
 def test_the_longest_rows_are_left_to_all_blocks(device: Device, grid: int, position: int | None) -> None:
     """Side by side, so that one block has all of them, and with shorter ones."""
     degrees = (9999, 9999, 2300, 70, 3, 5000)
-    positions = [(d, position if position is None or position < d else None) for d in degrees]
+    positions: list[tuple[int, int | None]] = [
+        (d, position if position is None or position < d else None) for d in degrees
+    ]
     graph, source = looking_for_parents([*positions, (1, 0)])
     knobs = {"CLUSTER_SIZE": 1, **PULLED}
     assert layers_of(device, graph, source, grid, **knobs)[0] == "pull"
