@@ -84,16 +84,19 @@ def test_reads_outside_a_buffer(place: int) -> None:
 
 
 def test_use_after_free() -> None:
+    """Of a buffer that only a word on the device still points to."""
     with Emulator(watched=True) as device:
         x, out = device.upload(np.zeros(1000, np.int32)), device.signal()
-        address = np.uint64(x.pointer.value)
-        device.module(WATCHED, {}).kernel("read_at").bind(address, 3, out, block=32)(1)
+        address = device.upload(np.array([x.pointer.value], np.uint64))
+        launch = device.module(WATCHED, {}).kernel("read_through").bind(address, out, block=32)
+        launch(1)
         device.synchronize()
         del x
-        device.module(WATCHED, {}).kernel("read_at").bind(address, 3, out, block=32)(1)
+        launch(1)
         with pytest.raises(KernelError, match="reads memory that has been freed"):
             device.synchronize()
-        assert found_lines(device.findings()) == {("use after free", frozenset({line_of("read there")}))}
+        expected = {("use after free", frozenset({line_of("read through it")}))}
+        assert found_lines(device.findings()) == expected
 
 
 def test_uninitialised_reads() -> None:

@@ -250,7 +250,9 @@ def test_more_long_rows_than_a_block_sets_aside(device: Device) -> None:
 def test_the_longest_rows_are_left_to_all_blocks(device: Device, grid: int, position: int | None) -> None:
     """Side by side, so that one block has all of them, and with shorter ones."""
     degrees = (9999, 9999, 2300, 70, 3, 5000)
-    positions = [(d, position if position is None or position < d else None) for d in degrees]
+    positions: list[tuple[int, int | None]] = [
+        (d, position if position is None or position < d else None) for d in degrees
+    ]
     graph, source = looking_for_parents([*positions, (1, 0)])
     knobs = {"CLUSTER_SIZE": 1, **PULLED}
     assert layers_of(device, graph, source, grid, **knobs)[0] == "pull"
@@ -296,12 +298,12 @@ def test_vertices_taken_out_of_the_open_ones_do_not_look_for_parents(
     search = prepared(Adaptive, device, graph, blocks, CLUSTER_SIZE=1, **PULLED)
     expected = reference_levels(graph, 0)
     taken_out = search.bitmaps["open"].download()
-    taken_out[250 // 32] &= ~(1 << 250 % 32)
+    taken_out[250 // 32] &= ~np.uint32(1 << 250 % 32)
     search.bitmaps["open"].upload(taken_out)
     found = levels_of(search, 0)
     assert [v for v in range(1000) if found[v] != expected[v]] == missed
     assert levels_of(search, 0) == expected.tolist()
-    assert (search.bitmaps["open"].download() == -1).all()
+    assert (search.bitmaps["open"].download() == 0xFFFFFFFF).all()
 
 
 def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,3 +74,7 @@ extern "C" __global__ void device_variable(int* out) {
     ADD(device_total);  // in a variable
     if (threadIdx.x == 0) out[0] = 0;
 }
+
+extern "C" __global__ void read_through(const unsigned long long* address, int* out) {
+    if (threadIdx.x == 7) *out = reinterpret_cast<const int*>(*address)[3];  // read through it
+}
