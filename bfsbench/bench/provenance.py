@@ -16,10 +16,10 @@ from bfsbench.paths import PACKAGE
 
 
 def _git(*arguments: str) -> str | None:
+    """What git says of the checkout, without a lock, which it would leave behind if it is killed."""
+    command = ["git", "--no-optional-locks", "-C", str(PACKAGE), *arguments]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(PACKAGE), *arguments], capture_output=True, text=True, check=True, timeout=10
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

@@ -183,6 +183,4 @@ def test_a_worker_warns_of_a_scheduler_that_anybody_can_reach(
     done = CliRunner().invoke(main, ["worker", "dask://192.0.2.1:8786", "--workers", "1"])
     assert done.exit_code == 0
     (line,) = done.stderr.splitlines()
-    assert line.startswith(
-        "bfsbench: warning: tcp://192.0.2.1:8786 has no TLS: whoever reaches it can run code"
-    )
+    assert line.startswith("warning: tcp://192.0.2.1:8786 has no TLS: whoever reaches it can run code")
