@@ -57,6 +57,8 @@ def read_texts(
     path: Path, columns: Sequence[str], wanted: Sequence[str]
 ) -> dict[str, npt.NDArray[np.object_]]:
     """Some columns of a file as text, those ADDED since filled in. Raises InputError like ``read_rows``."""
+    import numpy as np
+
     header = read_header(path, columns)
     try:
         frame = _parsed(path, header, set(), {*header} - {*wanted})

@@ -5,6 +5,10 @@
 Makes the file if it is not there: five graphs and six searches (a host program among them), 25 grids, 16
 blocks, knobs and sources, five samples a point, one point in a hundred failed. COMMANDs are of the table
 below; all by default.
+
+On two cores of an AMD EPYC, shared with other work, a file of 600 MB took (seconds of processors, memory):
+text 9.7 s, 1.2 GB; page 15.8 s, 1.5 GB, of 5.6 MB; resuming 9.6 s, 0.7 GB. Before, with Python's csv module
+and a dictionary a row, the table of best times alone took 112 s of the clock and 6 GB.
 """
 
 from __future__ import annotations
