@@ -77,12 +77,14 @@ class Output:
         dropped = {_identity_of(point, graphs[point.graph]) for point in points} & self._rows.keys()
         if not dropped:
             return
-        self._rows = {name: row for name, row in self._rows.items() if name not in dropped}
         axes = {name[:-1] for name in dropped}
         if self._profiles is not None:
             self._profiles.keep_only(lambda row: _named_today(row) not in axes)
-        if self._results is not None:
+        if self._results is None:
+            self._rows = {name: row for name, row in self._rows.items() if name not in dropped}
+        else:
             self._results.keep_only(lambda row: _identity(row) not in dropped)
+            self._rows = {_identity(row): row for row in self._results.rows}
 
     def append(self, measured: Measured) -> None:
         """Keep what became of a point; on disk when this returns."""
