@@ -9,9 +9,8 @@ from __future__ import annotations
 import atexit
 import ctypes
 import struct
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,11 @@ import pycuda.driver as cuda
 from bfsbench.backends.base import Argument, Define, Event, Limits
 from bfsbench.backends.cuda_clusters import resident_clusters
 from bfsbench.backends.cuda_compile import Binary, compile_source
+from bfsbench.backends.cuda_memory import CudaBuffer, CudaSignal, Member, translate, translated
 from bfsbench.backends.telemetry import Telemetry
-from bfsbench.emulator import Contract, Scalars, Signature, Struct, struct_of
+from bfsbench.emulator import Contract, Scalars, Signature, Struct
 from bfsbench.errors import (
     DeviceError,
-    DeviceOutOfMemoryError,
-    KernelError,
     LaunchError,
     ToolchainError,
     UsageError,
@@ -35,14 +33,6 @@ from bfsbench.errors import (
 from bfsbench.paths import KERNEL_HEADERS
 from bfsbench.toolchain import NVCC_OPTIONS, unsupported
 
-LAUNCH_REFUSED = (
-    "invalid argument",
-    "invalid value",
-    "out of resources",
-    "too many resources",
-    "invalid configuration",
-    "cluster misconfiguration",
-)
 _PORTABLE_CLUSTER = 8
 _LARGE_CLUSTERS = cuda.function_attribute(14)
 """CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, for more than 8 blocks; PyCUDA has no name for it."""
@@ -56,27 +46,9 @@ _PENDING_CHILDREN = 16384
 """Child kernels for which the device keeps room: far more than kernels launch, as it should never run out."""
 
 
-def _translate(error: Exception) -> DeviceError:
-    """PyCUDA's exceptions, told apart by the driver's message."""
-    text = str(error).splitlines()[0]
-    if isinstance(error, cuda.MemoryError):
-        return DeviceOutOfMemoryError(text)
-    if any(words in text.lower() for words in LAUNCH_REFUSED):
-        return LaunchError(text)
-    return KernelError(text)
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except cuda.Error as error:
-        raise _translate(error) from error
-
-
 def _packed(argument: Argument) -> tuple[str, Any]:
     """Format letters and value of a kernel argument, as ``struct.pack`` takes them."""
-    if isinstance(argument, CudaBuffer | CudaSignal | _Member):
+    if isinstance(argument, CudaBuffer | CudaSignal | Member):
         return "P", argument.pointer
     if isinstance(argument, Struct):
         aligned = "0P" if ctypes.alignment(argument) == 8 else "0i"
@@ -86,104 +58,6 @@ def _packed(argument: Argument) -> tuple[str, Any]:
     if isinstance(argument, np.generic):
         return argument.dtype.char, argument
     return "i", argument
-
-
-class CudaBuffer:
-    """Device memory of its own; see backends.base.Buffer."""
-
-    def __init__(self, size: int, dtype: npt.DTypeLike | type[Struct], stream: cuda.Stream) -> None:
-        self.dtype = np.dtype(dtype)
-        self.struct = struct_of(dtype)
-        self.size = size
-        self._stream = stream
-        with _translated():
-            self._memory = cuda.mem_alloc(max(1, size) * self.dtype.itemsize)
-        self.pointer = int(self._memory)
-
-    def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        count = self.size - start if count is None else count
-        if count == 0:
-            return
-        at = self.pointer + start * self.dtype.itemsize
-        try:
-            if self.dtype.itemsize == 4:
-                cuda.memset_d32_async(at, value & 0xFFFFFFFF, count, self._stream)
-            elif self.dtype.itemsize == 1:
-                cuda.memset_d8_async(at, value & 0xFF, count, self._stream)
-            elif value == 0:
-                cuda.memset_d8_async(at, 0, count * self.dtype.itemsize, self._stream)
-            else:
-                raise DeviceError(f"cannot fill elements of {self.dtype.itemsize} bytes")
-        except cuda.Error as error:
-            raise _translate(error) from error
-
-    def upload(self, array: npt.NDArray[Any]) -> None:
-        with _translated():
-            cuda.memcpy_htod(self.pointer, np.ascontiguousarray(array, self.dtype))
-
-    def download(self) -> npt.NDArray[Any]:
-        array = np.empty(self.size, self.dtype)
-        with _translated():
-            self._stream.synchronize()
-            if self.size:
-                cuda.memcpy_dtoh(array, self.pointer)
-        return array
-
-
-@dataclass(frozen=True)
-class _Member:
-    """The address of a member of a signal's struct; an argument."""
-
-    pointer: int
-    dtype: np.dtype[Any]
-    signal: CudaSignal
-    """Kept while the address is in use."""
-
-
-class CudaSignal:
-    """Words in device memory with a mirror in pinned host memory; see backends.base.Signal."""
-
-    def __init__(self, words: int | type[Struct], stream: cuda.Stream) -> None:
-        self.struct = None if isinstance(words, int) else words
-        count = words if isinstance(words, int) else ctypes.sizeof(words) // 4
-        self._words = CudaBuffer(count, "int32", stream)
-        with _translated():
-            self._mirror = cuda.pagelocked_empty(count, np.int32)
-        self._state = None if self.struct is None else self.struct.from_buffer(self._mirror.data)
-        self._stream = stream
-        self.dtype = self._words.dtype
-        self.pointer = self._words.pointer
-
-    def read(self, index: int = 0) -> int:
-        self._update()
-        return int(self._mirror[index])
-
-    def read_all(self) -> list[int]:
-        self._update()
-        return [int(word) for word in self._mirror]
-
-    def _update(self) -> None:
-        try:
-            cuda.memcpy_dtoh_async(self._mirror, self.pointer, self._stream)
-            self._stream.synchronize()
-        except cuda.Error as error:
-            raise _translate(error) from error
-
-    def read_struct(self) -> Any:
-        self._update()
-        return self._state
-
-    def fill(self, value: int, index: int | None = None) -> None:
-        self._words.fill(value, index or 0, None if index is None else 1)
-
-    def fill_member(self, value: int, member: str, index: int = 0) -> None:
-        assert self.struct is not None
-        words = self.struct.words(member, index)
-        self._words.fill(value, words.start, words.stop - words.start)
-
-    def member(self, name: str) -> Argument:
-        assert self.struct is not None
-        return _Member(self.pointer + 4 * self.struct.words(name).start, self.dtype, self)
 
 
 class CudaLaunch:
@@ -214,7 +88,7 @@ class CudaLaunch:
                 (blocks, 1), self._block, self._arguments + self._pack(*scalars), self._shared, self._stream
             )
         except cuda.Error as error:
-            raise _translate(error) from error
+            raise translate(error) from error
 
 
 class CudaKernel:
@@ -250,7 +124,7 @@ class CudaKernel:
         return _occupancy(function, block, shared, limits) * limits.num_multiprocessors
 
     def _configured(self, block: int, shared: int) -> Any:
-        with _translated():
+        with translated():
             function = self._module.get_function(self._name)
             if self._device.limits.blocks_per_cluster > _PORTABLE_CLUSTER:
                 function.set_attribute(_LARGE_CLUSTERS, 1)
@@ -291,7 +165,7 @@ class CudaEvent:
     """A CUDA event; see backends.base.Event."""
 
     def __init__(self, stream: cuda.Stream) -> None:
-        with _translated():
+        with translated():
             self._event = cuda.Event()
         self._stream = stream
 
@@ -299,12 +173,12 @@ class CudaEvent:
         try:
             self._event.record(self._stream)
         except cuda.Error as error:
-            raise _translate(error) from error
+            raise translate(error) from error
 
     def milliseconds_since(self, earlier: Event) -> float:
         if not isinstance(earlier, CudaEvent):
             raise TypeError("both events must be CUDA events")
-        with _translated():
+        with translated():
             self._event.synchronize()
             return float(self._event.time_since(earlier._event))
 
@@ -315,14 +189,14 @@ class CudaDevice:
     backend = "cuda"
 
     def __init__(self) -> None:
-        with _translated():
+        with translated():
             cuda.init()
             if cuda.Device.count() == 0:
                 raise DeviceError("no CUDA device is visible")
             self._device = cuda.Device(0)
         if reason := unsupported(self._device.compute_capability()):
             raise UsageError(f"{self._device.name()} has {reason}: use --backend cpu")
-        with _translated():
+        with translated():
             self._context = self._device.make_context(cuda.ctx_flags.SCHED_SPIN)
             cuda.Context.set_limit(cuda.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT, _PENDING_CHILDREN)
         atexit.register(self.close)  # PyCUDA aborts a process that ends with a context on its stack
@@ -402,7 +276,7 @@ class CudaDevice:
         return CudaEvent(self.stream)
 
     def synchronize(self) -> None:
-        with _translated():
+        with translated():
             self.stream.synchronize()
 
     def close(self) -> None:

@@ -108,12 +108,16 @@ class ResultWriter:
         new = {name: None for row in rows for name in row if name not in self.columns}
         appended = [name for name in new if name in appended_columns(self._first_columns)] if new else []
         if appended:
-            from bfsbench.bench.known_rows import read_known
-
-            self.rows = read_known(self.path, self._first_columns)
+            self.read_again()
             self.columns = (*self.columns, *appended)
             self._rewrite(range(len(self.rows)))
         self._write(b"".join(self._lines(rows)))
+
+    def read_again(self) -> None:
+        """Have in ``rows`` what has been appended since, too."""
+        from bfsbench.bench.known_rows import read_known
+
+        self.rows = read_known(self.path, self._first_columns)
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
         """Drop those of ``rows`` that are not wanted, by replacing the file as a whole if there are any."""
