@@ -19,7 +19,10 @@ from bfsbench.bench.reading import read_texts
 from bfsbench.bench.results import read_header
 from bfsbench.errors import InputError
 
-_BRIEF = (*AXES, "status", "parents_ms", "graph_checksum", "gpu", "compute_capability", "host_cpu")
+_BRIEF = (
+    *AXES,
+    *("status", "parents_ms", "graph_checksum", "gpu", "compute_capability", "host_cpu", "method", "code"),
+)
 """Columns that are kept in memory."""
 Texts = Mapping[str, npt.NDArray[np.object_]]
 """Columns by name."""

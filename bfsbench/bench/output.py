@@ -30,6 +30,7 @@ class Output:
         self, path: Path | None, method: Method, *, resume: bool = False, retry: bool = False
     ) -> None:
         self.path = path
+        self._replaced: set[Identity] = set()
         self._results: ResultWriter | None = None
         self._profiles: ResultWriter | None = None
         if path is None:
@@ -72,27 +73,34 @@ class Output:
         row = self._rows.get(_identity_of(point, graph))
         return None if row is None or is_outdated(row, point) else row
 
-    def drop(self, points: Sequence[Point], graphs: Mapping[str, Graph]) -> None:
-        """Forget the rows, of other code, of points that are to be measured again."""
-        dropped = {_identity_of(point, graphs[point.graph]) for point in points} & self._rows.keys()
-        if not dropped:
-            return
-        axes = {name[:-1] for name in dropped}
-        if self._profiles is not None:
-            self._profiles.keep_only(lambda row: _named_today(row) not in axes)
-        if self._results is None:
-            self._rows = {name: row for name, row in self._rows.items() if name not in dropped}
-        else:
-            self._results.keep_only(lambda row: _identity(row) not in dropped)
-            self._rows = {_identity(row): row for row in self._results.rows}
-
     def append(self, measured: Measured) -> None:
         """Keep what became of a point; on disk when this returns."""
         if self._profiles is not None:
             self._profiles.append(*measured.levels)
         if self._results is not None:
             self._results.append(measured.row)
-        self._rows[_identity(measured.row)] = measured.row
+        identity = _identity(measured.row)
+        if identity in self._rows:
+            self._replaced.add(identity)
+        self._rows[identity] = measured.row
+
+    def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
+        """Drop the rows of other code that others have taken the place of: once, when no more are to come.
+
+        A sweep that ends before leaves both, of which the later one counts. ``answers`` are rows from here,
+        which are returned read, as they are read from the file no more.
+        """
+        if self._results is None or not self._replaced:
+            return answers
+        read = [dict(row) for row in answers]
+        latest = {name: self._rows[name] for name in self._replaced}
+        taken = {name[:-1]: row["taken_at"] for name, row in latest.items()}
+        if self._profiles is not None:
+            self._profiles.read_again()
+            self._profiles.keep_only(lambda row: taken.get(_named_today(row)) in (None, row["taken_at"]))
+        self._results.read_again()
+        self._results.keep_only(lambda row: _is_current(row, latest.get(_identity(row))))
+        return read
 
     def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
         """Raises UsageError unless the rows are of these graphs and of one of these machines.
@@ -127,6 +135,11 @@ def _identity(row: Mapping[str, str]) -> Identity:
 def _identity_of(point: Point, graph: Graph) -> Identity:
     """That of the row of a point."""
     return (*point.axes().values(), graph.checksum)
+
+
+def _is_current(row: Mapping[str, str], latest: Mapping[str, str] | None) -> bool:
+    """Whether no row of other code has taken a row's place."""
+    return latest is None or row["code"] == latest["code"]
 
 
 def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:

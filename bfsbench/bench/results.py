@@ -63,18 +63,19 @@ class ResultWriter:
     """
 
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
+        from bfsbench.bench.known_rows import read_known
+
         self.path = path
         self._first_columns = self.columns = tuple(columns)
         self._file = self._open()
         self._new = os.fstat(self._file).st_size == 0
-        self._appended = False
         try:
             storage.remove_parts(storage.real(path))
             if resume:
                 cut_unfinished_line(path, columns)
             if not resume and _holds_rows(path, columns):
                 raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
-            self._read()
+            self.rows = read_known(path, columns)
             self.columns = self.rows.columns
             if self._new:
                 self._write(_line(self.columns))
@@ -107,26 +108,19 @@ class ResultWriter:
         new = {name: None for row in rows for name in row if name not in self.columns}
         appended = [name for name in new if name in appended_columns(self._first_columns)] if new else []
         if appended:
-            self._read()
+            self.read_again()
             self.columns = (*self.columns, *appended)
             self._rewrite(range(len(self.rows)))
         self._write(b"".join(self._lines(rows)))
-        self._appended = True
 
-    def _read(self) -> None:
-        """Take all rows of the file, appended ones included, for ``rows``."""
+    def read_again(self) -> None:
+        """Have in ``rows`` what has been appended since, too."""
         from bfsbench.bench.known_rows import read_known
 
         self.rows = read_known(self.path, self._first_columns)
-        self._appended = False
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
-        """Drop the rows that are not wanted, by replacing the file as a whole if there are any.
-
-        ``rows`` are then those that are left, appended ones included.
-        """
-        if self._appended:
-            self._read()
+        """Drop those of ``rows`` that are not wanted, by replacing the file as a whole if there are any."""
         kept = [number for number, row in enumerate(self.rows) if wanted(row)]
         if len(kept) < len(self.rows):
             self._rewrite(kept)

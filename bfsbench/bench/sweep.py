@@ -145,7 +145,6 @@ def _carry_out(
         rows = [output.row(point, graphs[point.graph]) for point in batch]
         progress.batch(len(batch), [row for row in rows if row is not None])
         left = [point for point, row in zip(batch, rows, strict=True) if row is None]
-        output.drop(left, graphs)
         for measured in run(left, graphs, method):
             output.append(measured)
             outcome.statuses[measured.row["status"]] += 1
@@ -157,4 +156,5 @@ def _carry_out(
             batch = questions.batches.send(answers)
         except StopIteration:
             batch = None
+    outcome.rows[:] = output.finish(outcome.rows)
     return outcome

@@ -75,9 +75,22 @@ def test_other_code_is_measured_again(own: Path) -> None:
         before = {row["variant"]: row for row in run(own, "--resume")}
         with (own / name).open("a") as file:
             file.write(f"{addition}\n")
-        after = {row["variant"]: row for row in run(own, "--resume")}
+        rows = run(own, "--resume")
+        assert len(rows) == 2, "a row takes the place of that of other code"
+        after = {row["variant"]: row for row in rows}
         assert after["cpu_queue"] == before["cpu_queue"]
         assert after["mine"]["code"] != before["mine"]["code"], f"{name} is part of what ran"
+
+
+def test_profiles_of_other_code_are_replaced(own: Path) -> None:
+    run(own, "--profile")
+    before = (own / "rows.levels.csv").read_text().splitlines()
+    with (own / "mine.cu").open("a") as file:
+        file.write("// slower\n")
+    (row,) = (row for row in run(own, "--profile", "--resume") if row["variant"] == "mine")
+    after = (own / "rows.levels.csv").read_text().splitlines()
+    assert len(after) == len(before)
+    assert all(line.endswith(row["taken_at"]) for line in after[1:])
 
 
 def test_rows_of_older_files_stay(own: Path) -> None:

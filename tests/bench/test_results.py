@@ -324,15 +324,3 @@ def test_ragged_rows_are_named_wherever_they_stand(tmp_path: Path, ragged: str, 
         read_results([path])
     with pytest.raises(InputError, match=rf"r\.csv:{place + 1}: expected"):
         ResultWriter(path, resume=True)
-
-
-def test_rows_are_dropped_among_those_appended_since(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    writer = ResultWriter(path, resume=False)
-    for source in range(4):
-        writer.append(dict.fromkeys(COLUMNS, "") | {"source": str(source)})
-        if source:
-            writer.keep_only(lambda one: one["source"] != "1")
-    assert [one["source"] for one in writer.rows] == ["0", "2", "3"]
-    writer.close()
-    assert [one["source"] for one in read_rows(path)] == ["0", "2", "3"]
