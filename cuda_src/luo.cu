@@ -28,7 +28,7 @@
 struct search_state {
     int level;  // whose frontier is to be expanded next
     int sizes[3];
-    int failed;  // a block waited for the others in vain
+    int failed;  // a block gave up waiting for the others
     grid_barrier barrier;
 };
 

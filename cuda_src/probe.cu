@@ -28,7 +28,7 @@ extern "C" __global__ void number(unsigned *numbers, int bits) {
     for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads()) numbers[i] = i;
 }
 
-// Arrays of 2^bits elements, over and over until so many are copied.
+// Arrays of 2^bits elements, over and over until the wanted number is copied.
 extern "C" __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, int bits, int copies) {
     const unsigned mask = (1u << bits) - 1;
     const int stride = grid_threads();

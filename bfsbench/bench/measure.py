@@ -18,7 +18,7 @@ from bfsbench.families.base import Run
 from bfsbench.programs import Clock, HostClock, Variant
 
 ENERGY_S = 1.0
-"""At least so long runs follow each other when their energy is measured."""
+"""Runs follow each other for at least this long when their energy is measured."""
 ENERGY_LIMIT_S = 10.0
 """After which an energy counter that does not move is given up."""
 READ_EVERY_MS = 20.0

@@ -269,7 +269,7 @@ class Budget:
     now: Callable[[], float] = time.monotonic
 
     def allows(self, points: int) -> bool:
-        """Whether so many points in all may be used."""
+        """Whether ``points`` points in all may be used."""
         in_time = self.deadline is None or self.now() < self.deadline
         return in_time and (self.points is None or points <= self.points)
 

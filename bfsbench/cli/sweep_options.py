@@ -41,7 +41,7 @@ source_options = together(
         "num_sources",
         type=click.IntRange(min=1),
         metavar="N",
-        help="So many sources of non-zero out-degree, chosen by --seed; 1 by default.",
+        help="N sources of non-zero out-degree, chosen by --seed; 1 by default.",
     ),
 )
 
@@ -248,13 +248,13 @@ _SAMPLING = (
         "--min-samples",
         type=click.IntRange(min=1),
         metavar="N",
-        help="With --max-noise or --min-time: at least so many samples, by default --repeats.",
+        help="With --max-noise or --min-time: at least N samples, by default --repeats.",
     ),
     click.option(
         "--max-samples",
         type=click.IntRange(min=1),
         metavar="N",
-        help="With --max-noise or --min-time: at most so many samples, 1000 by default.",
+        help="With --max-noise or --min-time: at most N samples, 1000 by default.",
     ),
     click.option("--cold", is_flag=True, help="Flush the caches before every run; they are warm otherwise."),
     click.option(

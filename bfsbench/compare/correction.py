@@ -67,7 +67,7 @@ def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> fl
 
 
 def p_value(point: Evidence, noise: float, threshold: float) -> float:
-    """How probable so large a difference is where the true ratio is within 1 + ``threshold`` and its inverse.
+    """How probable a difference as large is where the true ratio is within 1 + ``threshold`` and its inverse.
     A test of both sides, by the normal distribution."""
     error = math.hypot(noise * math.sqrt(point.share_of_noise), point.standard_error)
     beyond = abs(point.ratio.middle) - math.log1p(threshold)

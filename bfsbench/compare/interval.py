@@ -47,8 +47,8 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> LogRatio
 def _cut(first: int, second: int) -> int:
     """Which of the ordered ratios, counted from either end, bounds the interval; 0 when none does.
 
-    The largest number for which fewer than so many of the pairs would be in favour of one sample with a
-    probability of at most _TAIL, were there no difference.
+    The largest k for which fewer than k pairs are in favour of one sample with a probability of at most
+    _TAIL, were there no difference.
     """
     pairs = first * second
     if pairs > _MOST_EXACT:
@@ -59,7 +59,7 @@ def _cut(first: int, second: int) -> int:
 
 
 def _rank_sum_probabilities(first: int, second: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """float64[first * second + 1]: the probability that so many pairs have the second sample's value below.
+    """float64[first * second + 1]: the probability that k pairs have the second sample's value below.
 
     The largest of all values is the first sample's, in which case it has all the second's values below it, or
     the second's, in which case it is below none.

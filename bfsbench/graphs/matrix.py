@@ -15,7 +15,7 @@ INFINITY = 2**30 - 1
 """No path. Twice as much is still an int32, so that kernels add without looking (cuda_src/min_plus.cuh)."""
 
 MAX_VERTICES = 2**15
-"""A matrix of so many rows takes 4 GiB, and its elements can be numbered by an int32."""
+"""A matrix with this number of rows takes 4 GiB, and its elements can be numbered by an int32."""
 
 
 def require_matrix(graph: Graph) -> None:

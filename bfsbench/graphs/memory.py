@@ -57,7 +57,7 @@ def require(size: Size, name: str, held: int = 0) -> None:
 
 
 def require_bytes(needed: int, what: str) -> None:
-    """Raises NotEnoughMemoryError unless so many bytes are available; ``what`` takes them, in words."""
+    """Raises NotEnoughMemoryError unless ``needed`` bytes are available; ``what`` takes them, in words."""
     available = available_memory()
     if available is not None and needed > available:
         raise NotEnoughMemoryError(

@@ -12,7 +12,7 @@ from bfsbench.graphs.graph import MAX_VERTICES, Graph, Ids, Offsets
 
 @dataclass(frozen=True)
 class SplitRows:
-    """CSR in which a vertex is a run of consecutive rows, each with at most so many of its arcs.
+    """CSR in which a vertex is a run of consecutive rows, each with at most ``degree`` of its arcs.
 
     row_offsets: [R+1], of the graph's dtype; column_indices: int32[E], the first row of each arc's head.
     first_rows: int32[V], where each vertex's run begins; run_lengths: int32[R], rows of the run a row is in.

@@ -302,7 +302,7 @@ int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed
                 for (int64_t column = 0; column < vertices; ++column)
                     coming += counting.happens(density) && !certain(column);
             }
-            // Selection sampling: of the entries still coming, so many are wanted.
+            // Selection sampling: `wanted` of the entries still coming are taken.
             int64_t wanted = std::min(coming, most - (next == v ? 1 : 2));
             Random writing = entries.at(v), choice = culling.at(v);
             for (int64_t column = 0; column < vertices; ++column) {

@@ -29,7 +29,7 @@ class Team {
   public:
     using Body = std::function<void(int)>;
 
-    // With 0 threads, as many as the process may use. Throws std::system_error if so many cannot be started.
+    // With 0 threads, as many as the process may use. Throws std::system_error if they cannot all be started.
     explicit Team(int threads) {
         const int available = available_cores();
         const int members = threads > 0 ? threads : available;

@@ -13,7 +13,7 @@ _BOUND = 2**30
 
 
 def _trial(device: Device, block: int, name: str) -> Trial:
-    """As many blocks of so many threads as the device holds at once."""
+    """As many blocks of ``block`` threads as the device holds at once."""
     program = kernel(device, name)
     blocks = program.resident_blocks(block)
     rounds = _ROUNDS if device.backend == "cuda" else _ROUNDS_EMULATED

@@ -60,7 +60,7 @@ class Probe:
         return self.unit in _MS_PER_RATE
 
     def in_unit(self, work: float, milliseconds: float) -> float:
-        """The figure of so much work done in so long."""
+        """The figure of an amount of work done in a time."""
         if self.is_rate:
             return work / milliseconds / _MS_PER_RATE[self.unit]
         return milliseconds * _PER_MS[self.unit] / work

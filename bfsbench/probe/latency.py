@@ -32,7 +32,7 @@ def _dependent_loads(device: Device, bits: int) -> Trial:
 
 
 def _barrier(device: Device, block: int) -> Trial:
-    """A block of so many threads on every multiprocessor."""
+    """A block of ``block`` threads on every multiprocessor."""
     blocks = device.limits.num_multiprocessors
     rounds = _ROUNDS if device.backend == "cuda" else _ROUNDS_EMULATED
     state, missed = device.empty(2, np.uint32), device.empty(blocks * block, np.uint32)

@@ -151,7 +151,7 @@ class KernelProgram(Variant):
         return DeviceClock(self.device)
 
     def blocks(self, work: int) -> int:
-        """Blocks to launch for so many work items: one thread each, capped by the grid asked for.
+        """Blocks to launch for ``work`` items: one thread each, capped by the grid asked for.
 
         Never 2^31 threads or more, which is what the kernels' counters rely on (see graph.cuh).
         """

@@ -145,10 +145,10 @@ class Adaptive(KernelVariant):
     """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
     probe_polls = 1 << 16
     largest_cluster = _LARGEST_CLUSTER
-    """Less where the device was found not to have room for so many blocks together."""
+    """Less where the device has no room for that many blocks together."""
 
     def cluster_size(self) -> int:
-        """The knob's value or, unless it is given, 16 if the device has so large clusters: fewer of its
+        """The knob's value or, unless it is given, 16 if the device has clusters of that size: fewer of its
         multiprocessors hold one than hold clusters of 8, which are for graphs whose levels are mostly large.
         """
         given = int(self.knob["CLUSTER_SIZE"])
@@ -264,7 +264,7 @@ class Adaptive(KernelVariant):
             failed = self.state.read_struct().failed
             self.state.fill(0)
             if not failed:
-                if blocks < most:  # the next search need not wait in vain
+                if blocks < most:  # the next search starts with what fits
                     known[kernel] = blocks
                 return blocks
         raise LaunchError(
@@ -279,6 +279,6 @@ class Adaptive(KernelVariant):
         self.mark(0, self.name)
 
     def finish(self) -> None:
-        """Raises KernelError when blocks waited in vain for each other."""
+        """Raises KernelError when blocks gave up waiting for each other."""
         if self.state.read_struct().failed:
             raise KernelError(f"adaptive: {self.num_blocks} blocks did not all meet")

@@ -172,7 +172,7 @@ class LinearWork(KernelVariant):
             vertices_before, edges_before = reached.vertices, reached.edges
 
     def gather_neighbours(self, size: int, edges: int) -> None:
-        """Gather the neighbours, so many in all, of the frontier."""
+        """Gather the neighbours of the frontier, whose number is given."""
         blocks = self.blocks(size)
         self.count_neighbours(self.blocks(size + 1), size)
         self.scan_degrees(size + 1)

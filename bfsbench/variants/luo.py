@@ -36,10 +36,10 @@ class Luo(KernelVariant):
 
     Settled here: a vertex is claimed by an atomic compare-and-swap, so nothing stands in a queue twice.
     What a full queue in shared memory cannot hold goes straight to the one in global memory. The second
-    layer gives a frontier to the first at half the size at which it gets it back, lest one of about that
-    size return to the host in every level. Instead of copying the W-frontiers into a B-frontier, threads
-    find its entries where they are, by the offsets that the copy would need. The paper's blocks have 512
-    threads: that is ``--block 512``.
+    layer gives a frontier to the first at half the size at which it gets it back, so that one of about that
+    size does not return to the host in every level. Instead of copying the W-frontiers into a B-frontier,
+    threads find its entries where they are, by the offsets that the copy would need. The paper's blocks have
+    512 threads: that is ``--block 512``.
     """
 
     name = "luo"
@@ -193,7 +193,7 @@ class Luo(KernelVariant):
         self.begin(1, source if self.split is None else int(self.split.first_rows[source]))
 
     def traverse(self, source: int) -> None:
-        """Raises KernelError when resident blocks waited in vain for each other."""
+        """Raises KernelError when resident blocks gave up waiting for each other."""
         size = 1 if self.split is None else int(self.split.run_lengths[self.split.first_rows[source]])
         level = 0
         while size:

@@ -200,7 +200,7 @@ class Merrill(KernelVariant):
         self.begin(1, source)
 
     def traverse(self, source: int) -> None:
-        """Raises KernelError when resident blocks waited in vain for each other."""
+        """Raises KernelError when resident blocks gave up waiting for each other."""
         level, size = 0, 1
         while size:
             if size <= self.resident_limit:

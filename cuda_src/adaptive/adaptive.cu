@@ -122,15 +122,15 @@ __device__ __forceinline__ float edges_worth_pulling(const search &search, const
     return when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
 }
 
-// The share of the vertices that so many edges, spread evenly, would have found: there are about as many as fewer of
-// both, edges that lead on and vertices to be found.
+// The share of the vertices that this number of edges, spread evenly, would have found: there are about as many as
+// fewer of both, edges that lead on and vertices to be found.
 __device__ __forceinline__ float spread_of(const search &search, const course &at) {
     const float hits = __fdividef((float)at.expanded * fmaxf((float)at.unexplored, 0), (float)search.num_edges);
     const float rows = fmaxf((float)at.unreached, 0), expected = __fdividef(hits * rows, hits + rows + 1);
     return fminf(fmaxf(__fdividef((float)at.now.found.vertices, expected + 1), LEAST_SPREAD), 1.0f);
 }
 
-// The share of one of so many blocks in the edges from which on nothing more is queued, since the next level will be
+// The share of one of `blocks` blocks in the edges from which on nothing more is queued, since the next level will be
 // pulled.
 __device__ __forceinline__ queue_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
     if (!when.may_pull) return {ALL_LANES, ALL_LANES};

@@ -2,7 +2,7 @@
 //
 // A level is a chain of dependent accesses that nothing can make wider: part, column index, claim, place in a queue,
 // barrier. So each thread takes a single arc. The first and the last two accesses stay within the cluster, and the
-// offsets of a vertex are read while the claim is on its way, in vain if another thread has been first. Vertices are
+// offsets of a vertex are read while the claim is on its way, for nothing if another thread has been first. Vertices are
 // dealt out to the blocks of the cluster by regions of neighbouring ids, many to a block: so blocks have about equal
 // shares of a level, and each reads but a part of the pages of a large graph.
 //
@@ -93,7 +93,7 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
     own.first_parts[place] = first;
 }
 
-// Queue long rows in the cluster: each lane one of so many parts, or none. The parts of all are dealt out to the blocks
+// Queue long rows in the cluster: each lane one row with its number of parts, or none. The parts of all are dealt out to the blocks
 // as if they were of one row; with `here`, to the first block, which this is, if they are few. False if there is no
 // room; places that have been reserved then hold empty parts. If this is one of so many warps with as much to queue,
 // and that is more than `most`, it is not even tried.
@@ -236,7 +236,7 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
 
 // Expand this block's share of a level, several arcs a thread at a time. With `sparing`, bits are looked at before they
 // are claimed, and offsets read only for what has been claimed: more steps in a row, but fewer accesses. What follows
-// is read ahead, since a graph that has so large frontiers may be too large for the cache. Lanes without an arc read
+// is read ahead, since a graph with frontiers of that size may be too large for the cache. Lanes without an arc read
 // the first one, rather than be jumped over: then all accesses are on their way together.
 template <int at_a_time, bool sparing, bool here = false>
 __device__ __forceinline__ void expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,

@@ -27,7 +27,7 @@
 #define PIECE (32 * WINDOW)  // arcs of such a row that a warp looks at together
 #define WARP_PIECES 4  // that a warp looks at before it leaves the rest to all blocks, if it is as long
 #define LOOK_WORDS 4   // words of the bitmap whose vertices take their first look together
-#define FEW_FOUND 64   // vertices of a block that are queued at once, lest a small level need a step of its own for it
+#define FEW_FOUND 64   // vertices of a block that are queued at once, so that a small level needs no step of its own for it
 
 struct pull_lists {
     offset_t begins[MAX_WARPS][WAITING];
@@ -76,7 +76,7 @@ __device__ __forceinline__ edge_t window_end(edge_t at, edge_t end) {
 }
 
 // Whether the rest of a row begins with a window or several that have a parent, for few rows: each is of one of the
-// lanes `active`, and so many lanes look at a window each. For whole warps whose list is empty, which tells them of the
+// lanes `active`, and that many lanes look at a window each. For whole warps whose list is empty, which tells them of the
 // rows.
 __device__ __forceinline__ bool has_parent_together(const search &search, const unsigned *visited, pull_lists &lists,
                                                     edge_t at, edge_t end, unsigned active, unsigned lanes) {

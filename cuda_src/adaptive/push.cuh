@@ -83,7 +83,7 @@ __device__ __forceinline__ void list_claimed(const search &search, push_buffers 
     }
 }
 
-// Reach vertices of the block's list, from the first one on, so many a thread, and queue their rows for a step.
+// Reach vertices of the block's list, from the first one on, a fixed number a thread, and queue their rows for a step.
 template <int count>
 __device__ __forceinline__ void queue_some(const search &search, push_buffers &buffers, frontier &next, unsigned first,
                                            unsigned size, int step, int level) {
@@ -204,7 +204,7 @@ struct joint_claim {
     }
 };
 
-// Claim what some arcs of a run lead to: so many a lane, from the first one on.
+// Claim what some arcs of a run lead to: a fixed number a lane, from the first one on.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const search &search, unsigned *visited, push_buffers &buffers,
                                            const arc_run &arcs, unsigned first, int step, int level) {

@@ -54,7 +54,7 @@ struct frontier {
 struct search_state {
     grid_barrier barrier;
     int level;   // at which a cluster has stopped
-    int failed;  // a block waited for the others in vain
+    int failed;  // a block gave up waiting for the others
     frontier frontiers[3];
 };
 

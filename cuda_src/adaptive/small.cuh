@@ -38,8 +38,8 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
     return total;
 }
 
-// Run levels from this one on, before the last, while they have at most so many parts: for the first block of a
-// cluster. Leaves to all of them where it has stopped, and with how many parts at most: with ever so many if some had
+// Run levels from this one on, before the last, while they have at most `most` parts: for the first block of a
+// cluster. Leaves to all of them where it has stopped, and with how many parts at most: with an upper bound if some had
 // no place.
 __device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *visited, cluster_queues &own,
                                                 level_record *records, int step, unsigned level, unsigned last,

@@ -43,7 +43,7 @@ __device__ __forceinline__ unsigned barrier_phase(const grid_barrier *barrier) {
     return load_acquire(&barrier->arrived) & BARRIER_PHASE;
 }
 
-// The barrier is to be zeroed before its first use, and after a wait in vain.
+// The barrier is to be zeroed before its first use, and after a wait that was given up.
 // For all threads of a block, all of which are to come.
 __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     __syncthreads();

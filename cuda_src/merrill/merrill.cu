@@ -38,7 +38,7 @@ struct search_state {
     count_t sizes[3];         // of the queues of levels modulo 3
     count_t vertex_sizes[2];  // two-phase: vertices of the levels modulo 2
     int level;                // whose queue comes next, after a resident launch
-    int failed;               // a block waited for the others in vain
+    int failed;               // a block gave up waiting for the others
     grid_barrier barrier;
 };
 

@@ -64,7 +64,7 @@ def layers_of(
     layers = search.records.download()["layer"]
     depth = int(expected.max())
     assert (layers[: depth + 1] >= 0).all()
-    assert (layers[depth + 2 :] < 0).all(), "at most one level is run in vain, as a frontier proves empty"
+    assert (layers[depth + 2 :] < 0).all(), "at most one level finds nothing, as a frontier proves empty"
     return [search.layers[layer] for layer in layers[: depth + 1]]
 
 

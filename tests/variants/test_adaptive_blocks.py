@@ -1,4 +1,4 @@
-"""The blocks of the search of one launch: how many there are, and what becomes of one that waits in vain."""
+"""The blocks of the search of one launch: how many there are, and what becomes of a wait that is given up."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def test_the_grid_is_whole_clusters(device: Device, cluster: int) -> None:
 
 
 def circulant(num_vertices: int, degree: int) -> Graph:
-    """Each vertex has arcs to so many that follow."""
+    """Each vertex has arcs to `following` vertices after it."""
     ends = np.arange(num_vertices, dtype=np.int32)
     heads = np.concatenate([np.roll(ends, k) for k in range(1, degree + 1)])
     return build_graph(EdgeList(np.tile(ends, degree), heads, num_vertices, "directed"), "circulant")
 
 
 def with_hub(num_vertices: int, degree: int, longest: int) -> Graph:
-    """The same, but for one vertex that has so many arcs."""
+    """The same, but for one vertex that has `long` arcs."""
     ends = np.arange(num_vertices, dtype=np.int32)
     heads = np.concatenate([*(np.roll(ends, k) for k in range(1, degree + 1)), ends[: longest - degree]])
     tails = np.concatenate([np.tile(ends, degree), np.zeros(longest - degree, dtype=np.int32)])

@@ -23,7 +23,7 @@ constexpr int kPatience = 1024;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-// One in so many interruptions leaves the block for another one.
+// One interruption in this number leaves the block for another one.
 constexpr unsigned kOneInLeaves = 4;
 
 // A switch needs some stack itself. If there is none left, the fault must come while `current` still names

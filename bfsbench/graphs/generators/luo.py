@@ -10,7 +10,7 @@ from bfsbench.graphs.generators.native import chance, draw_edges
 from bfsbench.graphs.graph import EdgeList
 
 HUB_SPACING = 1000
-"""One hub in so many vertices: the paper's 0.1 %."""
+"""Vertices for each hub: the paper's 0.1 %."""
 HUB_DEGREE = 1000
 
 

@@ -137,7 +137,7 @@ def lined_panels(
 
 
 def lined_pages(graphs: Sequence[str], lines: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """As many graphs to a picture as panels of so many lines find room."""
+    """As many graphs to a picture as panels of ``lines`` lines find room."""
     rows = int(_PAGE_INCHES / (_LINE_INCHES * lines + 1.2))
     return pages(graphs, _ACROSS * max(1, rows))
 
