@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
+from bfsbench.cli.sanitizing import TOOLS, sanitize
 from bfsbench.cli.sweep_options import (
     Measuring,
     given_knobs,
@@ -82,6 +84,12 @@ from bfsbench.variants import all_families, family_of
     help="After the timed runs, find the breadth-first tree or the next hops, in parents_ms, and check it.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
+@click.option(
+    "--sanitizer",
+    type=click.Choice(TOOLS),
+    help="Measure nothing: run each point once under this tool of NVIDIA's compute-sanitizer, and say what "
+    "it finds, by source line.",
+)
 def run(
     datasets: tuple[str, ...],
     family: str | None,
@@ -98,6 +106,7 @@ def run(
     profile: bool,
     parents: bool,
     dry_run: bool,
+    sanitizer: str | None,
     **knobs: str | None,
 ) -> None:
     """Measure every combination of graph, source, variant, grid, block and knob values.
@@ -118,7 +127,10 @@ def run(
         raise UsageError(f"--profile tells what the steps of a run cost; {question.title} have none")
     work = Crossing([Part(locators(datasets), axes, sources)])
     request = measuring.request(work, measuring.path(out, "run"), profile=profile, parents=parents)
-    if dry_run:
+    if sanitizer:
+        if not sanitize(sanitizer, sys.argv[1:]):
+            raise SystemExit(1)
+    elif dry_run:
         print_plan(preview(request, work), measuring.repeats)
         print_memory(work.graphs)
     elif not carry_out_points(request):
