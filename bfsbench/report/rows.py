@@ -71,7 +71,7 @@ def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
 
     Rows of older files do not say which code they measured; they stay.
     """
-    known = rows["code"].fillna("") != ""
+    known = rows["code"].notna() & (rows["code"] != "")
     if not known.any():
         return rows
     point = [*AXES, "graph_checksum", "gpu", "host_cpu", "method"]
