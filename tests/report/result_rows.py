@@ -27,6 +27,7 @@ def row(search_ms: float = 1.0, **changes: Any) -> dict[str, Any]:
         **{"gpu": "NVIDIA H200", "compute_capability": "9.0", "driver": "580.1", "cuda": "13.0"},
         **{"sm_clock_mhz": 1980, "memory_clock_mhz": 3201, "throttle": "none"},
         **{"host": "node1", "host_cpu": "Xeon", "python": "3.12.1", "version": "1.0", "commit": "abc"},
+        **{"method": "", "warnings": "", "code": ""},
         **{"schema": SCHEMA_VERSION, "taken_at": "2026-11-21T10:00:00Z"},
     }
     return {**filled, **changes}
