@@ -7,6 +7,11 @@ a row is read from the file when somebody asks for it.
 from __future__ import annotations
 
 import csv
+import io
+import itertools
+import operator
+import os
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import overload
@@ -24,8 +29,10 @@ _BRIEF = (
     *("status", "parents_ms", "graph_checksum", "gpu", "compute_capability", "host_cpu", "method", "code"),
 )
 """Columns that are kept in memory."""
-Texts = Mapping[str, npt.NDArray[np.object_]]
+Texts = Mapping[str, list[str]]
 """Columns by name."""
+_PORTION = 10_000
+"""Rows written at a time."""
 _BLOCK = 1 << 24
 """Bytes read at a time."""
 
@@ -41,7 +48,7 @@ class KnownRow(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         texts = self._rows.texts.get(name)
-        return str(texts[self._number]) if texts is not None else self._rows.whole(self._number)[name]
+        return texts[self._number] if texts is not None else self._rows.whole(self._number)[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows.columns)
@@ -51,7 +58,8 @@ class KnownRow(Mapping[str, str]):
 
 
 class KnownRows(Sequence[KnownRow]):
-    """All rows that a file has when this is made; it may grow afterwards."""
+    """All rows that a file has when this is made. It may grow afterwards, or be replaced: its rows are read
+    from what the file was."""
 
     def __init__(self, path: Path, header: Sequence[str], columns: Sequence[str], texts: Texts) -> None:
         """``header``: the first line; ``columns``: those, and those ADDED since; ``texts``: of _BRIEF."""
@@ -59,7 +67,9 @@ class KnownRows(Sequence[KnownRow]):
         self.header = tuple(header)
         self.texts = texts
         self._path = path
-        self._size = path.stat().st_size
+        self._file = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
+        self._size = os.fstat(self._file).st_size
         self._starts: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
@@ -70,47 +80,54 @@ class KnownRows(Sequence[KnownRow]):
     @overload
     def __getitem__(self, place: slice) -> list[KnownRow]: ...
     def __getitem__(self, place: int | slice) -> KnownRow | list[KnownRow]:
-        if isinstance(place, slice):
-            return [KnownRow(self, number) for number in range(*place.indices(len(self)))]
-        if not 0 <= place < len(self):
-            raise IndexError(place)
-        return KnownRow(self, place)
+        numbers = range(len(self))[place]
+        return KnownRow(self, numbers) if isinstance(numbers, int) else [KnownRow(self, n) for n in numbers]
 
-    def distinct(self, *names: str) -> set[tuple[str, ...]]:
-        """The combinations of texts that some of the columns in memory have."""
-        return set(zip(*(self.texts[name].tolist() for name in names), strict=True))
+    def __iter__(self) -> Iterator[KnownRow]:
+        return (KnownRow(self, number) for number in range(len(self)))
 
     def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:
         """Some of the rows, of which the file consists now, under a new ``header``."""
-        chosen = {name: texts[[*numbers]] for name, texts in self.texts.items()}
+        chosen = {name: [texts[number] for number in numbers] for name, texts in self.texts.items()}
         return KnownRows(self._path, header, header, chosen)
 
     def whole(self, number: int) -> dict[str, str]:
-        """A row with all its columns. Raises InputError when the file is not what it was."""
+        """A row with all its columns. Raises InputError where rows have several lines."""
         (line,) = self.lines([number])
         (values,) = csv.reader([line.decode()])
         row = dict(zip(self.header, values, strict=True))
         return {name: row.get(name, ADDED.get(name, "")) for name in self.columns}
 
     def lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
-        """Rows as they stand in the file."""
-        try:
-            with self._path.open("rb") as file:
-                starts = self._line_starts()
-                for number in numbers:
-                    file.seek(int(starts[number]))
-                    yield file.read(int(starts[number + 1] - starts[number]))
-        except OSError as error:
-            raise InputError(f"cannot read {self._path}: {error.strerror or error}") from error
+        """Rows as they stand in the file. Raises InputError where rows have several lines."""
+        starts = self._line_starts()
+        for number in numbers:
+            yield os.pread(self._file, int(starts[number + 1] - starts[number]), int(starts[number]))
+
+    def relaid(self, columns: Sequence[str]) -> Iterator[bytes]:
+        """All rows in lines of other columns: of those there are, and of those ADDED since or empty."""
+        places = {name: place for place, name in enumerate(self.header)}
+        more = [ADDED.get(name, "") for name in columns if name not in places]
+        after = itertools.count(len(self.header))
+        pick = operator.itemgetter(*(places[name] if name in places else next(after) for name in columns))
+        lines = io.StringIO()
+        writer = csv.writer(lines, lineterminator="\n")
+        with os.fdopen(os.dup(self._file), newline="", encoding="utf-8") as file:
+            file.seek(0)
+            rows = itertools.islice(csv.reader(file), 1, len(self) + 1)
+            while portion := list(itertools.islice(rows, _PORTION)):
+                writer.writerows(pick(values + more) for values in portion)
+                yield lines.getvalue().encode()
+                lines.seek(0)
+                lines.truncate()
 
     def _line_starts(self) -> npt.NDArray[np.int64]:
         """Where each row begins and the last one ends. Raises InputError where a row has several lines."""
         if self._starts is None:
             ends = [np.empty(0, np.int64)]
-            with self._path.open("rb") as file:
-                while block := file.read(min(_BLOCK, self._size - file.tell())):
-                    found = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-                    ends.append(found + (file.tell() - len(block) + 1))
+            for start in range(0, self._size, _BLOCK):
+                block = os.pread(self._file, min(_BLOCK, self._size - start), start)
+                ends.append(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + (start + 1))
             self._starts = np.concatenate(ends)
             if len(self._starts) != len(self) + 1:
                 raise InputError(f"{self._path} has rows of several lines, which cannot be continued")
@@ -123,5 +140,5 @@ def read_known(path: Path, columns: Sequence[str]) -> KnownRows:
     names = (*columns, *(name for name in header if name not in columns))
     wanted = [name for name in _BRIEF if name in names]
     if not header:
-        return KnownRows(path, names, names, dict.fromkeys(wanted, np.empty(0, object)))
+        return KnownRows(path, names, names, {name: [] for name in wanted})
     return KnownRows(path, header, names, read_texts(path, columns, wanted))

@@ -53,22 +53,18 @@ def read_tables(
     return whole[[*(name for name in whole if name != "file"), "file"]]
 
 
-def read_texts(
-    path: Path, columns: Sequence[str], wanted: Sequence[str]
-) -> dict[str, npt.NDArray[np.object_]]:
+def read_texts(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> dict[str, list[str]]:
     """Some columns of a file as text, those ADDED since filled in. Raises InputError like ``read_rows``."""
-    import numpy as np
-
     header = read_header(path, columns)
     try:
         frame = _parsed(path, header, set(), {*header} - {*wanted})
         size = len(frame)
-        found = {name: frame[name].to_numpy() for name in frame}
+        found = {str(name): frame[name].tolist() for name in frame}
     except _SuspiciousError:
         rows = read_rows(path, columns)
         size = len(rows)
-        found = {name: np.array([row[name] for row in rows], object) for name in wanted}
-    return {name: found[name] if name in found else np.full(size, ADDED[name], object) for name in wanted}
+        found = {name: [row[name] for row in rows] for name in wanted}
+    return {name: found[name] if name in found else [ADDED[name]] * size for name in wanted}
 
 
 def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
@@ -134,6 +130,8 @@ def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.obj
     import pandas as pd
 
     codes, found = pd.factorize(column)
+    if len(found) > len(column) / 2 and all(map(str.isprintable, found)):
+        return column.to_numpy(object)  # samples, of which no two are equal
     known = np.empty(len(found), object)
     known[:] = [shared.setdefault(text, text) for text in map(printable, found)]
     return known[codes]

@@ -80,7 +80,7 @@ class ResultWriter:
             if self._new:
                 self._write(_line(self.columns))
             elif self.rows.header != self.columns:
-                self._rewrite(range(len(self.rows)))
+                self._rewrite(self.rows.relaid(self.columns), range(len(self.rows)))
         except BaseException:
             self.close()
             raise
@@ -110,7 +110,7 @@ class ResultWriter:
         if appended:
             self.read_again()
             self.columns = (*self.columns, *appended)
-            self._rewrite(range(len(self.rows)))
+            self._rewrite(self.rows.relaid(self.columns), range(len(self.rows)))
         self._write(b"".join(self._lines(rows)))
 
     def read_again(self) -> None:
@@ -123,10 +123,10 @@ class ResultWriter:
         """Drop those of ``rows`` that are not wanted, by replacing the file as a whole if there are any."""
         kept = [number for number, row in enumerate(self.rows) if wanted(row)]
         if len(kept) < len(self.rows):
-            self._rewrite(kept)
+            self._rewrite(self.rows.lines(kept), kept)
 
-    def _rewrite(self, numbers: Sequence[int]) -> None:
-        """Write the whole file anew, with these of ``rows``.
+    def _rewrite(self, lines: Iterable[bytes], numbers: Sequence[int]) -> None:
+        """Write the whole file anew, with the lines of these of ``rows``.
 
         The new file is locked before it has the name, so that no other run comes between. Raises UsageError
         also where the file has a second name (a hard link), under which the old rows would go on.
@@ -134,9 +134,6 @@ class ResultWriter:
         names = os.fstat(self._file).st_nlink
         if names > 1:
             raise UsageError(f"cannot rewrite {self.path}: it has {names} names; put a copy in its place")
-        known = self.rows
-        as_they_are = known.header == self.columns
-        lines = known.lines(numbers) if as_they_are else self._lines(map(known.whole, numbers))
         with ExitStack() as obsolete:
             try:
                 with storage.replacing(self.path) as file:
@@ -148,7 +145,7 @@ class ResultWriter:
             obsolete.pop_all()
             obsolete.callback(os.close, self._file)
         self._file = replacement
-        self.rows = known.taken(numbers, self.columns)
+        self.rows = self.rows.taken(numbers, self.columns)
 
     def _lines(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
         return (_line(str(row.get(name, "")) for name in self.columns) for row in rows)

@@ -75,9 +75,10 @@ def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
     if not known.any():
         return rows
     point = [*AXES, "graph_checksum", "gpu", "host_cpu", "method"]
-    said = rows[known].sort_values("taken_at", kind="stable")
+    said = compact(rows[[*point, "code", "taken_at"]], point)[known].sort_values("taken_at", kind="stable")
     latest = said.groupby(point, dropna=False, observed=True)["code"].transform("last")
-    return rows.drop(index=said.index[said["code"] != latest])
+    superseded = said.index[said["code"] != latest]
+    return rows.drop(index=superseded) if len(superseded) else rows
 
 
 def _where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:

@@ -324,3 +324,18 @@ def test_ragged_rows_are_named_wherever_they_stand(tmp_path: Path, ragged: str, 
         read_results([path])
     with pytest.raises(InputError, match=rf"r\.csv:{place + 1}: expected"):
         ResultWriter(path, resume=True)
+
+
+def test_rows_that_were_appended_stay_when_others_are_dropped(tmp_path: Path) -> None:
+    """And rows that were known before are read as they were."""
+    path = tmp_path / "r.csv"
+    write(path, *(make_row(source=str(i), host=f"node{i}") for i in range(4)))
+    writer = ResultWriter(path, resume=True)
+    known = list(writer.rows)
+    writer.append(make_row(source="new"))
+    writer.read_again()
+    writer.keep_only(lambda row: row["source"] in ("0", "2", "new"))
+    writer.append(make_row(source="newer"))
+    writer.close()
+    assert [row["source"] for row in read_rows(path)] == ["0", "2", "new", "newer"]
+    assert [row["host"] for row in known] == ["node0", "node1", "node2", "node3"]

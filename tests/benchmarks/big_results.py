@@ -6,9 +6,10 @@ Makes the file if it is not there: five graphs and six searches (a host program 
 blocks, knobs and sources, five samples a point, one point in a hundred failed. COMMANDs are of the table
 below; all by default.
 
-On two cores of an AMD EPYC, shared with other work, a file of 600 MB took (seconds of processors, memory):
-text 9.7 s, 1.2 GB; page 15.8 s, 1.5 GB, of 5.6 MB; resuming 9.6 s, 0.7 GB. Before, with Python's csv module
-and a dictionary a row, the table of best times alone took 112 s of the clock and 6 GB.
+On two cores of an AMD EPYC beside a load of 3 to 4, a file of 600 MB took: text 11 s and 1.4 GB; page 14 s
+and 1.2 GB, of 5.7 MB; resuming 11 to 15 s and 0.7 GB, and 34 s where the file lacked columns and was laid out
+anew. Before, with Python's csv module and a dictionary a row, the table of best times alone took 112 s and
+6 GB.
 """
 
 from __future__ import annotations

@@ -149,7 +149,8 @@ def _whole(frame: pd.DataFrame) -> pd.DataFrame:
 def _maps(measured: Measured) -> Iterator[dict[str, Any]]:
     """Heat maps of more than one cell: a time with its knobs, ``failed``, or null where nothing was tried."""
     cells = measured.best(("title", "label", "grid", "block"))
-    tried = measured.rows[measured.rows["backend"] != "host"]
+    tried = measured.rows[["title", "label", "variant", "graph", "backend", "grid", "block"]]
+    tried = tried[tried["backend"] != "host"]
     for (graph, label), found in tried.groupby(["title", "label"], sort=False):
         timed = cells[(cells["title"] == graph) & (cells["label"] == label)]
         if len(timed) < 2:

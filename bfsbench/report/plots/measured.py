@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bfsbench.bench.columns import AXES
 from bfsbench.errors import UsageError
 from bfsbench.report.plots.picture import wrapped
-from bfsbench.report.rows import Kind, configurations, fastest, in_words, sources_of
+from bfsbench.report.rows import Kind, configurations, fastest, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,9 +86,14 @@ class Measured:
 
     def searched(self, title: str) -> str:
         """From how many sources a graph was searched, in words."""
-        rows = self.rows[self.rows["title"] == title]
-        sources = sorted({vertex for found in sources_of(rows).values() for vertex in found})
-        return in_words(sources, self.family)
+        return in_words(self._sources.get(title, []), self.family)
+
+    @cached_property
+    def _sources(self) -> dict[str, list[int]]:
+        """The vertices from which each graph was searched, by titles."""
+        searched = self.rows[["title", "source"]].drop_duplicates().dropna()
+        groups = searched.groupby("title")["source"]
+        return {str(title): sorted(map(int, sources)) for title, sources in groups}
 
 
 def ranking(best: pd.DataFrame) -> list[str]:
