@@ -17,7 +17,8 @@ from bfsbench.errors import ToolchainError, UsageError
 from bfsbench.wording import counted
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-_OURS = ("--sanitizer", "--out", "--repeats", "--resume", "--retry-failed")
+_OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
+"""Options that mean nothing where no rows are kept."""
 _MARK = "========= "
 _MOST_SHOWN = 20
 
@@ -34,7 +35,7 @@ def sanitize(tool: str, words: Sequence[str]) -> bool:
         raise ToolchainError(
             "no compute-sanitizer found: it comes with the CUDA toolkit; put its bin on the PATH"
         )
-    own = [word for word in words if word.partition("=")[0] in _OURS[1:]]
+    own = [word for word in words if word.partition("=")[0] in _OF_ROWS]
     if own:
         raise UsageError(f"--sanitizer keeps no rows: leave out {', '.join(own)}")
     with tempfile.TemporaryDirectory() as folder:

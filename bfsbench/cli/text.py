@@ -31,7 +31,7 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
 
     A template opens files by {{ rows("h200/all-variants.csv") }} and quotes them, as in
     {{ all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error. See
-    bfsbench.texts.py for what a template can ask.
+    bfsbench/texts.py for what a template can ask.
     """
     from bfsbench.storage import output
     from bfsbench.texts import fill_in
