@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bfsbench.bench import axes as axis_language
+from bfsbench.bench.tune import METHODS
 from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import (
     Measuring,
@@ -74,9 +75,9 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--method",
-    default="optuna",
+    default=METHODS[0],
     show_default=True,
-    type=click.Choice(("optuna", "axes", "exhaustive")),
+    type=click.Choice(METHODS),
     help="One axis at a time and then Optuna's Bayesian optimisation; one axis at a time until a round "
     "changes nothing; or every configuration.",
 )
