@@ -93,9 +93,9 @@ class CudaKernel:
         scalars = scalars if isinstance(scalars, int) else len(scalars)
         # Parameters lie in memory as the members of a struct do: those of one need no packing of their own.
         members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
-        packed = [packed(member) for member in members]
-        letters = "".join(letter for letter, _ in packed) + "0i" * (scalars > 0)  # where an int may follow
-        fixed = struct.pack(letters, *(value for _, value in packed))
+        fields = [packed(member) for member in members]
+        letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)  # where an int may follow
+        fixed = struct.pack(letters, *(value for _, value in fields))
         return CudaLaunch(function, block, shared, fixed, scalars, self._device.stream, arguments)
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
