@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -152,11 +153,18 @@ def _is_same_code(first: list[Row], second: list[Row]) -> bool:
 
 
 def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: list[Row]) -> _Pair:
-    first, second = _samples(a, rows_a), _samples(b, rows_b)
+    runs_a, runs_b = _samples(a, rows_a), _samples(b, rows_b)
+    first, second = list(itertools.chain(*runs_a)), list(itertools.chain(*runs_b))
     if not first or not second:
         return _Pair(axes, first, second, None)
-    runs = tuple(sum(row["status"] == "ok" for row in rows) for rows in (rows_a, rows_b))
-    return _Pair(axes, first, second, Evidence(compare_samples(first, second), (runs[0], runs[1])))
+    runs, scatter = (len(runs_a), len(runs_b)), _scatter(runs_a) + _scatter(runs_b)
+    return _Pair(axes, first, second, Evidence(compare_samples(first, second), runs, scatter))
+
+
+def _scatter(runs: Sequence[Sequence[float]]) -> float:
+    """Of the runs of one side; see Evidence.scatter."""
+    medians = [math.log(statistics.median(samples)) for samples in runs]
+    return sum((median - statistics.fmean(medians)) ** 2 for median in medians)
 
 
 def _noise(pairs: Sequence[_Pair]) -> dict[str, float]:
@@ -196,18 +204,19 @@ def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
     return SAME if -most <= ratio.low and ratio.high <= most else UNDECIDED
 
 
-def _samples(side: Side, rows: Iterable[Row]) -> list[float]:
-    """All timed repeats of a point, in ms. Raises InputError for one that is no time."""
-    found = []
+def _samples(side: Side, rows: Iterable[Row]) -> list[list[float]]:
+    """The timed repeats of each run of a point, in ms. Raises InputError for one that is no time."""
+    found: list[list[float]] = []
     for row in rows:
         if row["status"] != "ok":
             continue
+        found.append([])
         for text in row["search_ms_samples"].split(";"):
             sample = _number(text)
             if not 0 < sample < math.inf:
                 point = " ".join(filter(None, axes_of(row)))
                 raise InputError(f"{side.name}: '{text}' is no time in ms, in the samples of {point}")
-            found.append(sample)
+            found[-1].append(sample)
     return found
 
 

@@ -106,9 +106,9 @@ def test_a_file_against_itself(files: tuple[Path, Path]) -> None:
 
 
 def test_the_threshold_decides(tmp_path: Path) -> None:
-    a, b = write(tmp_path / "a.csv", [steady(1.0)]), write(tmp_path / "b.csv", [steady(1.08)])
+    a, b = write(tmp_path / "a.csv", [steady(1.0)]), write(tmp_path / "b.csv", [steady(1.18)])
     assert run(a, b).exit_code == 1
-    assert run(a, b, "--threshold", "10").exit_code == 0
+    assert run(a, b, "--threshold", "20").exit_code == 0
     assert run(b, a).exit_code == 0
     assert "between 0 and" not in refused(run(a, b, "--threshold", "-1"))
 
