@@ -1,4 +1,4 @@
-"""How the CUDA backend packs the arguments of a launch, with a driver that records them instead of a GPU's."""
+"""How the CUDA backend packs the arguments of a launch, with a made-up driver that records them."""
 
 from __future__ import annotations
 
