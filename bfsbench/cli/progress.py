@@ -164,6 +164,34 @@ class FetchDisplay(Display):
         self._print(f"{name}: {outcome}", style="red" if failed else "")
 
 
+class PicturesDisplay(Display):
+    """How many kinds of pictures are drawn, and how many pictures are written."""
+
+    def __init__(self, kinds: int) -> None:
+        described = TextColumn("{task.description}", markup=False)
+        super().__init__(BarColumn(), MofNCompleteColumn(), described, TimeElapsedColumn())
+        self._task = self._bars.add_task("", total=kinds, completed=-1)
+        self._kind, self._count, self._spoke = "", 0, time.monotonic()
+
+    def begin(self, kind: str) -> None:
+        """Pictures of the next kind are drawn."""
+        self._kind = kind
+        self._bars.advance(self._task)
+        self._say()
+
+    def written(self, path: Path) -> None:
+        """One picture is done."""
+        self._count += 1
+        self._say()
+
+    def _say(self) -> None:
+        said = f"kinds: {self._kind}, {self._count} pictures written"
+        self._bars.update(self._task, description=said)
+        if not self._live and time.monotonic() - self._spoke > LINE_EVERY_S:
+            self._spoke = time.monotonic()
+            self._print(said)
+
+
 class LoadingDisplay(Display):
     """A bar that shows after a moment, and nothing at all when the work ends before that."""
 

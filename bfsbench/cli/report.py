@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
@@ -16,16 +16,19 @@ from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli import completion
 from bfsbench.cli.options import names_option, row_filters
 from bfsbench.errors import InputError, UsageError
+from bfsbench.machine import usable_cores
 from bfsbench.report import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
 from bfsbench.report.formats import FORMATS, render
 from bfsbench.report.html import page
 from bfsbench.report.levels import read_levels
 from bfsbench.report.plots import FORMATS as PICTURES
-from bfsbench.report.plots import PLOTS, NothingToDrawError, draw, save
+from bfsbench.report.plots import PLOTS, NothingToDrawError, Picture, draw, saved
 from bfsbench.storage import output
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bfsbench.cli.progress import PicturesDisplay
 
 
 @click.command()
@@ -115,18 +118,30 @@ def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | N
 
 def _draw(rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], folder: Path, style: str) -> None:
     """Write pictures of these kinds and say which; without kinds, of all that have something to draw."""
-    written = 0
+    from bfsbench.cli.progress import PicturesDisplay
+
+    written = []
+    with PicturesDisplay(len(kinds or PLOTS)) as display:
+        for path in saved(_drawn(rows, levels, kinds, display), folder, style, usable_cores()):
+            written.append(path)
+            display.written(path)
+    if not written:
+        raise NothingToDrawError("no picture: the rows have nothing to draw")
+    for path in written:
+        click.echo(str(path))
+
+
+def _drawn(
+    rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], display: PicturesDisplay
+) -> Iterator[Picture]:
     for kind in kinds or PLOTS:
+        display.begin(kind)
         try:
-            for path in save(draw(kind, rows, levels), folder, style):
-                click.echo(str(path))
-                written += 1
+            yield from draw(kind, rows, levels)
         except NothingToDrawError as error:
             if kinds:
                 raise
             click.echo(f"bfsbench: no {kind}: {error}", err=True)
-    if not written:
-        raise NothingToDrawError("no picture: the rows have nothing to draw")
 
 
 def _newest() -> Path:

@@ -106,8 +106,8 @@ def select(
 ) -> pd.DataFrame:
     """The rows of these graphs, variants and backends; an empty list means all.
 
-    A graph's name without its direction stands for both directions, and a variant may go by an alias. Raises
-    UsageError for a name that no row has.
+    A graph's name without its direction, or without all that stands behind it, stands for every such graph,
+    and a variant may go by an alias. Raises UsageError for a name that no row has.
     """
     have = set(rows["graph"])
     wanted = [_graphs_called(name, have) for name in graphs]
@@ -122,7 +122,7 @@ def select(
 
 
 def _graphs_called(name: str, known: set[str]) -> set[str]:
-    found = {graph for graph in known if name in (graph, graph.rpartition(":")[0])}
+    found = {graph for graph in known if graph == name or graph.startswith(f"{name}:")}
     if not found:
         raise UsageError(f"no rows of graph '{name}': there are {_listed(known)}")
     return found

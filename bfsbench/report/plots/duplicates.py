@@ -18,7 +18,7 @@ from bfsbench.report.plots.picture import (
     panels,
     plain,
 )
-from bfsbench.report.plots.profile import MANY, profiled
+from bfsbench.report.plots.profile import MANY, of_fastest_launch, profiled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,8 +30,8 @@ _COUNTERS = ("entries", "detected", "missed")
 def duplicates(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     """Two panels a graph and source: entries of each frontier, duplicates included, beside its distinct
     vertices; and the duplicates that were kept and, of searches that look for them, dropped. A colour a
-    search."""
-    levels = _counted(profiled(measured))
+    search, at its fastest grid and block."""
+    levels = of_fastest_launch(_counted(profiled(measured)))
     heading = (title or "Duplicates") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
         about = (str(graph), f"source {source:.0f}")

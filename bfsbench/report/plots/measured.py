@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bfsbench.bench.columns import AXES
 from bfsbench.errors import UsageError
 from bfsbench.report.plots.picture import wrapped
-from bfsbench.report.rows import Kind, configurations, fastest, in_words
+from bfsbench.report.rows import EMULATED, Kind, configurations, fastest, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +67,11 @@ class Measured:
         return configurations(self.rows, self.family, also=("title", "label"), baseline=baseline)
 
     @property
+    def emulated(self) -> bool:
+        """Whether the rows are of kernels that the CPU emulated."""
+        return self.suffix.endswith(EMULATED)
+
+    @property
     def baseline(self) -> str:
         """The host program that speed-ups refer to, unless another is asked for."""
         return self.family.baseline
@@ -100,9 +105,13 @@ def ranking(best: pd.DataFrame) -> list[str]:
     """Series by the geometric mean of their best times relative to the best of each graph."""
     import numpy as np
 
-    relative = best["search_ms"] / best.groupby("title")["search_ms"].transform("min")
-    means = relative.map(np.log).groupby(best["label"]).mean()
+    means = ratios(best).map(np.log).groupby(best["label"]).mean()
     return [str(label) for label in means.sort_values(kind="stable").index]
+
+
+def ratios(best: pd.DataFrame) -> pd.Series[float]:
+    """Each time / the best of its graph."""
+    return best["search_ms"] / best.groupby("title")["search_ms"].transform("min")
 
 
 def _titles(rows: pd.DataFrame) -> pd.Series[str]:
