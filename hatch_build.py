@@ -13,7 +13,7 @@ RECORD = "bfsbench/data/commit.txt"
 
 
 class CommitHook(BuildHookInterface):
-    """Of a checkout the commit, ``+dirty`` when its code has uncommitted changes; of an sdist what it carries."""
+    """Of a checkout the commit, ``+dirty`` when its code has uncommitted changes; of an sdist what it has."""
 
     PLUGIN_NAME = "custom"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -71,6 +72,7 @@ class LazyGroup(click.Group):
         **extra: Any,
     ) -> Any:
         """Whatever a user can cause ends in one line on stderr and an exit code, click's errors included."""
+        _escape_what_has_no_code()
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -104,6 +106,14 @@ def main() -> None:
 
         bfsbench report
     """
+
+
+def _escape_what_has_no_code() -> None:
+    """Characters that the encoding of the terminal lacks are written as escapes, and so are bytes of file
+    names that are no text."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _end(message: str, code: int) -> NoReturn:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +11,8 @@ import click
 
 from bfsbench.cli import completion
 from bfsbench.cli.options import names_option, output_options, row_filters
+from bfsbench.cli.showing import chosen_format, opened, rendered
 from bfsbench.errors import UsageError
-from bfsbench.report.formats import render
-from bfsbench.storage import output
 
 if TYPE_CHECKING:
     from bfsbench.compare.points import Comparison
@@ -62,7 +59,7 @@ def command(
     graphs: list[str],
     variants: list[str],
     backends: list[str],
-    style: str,
+    style: str | None,
     out: Path | None,
 ) -> None:
     """Compare the times of B with those of A, point by point.
@@ -83,11 +80,12 @@ def command(
     for name in names:
         if name not in TABLES:
             raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
-    with output(out) if out else nullcontext(sys.stdout) as file:
+    with opened(out) as file:
         sides = _selected(*_sides(a, b, commits), graphs, variants, backends)
         found = compare(*sides, threshold / 100)
         _check(found, allow_different)
-        file.write(render([TABLES[name](found) for name in names or TABLES], style, narrow="--table"))
+        made = [TABLES[name](found) for name in names or TABLES]
+        file.write(rendered(made, chosen_format(style, out), file, narrow="--table"))
     if names and "summary" not in names:
         for line in (*found.differences, *found.warnings):
             click.echo(f"bfsbench: warning: {line}", err=True)

@@ -14,7 +14,7 @@ from bfsbench.cli.cluster_options import certificates_in, tls_option
 from bfsbench.cluster.address import FORMS
 from bfsbench.doctor import Section, examine, usable_backends
 from bfsbench.errors import UsageError
-from bfsbench.report.formats import WIDTH
+from bfsbench.report.terminal import WIDTH
 
 
 @click.command()

@@ -9,8 +9,9 @@ import click
 
 from bfsbench.backends import open_device
 from bfsbench.cli.options import backend_option
+from bfsbench.cli.showing import rendered
 from bfsbench.errors import UsageError
-from bfsbench.report.formats import FORMATS, render
+from bfsbench.report.formats import FORMATS
 from bfsbench.storage import output
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def command(out: Path, backend: str, style: str) -> None:
             write_ceilings(file, figures, device)
         finally:
             device.close()
-    click.echo(render([_table(device, figures)], style), nl=False)
+    click.echo(rendered([_table(device, figures)], style), nl=False)
     click.echo(f"written to {out}", err=True)
 
 

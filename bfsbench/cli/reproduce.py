@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,6 +168,7 @@ def _loaded(choices: list[Choice]) -> dict[str, Graph]:
 
 def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[str, Graph]) -> None:
     """Print the tables, and write them as NAME.md, and the pictures where matplotlib is installed."""
+    from bfsbench.cli.showing import rendered
     from bfsbench.experiments.outcome import read_outcome
     from bfsbench.experiments.tables import tables, texts
     from bfsbench.report.formats import render
@@ -183,8 +182,7 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
         raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
     with output(folder / f"{experiment.name}.md") as file:
         file.write("\n".join([render(made, "markdown"), *(f"```\n{text}\n```\n" for text in drawn.values())]))
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    click.echo("\n".join([render(made, "text", colour=colour), *drawn.values()]))
+    click.echo("\n".join([rendered(made), *drawn.values()]))
     if importlib.util.find_spec("matplotlib") is None:
         click.echo("no pictures: pip install 'bfsbench[plots]' brings matplotlib", err=True)
         return

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli.options import output_options, row_filters
+from bfsbench.cli.showing import chosen_format, opened, rendered
 from bfsbench.report import select
-from bfsbench.report.formats import render
-from bfsbench.storage import output
 
 
 @click.command()
@@ -31,7 +28,7 @@ def command(
     graphs: list[str],
     variants: list[str],
     backends: list[str],
-    style: str,
+    style: str | None,
     out: Path | None,
 ) -> None:
     """Hold the searches of result FILES against the ceilings of the device they ran on.
@@ -46,8 +43,9 @@ def command(
     from bfsbench.report.levels import read_levels
     from bfsbench.report.roofline import roofline
 
-    with output(out) if out else nullcontext(sys.stdout) as file:
+    with opened(out) as file:
         beside = (file for path in files for file in result_files(path))
         measured = read_ceilings(ceilings or ceilings_beside(beside))
         rows = select(read_results(files), graphs, variants, backends)
-        file.write(render([roofline(rows, read_levels(files), measured)], style))
+        table = roofline(rows, read_levels(files), measured)
+        file.write(rendered([table], chosen_format(style, out), file))

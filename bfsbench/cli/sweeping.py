@@ -11,6 +11,8 @@ import click
 from bfsbench.wording import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bfsbench.bench.point import Point
     from bfsbench.bench.sweep import Outcome, Request
 
@@ -31,12 +33,25 @@ def carry_out(request: Request) -> Outcome:
 
 
 def carry_out_points(request: Request) -> bool:
-    """Carry out a sweep and say what came of it; returns whether all of its points have a time."""
+    """Carry out a sweep and show what came of it; returns whether all of its points have a time."""
     outcome = carry_out(request)
+    if outcome.rows:
+        show_summary(outcome, request.path)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
     measured = counted(outcome.statuses.total(), "point")
     click.echo(f"{measured}: {came or 'nothing left to do'}; see 'bfsbench report {request.path}'", err=True)
     return not outcome.failed
+
+
+def show_summary(outcome: Outcome, path: Path | None) -> None:
+    """Print of each graph the best of each search, and what failed."""
+    from bfsbench.bench.results import table
+    from bfsbench.cli.showing import rendered
+    from bfsbench.report import summary
+    from bfsbench.report.levels import read_levels
+
+    levels = None if path is None else read_levels([path])
+    click.echo(rendered(summary(table(outcome.rows), levels)))
 
 
 def print_plan(points: Sequence[Point], repeats: int) -> None:

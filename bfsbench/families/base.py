@@ -33,6 +33,8 @@ class Column:
     heading: str = ""
     """What people read above it; its name with spaces by default."""
     kind: Literal["count", "number", "text"] = "count"
+    total: str = ""
+    """Of a profile: what people read above its sum over the steps of a run, which tables then have."""
 
     @property
     def numeric(self) -> bool:

@@ -66,6 +66,12 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
             yield Kind(family, f"{suffix}{EMULATED}", f"{of} ({heading})", some[emulated])
 
 
+def as_read(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows as ``read_results`` gives them, also those that a sweep returned, whose counts are Int64."""
+    counts = [name for name in rows if str(rows[name].dtype) == "Int64"]
+    return rows.astype(dict.fromkeys(counts, "float64")) if counts else rows
+
+
 def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows without those of a point whose code another row of the point has superseded.
 
@@ -219,6 +225,19 @@ def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
     searched = rows[["graph", "graph_checksum", "source"]].drop_duplicates()
     groups = searched.groupby(["graph", "graph_checksum"])["source"]
     return {key: sorted(map(int, sources.dropna().unique())) for key, sources in groups}
+
+
+def short_names(graphs: Iterable[str]) -> dict[str, str]:
+    """Names of graphs without options and parameters, as far as that still tells them apart."""
+    found = {}
+    graphs = list(dict.fromkeys(graphs))
+    shorter = [
+        [graph, graph.partition(":")[0], graph.partition("(")[0].partition(":")[0]] for graph in graphs
+    ]
+    for names in shorter:
+        alone = [name for place, name in enumerate(names) if sum(one[place] == name for one in shorter) == 1]
+        found[names[0]] = alone[-1]
+    return found
 
 
 def in_words(sources: Sequence[int], family: Family) -> str:

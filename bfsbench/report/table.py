@@ -29,6 +29,8 @@ class Table:
     rows: list[tuple[Cell, ...]]
     notes: tuple[str, ...] = ()
     drawings: tuple[Table, ...] | None = None
+    legend: tuple[str, ...] = ()
+    """Notes on what the drawings show, for people who read those."""
     heat: bool = False
     """The numbers right of the first column are times to be shaded by their ratio to the smallest."""
 
@@ -41,13 +43,15 @@ class Table:
         notes: Iterable[str] = (),
         drawings: Iterable[Table] | None = None,
         heat: bool = False,
+        legend: Iterable[str] = (),
     ) -> Table:
         """A table with the columns and rows of a frame; NaN and infinity become None."""
         finite = frame.replace([math.inf, -math.inf], math.nan).astype(object)
         cells = finite.where(finite.notna(), None)
         rows = list(cells.itertuples(index=False, name=None))
         drawn = None if drawings is None else tuple(drawings)
-        return cls(name, title, tuple(map(str, frame.columns)), rows, tuple(notes), drawn, heat)
+        columns = tuple(map(str, frame.columns))
+        return cls(name, title, columns, rows, tuple(notes), drawn, tuple(legend), heat)
 
     def columns_of(self, *columns: str) -> Table:
         """The same rows with these columns only, untitled: something to draw."""

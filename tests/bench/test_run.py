@@ -40,7 +40,10 @@ def run(*words: str, cwd: Path, faulty: bool = False, check: int = 0) -> Complet
 
 def test_a_sweep_makes_a_verified_row_for_every_combination(tmp_path: Path) -> None:
     words = "--variant push,virtual_warp,cpu_queue --grid auto,2 --block 32:64:x2 --w-sz 4,32 --sources 2"
-    run("--dataset", f"{SMALL},{LATTICE}", *words.split(), "--repeats", "3", cwd=tmp_path)
+    done = run("--dataset", f"{SMALL},{LATTICE}", *words.split(), "--repeats", "3", cwd=tmp_path)
+    best, emulated = done.stdout.split("emulated on the CPU")
+    assert "cpu_queue (sequential)" in best and "x best" in best and "virtual_warp" not in best
+    assert "virtual_warp (hong)          16" in emulated and "search ms" not in emulated
     rows = read_rows(tmp_path / "r.csv")
     # Per graph and source: push 4, virtual_warp 4 x 2, and the host program once.
     assert len(rows) == 2 * 2 * (4 + 8 + 1)

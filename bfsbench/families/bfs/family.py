@@ -49,7 +49,11 @@ class BreadthFirstSearch(Family):
         Column("level", "levels below the source"),
         Column("kernel", "which kernel, or layer of one, ran the level", kind="text"),
         Column("frontier_size", "vertices at this level"),
-        Column("edges_inspected", "adjacency entries read; empty where the search alone knows"),
+        Column(
+            "edges_inspected",
+            "adjacency entries read; empty where the search alone knows",
+            total="arcs read",
+        ),
         Column(
             "time_us",
             "of the profiled run; the last level of a launch also has what launching took",

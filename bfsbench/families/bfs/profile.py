@@ -69,7 +69,9 @@ class LevelCounts:
 
     def edges_inspected(self, reads: str, level: int) -> int | None:
         """By a kernel that reads ``frontier``, ``pull`` or ``all`` edges; None when ``unknown``."""
-        if level > self.depth or reads == "unknown":
+        if level > self.depth:
+            return 0 if reads == "frontier" else None
+        if reads == "unknown":
             return None
         if reads == "all":
             return self._graph.num_edges

@@ -88,6 +88,8 @@ class Generator:
     """Vertices, and edges drawn, exact or expected, for the same parameters: memory is estimated by them."""
     start: Callable[..., int] | None = None
     """The vertex that the source paper searches from, for the same parameters; None: it names none."""
+    family: str = "example"
+    """What kind of graph it makes, in the words of the catalogue: ``lattice``, ``social``."""
 
     def complete(self, given: Parameters) -> dict[str, Value]:
         """All parameters in order of declaration, defaults filled in. Raises UsageError for bad ones."""
