@@ -16,7 +16,7 @@ from bfsbench.paths import PACKAGE
 
 
 def _git(*arguments: str) -> str | None:
-    """What git says of the checkout, without a lock, which it would leave behind if it is killed."""
+    """Output of a git command on the checkout. It takes no lock, which a killed git would leave behind."""
     command = ["git", "--no-optional-locks", "-C", str(PACKAGE), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
@@ -29,8 +29,8 @@ def _git(*arguments: str) -> str | None:
 def commit() -> str:
     """The checkout's commit with ``+dirty`` when its code has uncommitted changes.
 
-    Empty for an installed package. ``BFSBENCH_COMMIT`` says it where a source tree was copied to a machine
-    without its history, or with an older one.
+    Empty for an installed package. ``BFSBENCH_COMMIT`` overrides it, for a source tree that was copied to a
+    machine without its history.
     """
     if said := os.environ.get("BFSBENCH_COMMIT"):
         return said

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "--plot",
     "kinds",
     completion.plots,
-    f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have something for.",
+    f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have data for.",
 )
 @row_filters
 @click.option(
@@ -69,7 +69,7 @@ def command(
     """Make tables, pictures or a page from result FILES; by default from the newest in results/.
 
     Options that take NAMES may be repeated or given a list with commas. Times of emulated kernels (backend
-    cpu) stand in tables and pictures of their own.
+    cpu) get tables and pictures of their own.
 
         bfsbench report --format html --out report.html results/
 
@@ -98,7 +98,7 @@ def command(
 
 
 def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | None) -> None:
-    """Raises UsageError for names that do not exist and options that do not go together."""
+    """Raises UsageError for unknown names and options that exclude each other."""
     for what, chosen, known in (("table", names, TABLES), ("plot", kinds, PLOTS)):
         for name in chosen:
             if name not in known:
@@ -114,7 +114,7 @@ def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | N
 
 
 def _draw(rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], folder: Path, style: str) -> None:
-    """Write pictures of these kinds and say which; without kinds, of all that have something to draw."""
+    """Write pictures of these kinds and list them; without kinds, of all that have data."""
     written = 0
     for kind in kinds or PLOTS:
         try:
@@ -139,7 +139,7 @@ def _newest() -> Path:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Whether anything follows the line of headers."""
+    """Whether any row follows the header."""
     try:
         with path.open("rb") as file:
             return len(list(islice(file, 2))) == 2

@@ -1,4 +1,4 @@
-"""A sweep under NVIDIA's compute-sanitizer: what its kernels do wrong on a GPU, by source line."""
+"""A sweep under NVIDIA's compute-sanitizer: faults of its kernels on a GPU, by source line."""
 
 from __future__ import annotations
 
@@ -18,17 +18,15 @@ from bfsbench.wording import counted
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
-"""Options that mean nothing where no rows are kept."""
+"""Options that have no effect where no rows are kept."""
 _MARK = "========= "
 _MOST_SHOWN = 20
 
 
 def sanitize(tool: str, words: Sequence[str]) -> bool:
-    """Run ``bfsbench WORDS`` under a tool, each point with one repeat and without a result file to keep; say
-    what was found. Returns whether nothing was.
-
-    Raises ToolchainError where there is no compute-sanitizer, UsageError for words that make no sense with it
-    and where the sweep itself cannot be run.
+    """Run ``bfsbench WORDS`` under a tool, each point with one repeat and without a result file to keep;
+    print the findings. Returns whether there are none. Raises ToolchainError where there is no
+    compute-sanitizer, UsageError for options that exclude it and where the sweep itself cannot be run.
     """
     program = shutil.which("compute-sanitizer")
     if program is None:

@@ -1,4 +1,4 @@
-"""Sweeps as commands carry them out: under a progress display, with what came of them said in the end."""
+"""Sweeps of commands: with a progress display, and a summary at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def carry_out(request: Request) -> Outcome:
-    """The outcome of a sweep; an interrupt says how to go on and ends the program."""
+    """Run a sweep; after an interrupt the last line says how to continue it."""
     from bfsbench.bench.sweep import sweep
     from bfsbench.cli.progress import SweepDisplay
 
@@ -31,7 +31,7 @@ def carry_out(request: Request) -> Outcome:
 
 
 def carry_out_points(request: Request) -> bool:
-    """Carry out a sweep and say what came of it; returns whether all of its points have a time."""
+    """Run a sweep and print a summary; returns whether all of its points have a time."""
     outcome = carry_out(request)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
     measured = counted(outcome.statuses.total(), "point")
@@ -40,7 +40,7 @@ def carry_out_points(request: Request) -> bool:
 
 
 def print_plan(points: Sequence[Point], repeats: int) -> None:
-    """Say how many points of each graph, variant and backend there are."""
+    """Print how many points of each graph, variant and backend there are."""
     from tabulate import tabulate
 
     from bfsbench.bench.point import row_name
@@ -54,7 +54,7 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_memory(names: Sequence[str]) -> None:
-    """Say how much memory opening each graph takes."""
+    """Print how much memory opening each graph takes."""
     from bfsbench.graphs.estimate import memory_lines
     from bfsbench.graphs.load import resolve
 

@@ -1,4 +1,4 @@
-"""What the workers of a cluster have, and in what they differ."""
+"""The properties of a cluster's workers, and how they differ."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from bfsbench.paths import cache_dir
 from bfsbench.wording import counted
 
 ALIKE = ("gpu", "compute_capability", "driver", "cuda", "host_cpu", "python", "version", "commit", "cache")
-"""What workers of one sweep should have in common."""
+"""Properties that the workers of one sweep should share."""
 SAME_AS_HERE = ("python", "version", "commit")
-"""What they should have in common with the machine that begins the sweep."""
+"""Properties that they should share with the machine that begins the sweep."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Of a cluster."""
+    """The findings about a cluster."""
 
     workers: list[dict[str, str]]
-    """By worker: its name, ``trouble`` that keeps it from working, and provenance columns."""
+    """By worker: its name, ``trouble`` if it cannot work, and provenance columns."""
     here: dict[str, str]
-    """The same of this machine, as far as it matters."""
+    """The same columns of this machine."""
 
     @property
     def works(self) -> bool:
@@ -62,9 +62,8 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
 def examine(
     place: Place, certificates: Certificates | None = None, tell: Callable[[str], None] = lambda line: None
 ) -> Findings:
-    """Ask every worker that is there; ``tell`` is called with what is waited for, and with warnings.
-
-    Raises UsageError and BfsbenchError when none can be asked.
+    """Ask every worker present; ``tell`` is called with lines about waiting and with warnings. Raises
+    UsageError and BfsbenchError when none can be reached.
     """
     started = None
     security = certificates.security() if certificates else None

@@ -1,4 +1,4 @@
-"""What searches counted, beside what the papers print."""
+"""Counters of searches, beside the numbers that the papers print."""
 
 from __future__ import annotations
 

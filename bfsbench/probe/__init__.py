@@ -1,4 +1,4 @@
-"""What the device can do at most, measured: the ceilings that searches are held against.
+"""Measured ceilings of the device, which searches are compared with.
 
 A probe is one operation, timed in some settings by kernels of ``cuda_src/probe.cu``. To add one, declare it
 in a module of this folder and name that module's ``PROBES`` here.

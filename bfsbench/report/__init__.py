@@ -44,17 +44,17 @@ NOT_IN_TABLES = (
     *("search_ms_samples", "wall_ms", "wall_ms_samples", "reset_ms", "prepare_ms", "parents_ms"),
     *("source_checksum", "gpu_bus_id"),
 )
-"""Columns of result files that no table needs: those who make tables of many rows leave them out."""
+"""Columns of result files that no table needs; they are not read when tables are made of many rows."""
 
 NOT_ON_PAGES = ("wall_ms_samples", "prepare_ms", "parents_ms", "source_checksum", "gpu_bus_id")
-"""The same of what an HTML page needs."""
+"""Columns that an HTML page does not need."""
 
 
 def tables(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[Table]:
     """The tables of these names made from rows of result files.
 
     None means all, with heat maps drawn only for the fastest search on each graph, and without those of
-    emulated kernels: how such times change with the launch means nothing.
+    emulated kernels, whose times do not depend on the launch as on a GPU.
     """
     if names is not None:
         return [table for name in names for table in TABLES[name](rows)]

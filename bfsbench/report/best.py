@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 _TIMES = ("search_ms", "median_ms", "spread", "preprocess_ms")
 _NOTE = "search ms: the fastest sample; median ms: the samples' median; spread: slowest / fastest sample."
-_NOTE_ON_PREPROCESSING = (
-    "preprocess ms: what putting the graph in order took beforehand, once a graph; not part of search ms."
-)
+_NOTE_ON_PREPROCESSING = "preprocess ms: time to preprocess the graph, once per graph; not part of search ms."
 _NOTE_ON_KNOBS = "Knobs that have their variant's default value are left out."
 
 
@@ -50,7 +48,7 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
         return
     yield _NOTE
     if any(frame["speedup"].notna()):
-        yield f"x sequential: how many times as fast as {kind.family.baseline} on the same machine."
+        yield f"x sequential: speed-up over {kind.family.baseline} on the same machine."
     if any(frame["sources"] > 1):
         yield _note_on_sources(kind.family)
     if any(frame["preprocess_ms"].notna()):
@@ -72,7 +70,7 @@ def _note_on_sources(family: Family) -> str:
 
 
 def _figures_shown(family: Family, num_sources: int) -> list[str]:
-    """What people are shown of times and figures; over several sources without what says little then."""
+    """Columns of times and figures in text; over several sources fewer of them."""
     shown = [figure for figure in family.figures if figure.shown]
     if num_sources < 2:
         return [*_TIMES, *(figure.name for figure in shown), "speedup"]
@@ -82,7 +80,7 @@ def _figures_shown(family: Family, num_sources: int) -> list[str]:
 
 
 def _drawings(frame: pd.DataFrame, kind: Kind) -> Iterator[Table]:
-    """One table a graph, variants by their times; columns that would say nothing are left out."""
+    """One table per graph, variants sorted by time; columns without information are left out."""
     searched = sources_of(kind.rows)
     frame = frame.assign(knobs=_told_knobs(frame))
     for (graph, checksum), group in frame.groupby(["graph", "graph_checksum"], sort=False):
@@ -100,7 +98,7 @@ def _drawings(frame: pd.DataFrame, kind: Kind) -> Iterator[Table]:
 
 
 def _told_knobs(frame: pd.DataFrame) -> list[str]:
-    """The knobs of each row without those that have the default of a variant known here."""
+    """The knobs of each row, without those at the default of a known variant."""
     usual = {
         name: {f"{knob.name}={knob.default}" for knob in variant.knobs}
         for name, variant in all_variants().items()

@@ -20,7 +20,7 @@ from bfsbench.wording import no_formula, printable
 
 FORMATS = ("text", "markdown", "csv", "json")
 WIDTH = 100
-"""Columns that a text table may take before its longest cells are wrapped."""
+"""Width of a text table above which its longest cells are wrapped."""
 
 _HEADERS = {
     "gpu": "GPU",
@@ -38,7 +38,7 @@ _HEADERS = {
     "gb_s": "GB/s",
     "share_percent": "share %",
 }
-"""Headers that are not the column's name with spaces; families have some of their own."""
+"""Headings that are not the column's name with spaces; families define others."""
 
 _SHADES = ((1.0, "*", "green"), (1.25, "·", "green"), (2.0, "░", "cyan"), (4.0, "▒", "yellow"))
 _DARKEST = ("▓", "red")
@@ -48,8 +48,8 @@ HEAT_LEGEND = "Marks: * best, · up to 1.25, ░ up to 2, ▒ up to 4, ▓ more 
 def render(tables: Sequence[Table], style: str, *, colour: bool = False, narrow: str = "") -> str:
     """All tables in one of FORMATS, ending with a newline.
 
-    ``colour`` colours heat maps with terminal escapes (text only). CSV has no way to hold two tables: raises
-    UsageError, with ``narrow`` naming the option that leaves one.
+    ``colour`` colours heat maps with terminal escapes (text only). CSV holds one table: raises UsageError for
+    several; ``narrow`` names the option that leaves one.
     """
     if style != "json":
         tables = [_printable(table) for table in tables]
@@ -66,7 +66,7 @@ def render(tables: Sequence[Table], style: str, *, colour: bool = False, narrow:
 
 
 def _printable(table: Table) -> Table:
-    """The table without characters that a terminal would obey."""
+    """The table with control characters escaped."""
     return replace(
         table,
         title=printable(table.title),
@@ -78,13 +78,13 @@ def _printable(table: Table) -> Table:
 
 
 def header(column: str) -> str:
-    """A column's name as people read it, the unit last."""
+    """A column's heading, the unit last."""
     return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
 
 
 @cache
 def _headings() -> dict[str, str]:
-    """What people read above the figures of families."""
+    """Headings of the figures of families."""
     figures = (figure for family in look().families.values() for figure in family.figures)
     return {name: heading for figure in figures for name, heading in figure.headings.items()}
 
@@ -192,7 +192,7 @@ def _cells(table: Table, colour: bool = False) -> list[list[str]]:
 
 
 def _called(name: str, column: Sequence[Cell]) -> Sequence[Cell]:
-    """A column of variants with the aliases that people know them by; any other column as it is."""
+    """A column of variants with their aliases; any other column unchanged."""
     from bfsbench.variants import with_aliases
 
     return [with_aliases(str(cell)) for cell in column] if name == "variant" else column
@@ -219,7 +219,7 @@ def _cell(cell: Cell, digits: int) -> str:
 
 
 def _shaded(cell: Cell, digits: int, best: float, colour: bool) -> str:
-    """A time followed by a mark that darkens with its ratio to the best."""
+    """A time followed by a mark for its ratio to the best."""
     text = _cell(cell, digits)
     if not isinstance(cell, float):
         return text

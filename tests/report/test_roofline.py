@@ -168,7 +168,7 @@ def test_ceilings_of_another_device(tmp_path: Path) -> None:
     line = refused(roofline(path, "--ceilings", ceilings(tmp_path, gpu="NVIDIA A100")))
     assert line == "the ceilings are those of NVIDIA A100, but rows were taken on NVIDIA H200"
     line = refused(roofline(path, "--ceilings", ceilings(tmp_path, backend="cpu")))
-    assert line.endswith("holds figures of emulated kernels, which are no ceilings of a device")
+    assert line.endswith("holds figures of emulated kernels, which are not ceilings of a device")
 
 
 def test_which_ceilings(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
-"""Level profiles: what each level of a search cost, from a run of its own that leaves the timed ones alone.
-
-Host loops tell where one launch ends and the next begins (``KernelVariant.mark``); kernels that run several
-levels in one launch note when each begins (``profile.cuh``). Both together give one row a level.
-Variants with counters search once more, by kernels that count, which would take too long to be timed.
+"""Level profiles: the cost of each level of a search, from a separate run. Host loops mark the end of each
+launch (``KernelVariant.mark``); kernels that run several levels in one launch record when each begins
+(``profile.cuh``). Together this gives one row per level. Variants with counters search once more with kernels
+that count, which are too slow to be timed.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class LevelCost:
 
 
 class LevelCounts:
-    """What the levels of a search say about the edges that its kernels read."""
+    """The numbers of vertices and edges at each level of a search, by its levels."""
 
     def __init__(self, graph: Graph, levels: npt.NDArray[np.int32]) -> None:
         self._graph = graph
@@ -77,7 +76,8 @@ class LevelCounts:
 
 
 def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[LevelCost]:
-    """What each level costs an unprepared search. The search is checked as well: raises WrongLevelsError."""
+    """The cost of each level of an unprepared search. The search is checked as well: raises
+    WrongLevelsError."""
     device = variant.device
     variant.records = device.empty(variant.num_vertices + 2, LevelRecord)
     variant.prepare()
@@ -102,8 +102,8 @@ def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32
 
 
 def count(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[dict[str, int]]:
-    """What an unprepared search counts in each level; empty where it has no counters. The search is checked
-    as well: raises WrongLevelsError."""
+    """The counters of each level of an unprepared search; empty where it has none. The search is checked as
+    well: raises WrongLevelsError."""
     if not variant.counters:
         return []
     num_levels = int(reference.max()) + 1
@@ -121,8 +121,8 @@ def _costs(
     records: npt.NDArray[np.void],
     layers: tuple[str, ...],
 ) -> list[LevelCost]:
-    """One cost a level. A launch that noted several levels has its time shared out by what it noted: the
-    last of them gets the rest, with what came before the first.
+    """One cost per level. The time of a launch that recorded several levels is divided by its records; the
+    last level gets the rest, with the time before the first.
     """
     costs: list[LevelCost] = []
     earlier = start

@@ -1,4 +1,4 @@
-"""The best time of every variant, a panel a graph, as in Springer's Fig. 7."""
+"""The best time of every variant, a panel per graph, as in Springer's Fig. 7."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _OTHERS = 0.55
 
 
 def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
-    """Horizontal bars of ``search_ms`` from 0, the same series in the same line of every panel: those first
-    that come nearest to the best time of the graphs, in the geometric mean. The best bar of a panel is solid,
-    its number bold, and one far longer than all others is cut off and says so. Series that failed stand last.
+    """Horizontal bars of ``search_ms`` from 0, the same series in the same line of every panel, sorted by the
+    geometric mean of their ratio to the best time of each graph. The best bar of a panel is solid, its number
+    bold; a bar far longer than all others is cut off and marked. Series that failed stand last.
     """
     best = measured.best()
     if best.empty:
@@ -69,7 +69,7 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str]) ->
 
 
 def _legend(backends: set[str]) -> list[Patch]:
-    """What colours mean, as far as they are used."""
+    """Legend of the colours used."""
     from matplotlib.patches import Patch
 
     meanings = [("GPU kernel", COLOURS[0])] if backends != {"host"} else []

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _COUNTERS = ("entries", "detected", "missed")
-"""Of a level: entries of the next frontier, duplicates dropped before, and duplicates among the entries."""
+"""Counters of a level: entries of the next frontier, duplicates dropped, and duplicates among the entries."""
 
 
 def duplicates(measured: Measured, *, title: str = "") -> Iterator[Picture]:
-    """Two panels a graph and source: entries of each frontier, duplicates included, beside its distinct
-    vertices; and the duplicates that were kept and, of searches that look for them, dropped. A colour a
-    search."""
+    """Two panels for each graph and source: entries of each frontier, duplicates included, beside its
+    distinct vertices; and the duplicates that were kept and, of searches that look for them, dropped. One
+    colour per search."""
     levels = _counted(profiled(measured))
     heading = (title or "Duplicates") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):

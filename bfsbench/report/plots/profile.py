@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SEARCHES = 4
 """To a picture."""
 MANY = 100
-"""Levels from which markers are small."""
+"""Number of levels from which markers are small."""
 _NO_PROFILE = "no level profile belongs to these rows: take one with 'bfsbench run --profile'"
 
 
@@ -39,7 +39,7 @@ def profiled(measured: Measured) -> pd.DataFrame:
 
 def profiles(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     """Two panels a search: vertices at each level, and the time that the level took; colours and markers say
-    which kernel or layer ran it. A picture holds the searches of one graph from one source."""
+    which kernel or layer ran it. A picture has the searches of one graph from one source."""
     levels = profiled(measured)
     heading = (title or "Level profile") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):

@@ -1,4 +1,4 @@
-"""How many times as fast as the CPU programs each search is, a panel a graph."""
+"""Speed-up of each search over CPU programs, a panel per graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PARALLEL = "cpu_parallel"
 """The program that uses all cores of the CPU."""
 _NUMBER_SHARE = 0.18
-"""Of the length of an axis that a number right of the last point takes."""
+"""Share of an axis for the number right of the last point."""
 
 
 def speed_ups(measured: Measured, *, title: str = "", baselines: Sequence[str] = ()) -> Iterator[Picture]:
