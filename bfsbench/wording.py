@@ -1,4 +1,4 @@
-"""Words for people."""
+"""Formatting of text for people."""
 
 from __future__ import annotations
 
@@ -25,5 +25,6 @@ def printable(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """The text as a cell that no spreadsheet takes for a formula: after ``'`` if it begins like one."""
+    """The text as a cell that spreadsheets do not take for a formula: with ``'`` before it if it looks like
+    one."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -14,7 +14,7 @@ State = Literal["missing", "partial", "fetched", "bundled", "converted", "genera
 
 @dataclass(frozen=True)
 class Presence:
-    """The state of a dataset. ``generated`` graphs are made when they are used; ``converted`` ones are ready."""
+    """The state of a dataset. ``generated`` graphs are made when used; ``converted`` ones are ready."""
 
     state: State
     bytes_on_disk: int

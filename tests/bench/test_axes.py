@@ -1,4 +1,4 @@
-"""The language of sweep axes."""
+"""The syntax of sweep axes."""
 
 from __future__ import annotations
 

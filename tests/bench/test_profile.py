@@ -1,4 +1,4 @@
-"""Level profiles against what the levels themselves say."""
+"""Level profiles against the levels."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
 
     assert {row["counts"] for row in levels} == {""}
 
-    # A profile whose row was never written, as a kill between the two leaves it, is not kept twice.
+    # A profile without a row, as a kill between the two leaves it, is not kept twice.
     orphan = dict(levels[0]) | {"variant": find("pull").name}
     writer = ResultWriter(tmp_path / "r.levels.csv", resume=True, columns=COLUMNS)
     writer.append(orphan)
@@ -99,7 +99,7 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
 
 
 def test_counters_stand_beside_what_a_level_cost(tmp_path: Path) -> None:
-    """Complete bipartite layers, so that everybody in a level finds everybody in the next."""
+    """Complete bipartite layers, so that every vertex of a level finds every vertex of the next."""
     layers = [range(0, 1), range(1, 41), range(41, 81), range(81, 82)]
     edges = [(u, v) for near, far in itertools.pairwise(layers) for u in near for v in far]
     (tmp_path / "layers.txt").write_text("".join(f"{u} {v}\n" for u, v in edges))

@@ -1,4 +1,4 @@
-"""``bfsbench run`` driven as a user drives it: a process, a terminal's words, files and exit codes."""
+"""``bfsbench run`` as a user runs it: a process, its arguments, files and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probes' kernels do what their figures claim; how fast, only a GPU can say."""
+"""The probes' kernels do the work that their figures claim."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def prepared(device: Device, graph: Graph, grid: int | None = None, **knobs: Kno
 
 
 def search_from(search: Bfs4k, source: int) -> dict[str, int]:
-    """Search, twice to see that nothing is left over, check the levels, and return the counters' sums."""
+    """Search twice, to test that no state remains, check the levels, and return the counters' sums."""
     expected = reference_levels(search.host_graph, source).tolist()
     for _ in range(2):
         assert search.counts
@@ -221,7 +221,7 @@ def test_prefix_sums_of_zeros_and_ones_are_binary(device: Device) -> None:
 
 
 def test_every_part_can_be_added_to_none(device: Device) -> None:
-    """Fig. 14 of the paper, bar by bar."""
+    """As in the bars of Fig. 14 of the paper."""
     shown_by = {
         "VIRTUAL_WARPS": lambda c: c["virtual_warp_threads"] > c["virtual_warp_levels"],
         "K4": lambda c: c["edge_discover_levels"] > 0,
