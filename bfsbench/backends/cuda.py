@@ -95,7 +95,7 @@ class CudaKernel:
         # Parameters are laid out like members of a struct, so a struct needs no packing.
         members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
         fields = [packed(member) for member in members]
-        letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)  # where an int may follow
+        letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)  # pads for an int
         fixed = struct.pack(letters, *(value for _, value in fields))
         return CudaLaunch(function, block, shared, fixed, scalars, self._device.stream, arguments)
 

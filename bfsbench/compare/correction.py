@@ -1,11 +1,11 @@
 """Many points at once: how much evidence a verdict needs, and how much an undecided point lacks.
 
-Two things make unchanged code look slower or faster. Times differ from one process to the next by more than
-the repeats within one process say. This run-to-run noise is taken from the runs of each side where a side has
-several; where neither has, from the ratios themselves, as if no code had changed, within bounds. And of 500
-points some differ by chance. Benjamini and Hochberg (1995) bound the share of such points among all that are
-called slower or faster: the p-values are put in order, and the k-th smallest of m is enough if it is at most
-k / m of the rate allowed.
+Two things make unchanged code look slower or faster. Times differ between processes by more than the repeats
+within one process show. This run-to-run noise is estimated from the runs of a side that has several; where
+neither has, from the ratios themselves, within bounds, as if no code had changed. And of 500 points some
+differ by chance. Benjamini and Hochberg (1995) bound the share of such points among all that are called
+slower or faster: the p-values are sorted, and the k-th smallest of m suffices if it is at most k / m of the
+rate allowed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bfsbench.compare.interval import CONFIDENCE, LogRatio
 FALSE_RATE = 0.05
 """Share of the points called slower or faster that may be so by chance."""
 LEAST_NOISE, USUAL_NOISE, MOST_NOISE, MOST_NOISE_ON_HOST = 0.01, 0.03, 0.15, 0.3
-"""Of the run-to-run noise: its bounds, and what it is taken to be where nothing shows it. Two runs of
-unchanged code on a GPU in a virtual machine differed by 3 % and by 9 % on different days, those that return
-to the host at each level most. Ratios that vary by more than the upper bound are taken for changes. Programs
-of the CPU share their caches and their memory with whatever else runs there."""
+"""The run-to-run noise: its bounds, and the value assumed without data. Two runs of unchanged code on a GPU
+in a virtual machine differed by 3 % and by 9 % on different days, most where a search returns to the host at
+each level. Ratios that vary by more than the upper bound are treated as changes. Programs of the CPU share
+caches and memory with other processes."""
 ENOUGH_POINTS = 20
-"""Points, or runs beyond the first of a point, from which on the noise is estimated."""
+"""Fewest points, or runs beyond the first of a point, that the noise is estimated from."""
 MOST_RUNS = 100
 """Most runs that are advised."""
 
@@ -57,7 +57,7 @@ class Evidence:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Of ``scatter``."""
+        """Degrees of freedom of ``scatter``."""
         return sum(runs - 1 for runs in self.runs)
 
     @property

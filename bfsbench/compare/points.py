@@ -207,7 +207,7 @@ def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
 
 
 def _samples(side: Side, rows: Iterable[Row]) -> list[list[float]]:
-    """The timed repeats of each run of a point, in ms. Raises InputError for one that is no time."""
+    """The timed repeats of each run of a point, in ms. Raises InputError for one that is not a time."""
     found: list[list[float]] = []
     for row in rows:
         if row["status"] != "ok":
