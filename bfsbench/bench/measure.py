@@ -46,7 +46,7 @@ class Timing:
         return [sample.wall_ms for sample in self.samples.kept]
 
 
-def measure(variant: Variant, run: Run, sampling: Sampling, monitor: Monitor) -> Timing:
+def time_runs(variant: Variant, run: Run, sampling: Sampling, monitor: Monitor) -> Timing:
     """Prepare, run untimed, then time ``min_samples`` initialisations, and whole runs until there are enough.
 
     Raises WrongResultError when the answer of any run is wrong.

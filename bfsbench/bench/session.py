@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.machine_state import Machine
-from bfsbench.bench.measure import Timing, measure, timing_columns
+from bfsbench.bench.measure import Timing, time_runs, timing_columns
 from bfsbench.bench.point import Point
 from bfsbench.bench.profile import profile_rows
 from bfsbench.bench.row import base_row, failed_row
@@ -80,7 +80,7 @@ class Session:
     def time(self, variant: Variant, problem: Problem, sampling: Sampling) -> Timing:
         """Check and time a variant that ``build`` made. Raises WrongResultError, DeviceError."""
         machine = self._host if variant.host else self._machine
-        timing = measure(variant, problem.run(variant), sampling, machine)
+        timing = time_runs(variant, problem.run(variant), sampling, machine)
         self._require_unwritten(variant)
         return timing
 

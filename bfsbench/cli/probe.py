@@ -35,7 +35,7 @@ def command(out: Path, backend: str, style: str) -> None:
     Every probe is checked, then run 7 times; the best counts. 'bfsbench roofline' compares searches with
     them.
     """
-    from bfsbench.probe import PROBES, measure
+    from bfsbench.probe import PROBES, run_probe
     from bfsbench.probe.ceilings import check_output, write_ceilings
 
     check_output(out)
@@ -47,7 +47,7 @@ def command(out: Path, backend: str, style: str) -> None:
         device = open_device(backend)
         try:
             click.echo(f"backend {device.backend}: {device.describe()['gpu']}", err=True)
-            figures = [figure for probe in PROBES.values() for figure in measure(probe, device)]
+            figures = [figure for probe in PROBES.values() for figure in run_probe(probe, device)]
             write_ceilings(file, figures, device)
         finally:
             device.close()

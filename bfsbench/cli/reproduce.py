@@ -15,7 +15,7 @@ from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import Measuring, measuring_options
 from bfsbench.cli.sweeping import carry_out_points, print_plan
 from bfsbench.errors import UsageError
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 if TYPE_CHECKING:
     from bfsbench.experiments.choice import Choice
@@ -191,4 +191,4 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
 
     if paths := write_pictures(outcome, folder):
         names = ", ".join(path.name for path in paths)
-        click.echo(f"{counted(len(paths), 'picture')} in {folder}/: {names}", err=True)
+        click.echo(f"{plural(len(paths), 'picture')} in {folder}/: {names}", err=True)

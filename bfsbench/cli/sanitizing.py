@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from bfsbench.errors import ToolchainError, UsageError
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
@@ -47,11 +47,11 @@ def sanitize(tool: str, words: Sequence[str]) -> bool:
         raise UsageError(f"the sweep under compute-sanitizer ended with exit code {done.returncode}")
     found = Counter(finding for log in logs for finding in findings(log))
     for finding, count in found.most_common(_MOST_SHOWN):
-        click.echo(f"{finding}: {counted(count, 'time')}")
+        click.echo(f"{finding}: {plural(count, 'time')}")
     if len(found) > _MOST_SHOWN:
-        click.echo(f"and {counted(len(found) - _MOST_SHOWN, 'finding')} more")
+        click.echo(f"and {plural(len(found) - _MOST_SHOWN, 'finding')} more")
     total = sum(found.values())
-    click.echo(f"{tool}: {counted(total, 'error') if total else 'nothing found'}", err=True)
+    click.echo(f"{tool}: {plural(total, 'error') if total else 'nothing found'}", err=True)
     return not found and done.returncode == 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 if TYPE_CHECKING:
     from bfsbench.bench.point import Point
@@ -34,7 +34,7 @@ def carry_out_points(request: Request) -> bool:
     """Run a sweep and print a summary; returns whether all of its points have a time."""
     outcome = carry_out(request)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
-    measured = counted(outcome.statuses.total(), "point")
+    measured = plural(outcome.statuses.total(), "point")
     click.echo(f"{measured}: {came or 'nothing left to do'}; see 'bfsbench report {request.path}'", err=True)
     return not outcome.failed
 
@@ -49,7 +49,7 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     counts = Counter((row_name(point.graph), with_aliases(point.variant), point.backend) for point in points)
     rows = [(*key, count) for key, count in counts.items()]
     click.echo(tabulate(rows, headers=["graph", "variant", "backend", "points"]))
-    total, timed = counted(len(points), "point"), counted(repeats, "time")
+    total, timed = plural(len(points), "point"), plural(repeats, "time")
     click.echo(f"\n{total}, each run once to check it and {timed} to time it")
 
 

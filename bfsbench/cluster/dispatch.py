@@ -13,7 +13,7 @@ from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
 from bfsbench.cluster.members import POLL_S, Member, Members, ask
 from bfsbench.cluster.shares import Shares
-from bfsbench.cluster.tasks import Assignment, Equipment, Stranger, Unable, measure
+from bfsbench.cluster.tasks import Assignment, Equipment, Stranger, Unable, run_assignment
 from bfsbench.graphs.graph import Graph
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Dispatch:
             key = f"{point.variant}-{uuid.uuid4()}"  # Dask's displays show what stands before the uuid
             identity, checksum = member.introduction.identity, self._graphs[point.graph].checksum
             task = Assignment(key, self._topic, identity, self._equipment, point, checksum, self._method)
-            future = self._client.submit(measure, task, key=key, workers=[member.address], pure=False)
+            future = self._client.submit(run_assignment, task, key=key, workers=[member.address], pure=False)
             self._tickets[key] = Ticket(key, point, member, future)
             future.add_done_callback(lambda _future, key=key: self._answered.put(key))
 

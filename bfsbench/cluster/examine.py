@@ -16,7 +16,7 @@ from bfsbench.cluster.tasks import inspect
 from bfsbench.cluster.waiting import Wait
 from bfsbench.errors import BfsbenchError
 from bfsbench.paths import cache_dir
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 ALIKE = ("gpu", "compute_capability", "driver", "cuda", "host_cpu", "python", "version", "commit", "cache")
 """Properties that the workers of one sweep should share."""
@@ -74,7 +74,7 @@ def examine(
         try:
             if warning := exposure(client.scheduler_info()["address"]):
                 tell(warning)
-            with Wait(counted(started.count, "worker"), tell, START_LIMIT_S).beside():
+            with Wait(plural(started.count, "worker"), tell, START_LIMIT_S).beside():
                 client.wait_for_workers(started.count, timeout=START_LIMIT_S)
             folder = cache_dir()
             folder.mkdir(parents=True, exist_ok=True)

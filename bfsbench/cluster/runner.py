@@ -18,7 +18,7 @@ from bfsbench.cluster.members import Members, ask
 from bfsbench.cluster.tasks import Equipment, release
 from bfsbench.cluster.waiting import Wait
 from bfsbench.graphs.graph import Graph
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -74,10 +74,10 @@ class Cluster:
         """How many workers a sweep begins with, where they come from, and for how long it waits for them."""
         place = self.place
         if isinstance(place, Jobs):  # a queue may take days: begin with the first job
-            return 1, f"the first of {counted(count, f'{place.queue} job')} to start", None
+            return 1, f"the first of {plural(count, f'{place.queue} job')} to start", None
         if isinstance(place, Running):
             return count, f"what 'bfsbench worker dask://{place.scheduler}' starts", START_LIMIT_S
-        return count, f"{counted(count, 'worker')} on this machine", START_LIMIT_S
+        return count, f"{plural(count, 'worker')} on this machine", START_LIMIT_S
 
     def _dashboard(self) -> str:
         """The dashboard's address, of a scheduler that this process started, reachable on this machine

@@ -146,7 +146,7 @@ def introduce(equipment: Equipment) -> Introduction | Unable:
     return Introduction(str(worker.name), station.identity, provenance.host_columns(), device)
 
 
-def measure(task: Assignment) -> Measured | Unable | Stranger:
+def run_assignment(task: Assignment) -> Measured | Unable | Stranger:
     """Run a point as a sweep on one device does."""
     worker, station = distributed.get_worker(), _station()
     if station.identity != task.identity:

@@ -22,7 +22,7 @@ from bfsbench.compare.points import (
 )
 from bfsbench.compare.sides import Side
 from bfsbench.report.table import Cell, Table
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 _MOST_SHOWN = 20
 """Most points of a verdict in text; other formats have all."""
@@ -55,7 +55,7 @@ def _notes(found: Comparison) -> Iterator[str]:
     told = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if found.count(verdict))
     for name, side in (("A", found.a), ("B", found.b)):
         yield f"{name}: {side.name}, {_origin(side)}."
-    yield f"{counted(len(found.points), 'point')} in both: {told}."
+    yield f"{plural(len(found.points), 'point')} in both: {told}."
     mean = geometric_mean(found.points)
     if mean is not None:
         yield f"Ratio: times of B / times of A, as geometric mean; over all points {mean:.3f}."
@@ -70,11 +70,11 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield "Lost: had a time in A and has none in B; gained: the reverse."
     for name, only in (("A", found.only_a), ("B", found.only_b)):
         if only:
-            yield f"Only in {name}: {counted(len(only), 'point')}; see the table 'unmatched'."
+            yield f"Only in {name}: {plural(len(only), 'point')}; see the table 'unmatched'."
     if found.num_same_code:
         yield f"Both sides measured the same code at {found.num_same_code} of {len(found.points)} points."
     if found.num_emulated:
-        yield f"No times to compare: {counted(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
+        yield f"No times to compare: {plural(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
 
 
@@ -92,13 +92,13 @@ def _advice(found: Comparison) -> Iterator[str]:
     if needed:
         half, most = needed[(len(needed) - 1) // 2], needed[-1]
         yield (
-            f"Repeats that are likely to decide {counted(len(needed), 'undecided point')}: {half[0]} on "
+            f"Repeats that are likely to decide {plural(len(needed), 'undecided point')}: {half[0]} on "
             f"either side, in {half[1]} runs, for half of them, {most[0]} in {most[1]} for all "
             "(repeats_needed, runs_needed in the table 'points'; put the files of a side into one folder)."
         )
     if beyond := len(undecided) - len(needed):
         yield (
-            f"More than {MOST_RUNS} runs would be needed for {counted(beyond, 'undecided point')}: the ratio "
+            f"More than {MOST_RUNS} runs would be needed for {plural(beyond, 'undecided point')}: the ratio "
             "is too near the threshold."
         )
 

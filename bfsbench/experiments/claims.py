@@ -105,8 +105,8 @@ def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amou
             return None
         row = best.loc[[graph]].iloc[0]
         return Amount(series.title, float(row["search_ms"]), float(row["median_ms"]), " ms")
-    counted = outcome.counted(series, graph)
-    return None if counted is None else Amount(series.title, counted[quantity], counted[quantity], "")
+    sums = outcome.counter_sums(series, graph)
+    return None if sums is None else Amount(series.title, sums[quantity], sums[quantity], "")
 
 
 def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bfsbench.bench.results import read_results
 from bfsbench.experiments.choice import title_of, use_of
 from bfsbench.experiments.series import Series, every_series, series_called
-from bfsbench.families.bfs.profile import parse_counts
+from bfsbench.families.bfs.profile import parse_counters
 from bfsbench.report.levels import read_levels
 from bfsbench.report.rows import configurations, fastest, kinds
 from bfsbench.variants import find_family
@@ -94,12 +94,12 @@ class Outcome:
         levels = self.levels[self.levels["backend"].isin({*self.rows["backend"]})]
         return series.select(levels[levels["graph"] == graph])
 
-    def counted(self, series: Series, graph: str) -> Counter[str] | None:
+    def counter_sums(self, series: Series, graph: str) -> Counter[str] | None:
         """The counters of a series on a graph, summed over levels; None without a profile."""
         levels = self.levels_of(series, graph)
         if levels.empty:
             return None
-        return sum((Counter(parse_counts(text)) for text in levels["counts"]), Counter())
+        return sum((Counter(parse_counters(text)) for text in levels["counts"]), Counter())
 
     def drawn(self, chart: Chart) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Rows and level profiles of the series of a drawing and those it compares with, in its order.

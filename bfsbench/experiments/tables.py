@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from bfsbench.bench.point import knob_values
 from bfsbench.experiments.claims import Finding, findings, verdict_of
-from bfsbench.experiments.level_tables import counts_beside
+from bfsbench.experiments.level_tables import counters_beside
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.printed import Printed, Value, printed_tables
 from bfsbench.experiments.series import every_series, series_called
@@ -29,7 +29,7 @@ def tables(outcome: Outcome) -> list[Table]:
         made += printed or best_times(kind)
         for drawing in experiment.drawings:
             made += [table for table in drawing.tables_of_rows(kind) if table.rows]
-        made += counts_beside(kind, printed_tables(experiment, "counts"))
+        made += counters_beside(kind, printed_tables(experiment, "counts"))
     if experiment.claims:
         made.append(claims(outcome))
     if experiment.sweeps:

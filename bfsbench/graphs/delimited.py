@@ -15,7 +15,7 @@ from bfsbench.errors import InputError
 from bfsbench.graphs.blocks import Block
 from bfsbench.graphs.columns import Column, Columns
 from bfsbench.graphs.memory import require_bytes
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 COMMENTS = ("#", "%", "//")
 _COMMENT_BYTES = tuple(mark.encode() for mark in COMMENTS)
@@ -152,7 +152,7 @@ def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect
                     raise InputError(f"{label}:{number}: a quotation mark is not closed")
                 if width != dialect.width:
                     raise InputError(
-                        f"{label}:{number}: the line has {counted(width, 'word')}, the first {dialect.width}"
+                        f"{label}:{number}: the line has {plural(width, 'word')}, the first {dialect.width}"
                     )
                 kept.append(line)
             number += 1

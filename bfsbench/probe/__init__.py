@@ -7,9 +7,9 @@ in a module of this folder and name that module's ``PROBES`` here.
 from __future__ import annotations
 
 from bfsbench.probe import arithmetic, latency, memory
-from bfsbench.probe.base import Figure, Probe, ProbeError, measure
+from bfsbench.probe.base import Figure, Probe, ProbeError, run_probe
 
-__all__ = ["PROBES", "Figure", "Probe", "ProbeError", "measure"]
+__all__ = ["PROBES", "Figure", "Probe", "ProbeError", "run_probe"]
 
 PROBES: dict[str, Probe] = {
     probe.name: probe for probe in (*memory.PROBES, *arithmetic.PROBES, *latency.PROBES)

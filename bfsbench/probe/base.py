@@ -77,7 +77,7 @@ class Figure:
     samples: tuple[float, ...]
 
 
-def measure(probe: Probe, device: Device) -> Iterator[Figure]:
+def run_probe(probe: Probe, device: Device) -> Iterator[Figure]:
     """The figures of a probe, one per setting. Raises ProbeError, DeviceError."""
     clock = DeviceClock(device)
     for setting in probe.small if device.backend == "cpu" else probe.settings:

@@ -29,7 +29,7 @@ from bfsbench.errors import InputError
 from bfsbench.report.rows import succeeded
 from bfsbench.report.table import Table
 from bfsbench.variants import all_variants
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,7 +222,7 @@ def _notes(rows: pd.DataFrame, frame: pd.DataFrame) -> Iterator[str]:
         yield f"Only a level profile ('run --profile') can tell the edges, if anything can, of {told}."
     left_out = int((rows["backend"] != "cuda").sum())
     if left_out:
-        yield f"Not held against a GPU's ceilings: {counted(left_out, 'row')} of programs on the CPU."
+        yield f"Not held against a GPU's ceilings: {plural(left_out, 'row')} of programs on the CPU."
 
 
 def _drawings(frame: pd.DataFrame) -> Iterator[Table]:

@@ -157,7 +157,7 @@ class Bfs4k(KernelVariant):
             "even_queue": even,
             "odd_queue": odd,
             "capacity": self.capacity,
-            "counters": self.counts,
+            "counters": self.counter_buffer,
             **{name.lower(): int(self.knob[name]) for name in ("K1", "K3", "K4", "K7")},
             "child_degree": self._child_degree(),
             "scalars": ("level", "size"),
@@ -242,14 +242,14 @@ class Bfs4k(KernelVariant):
         self.rebuild[level & 1](-(-self.num_vertices // 256), level % 3, level)
         return int(self.state.read_struct().sizes[level % 3])
 
-    def counted(self) -> list[dict[str, int]]:
+    def level_counters(self) -> list[dict[str, int]]:
         """The counters of every variant, and ``missed``, which follows from the levels."""
         levels = self.levels()
         sizes = np.bincount(levels[levels >= 0])
         discovered = [*sizes[1:].tolist(), 0]
         return [
             level | {"missed": level["entries"] - size}
-            for level, size in zip(super().counted(), discovered, strict=False)
+            for level, size in zip(super().level_counters(), discovered, strict=False)
         ]
 
     @classmethod

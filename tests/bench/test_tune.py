@@ -59,7 +59,7 @@ class Bench:
         self.rows: list[Row] = []
         self._time_of = time_of
 
-    def measure(self, point: Point) -> Row:
+    def make_row(self, point: Point) -> Row:
         milliseconds = self._time_of(point)
         status = "crash" if milliseconds is None else "ok"
         row = point.axes() | {"status": status, "search_ms": str(milliseconds or "")}
@@ -82,7 +82,7 @@ class Bench:
                 (point,) = asking.send(answer)
             except StopIteration as stop:
                 return stop.value
-            answer = [rows.get(tuple(point.axes().values())) or self.measure(point)]
+            answer = [rows.get(tuple(point.axes().values())) or self.make_row(point)]
 
 
 def tuned(space: Space, strategy: Strategy, points: int | None = None) -> list[Row]:

@@ -11,7 +11,7 @@ import pytest
 
 from bfsbench.backends.base import Buffer, Device
 from bfsbench.bench.machine_state import Machine
-from bfsbench.bench.measure import measure
+from bfsbench.bench.measure import time_runs
 from bfsbench.bench.runner import Method
 from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
@@ -69,13 +69,13 @@ def test_a_search_that_does_not_search_every_time(device: Device, works: set[int
     search = Numbers(KernelSetup(DeviceGraph(device, GRAPH), None, 64, {}))
     search.works = frozenset(works)
     with pytest.raises(WrongResultError, match=f"levels differ; vertex 0 has {POISON}"):
-        measure(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
+        time_runs(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
 
 
 def test_a_search_that_does(device: Device) -> None:
     search = Numbers(KernelSetup(DeviceGraph(device, GRAPH), None, 64, {}))
     search.works = frozenset(range(1 + LAST))
-    timing = measure(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
+    timing = time_runs(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
     assert len(timing.search_ms) == len(timing.wall_ms) == REPEATS and search.run == LAST
 
 
@@ -95,7 +95,7 @@ class Once(CpuQueue):
 def test_a_host_program_that_searches_once() -> None:
     search = Once(GRAPH, {})
     with pytest.raises(WrongResultError, match=f"vertex 0 has {POISON}"):
-        measure(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
+        time_runs(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
 
 
 class PairsOnce(ApspFw):
@@ -133,7 +133,7 @@ def test_distances_that_are_found_once(device: Device) -> None:
         HostPairsOnce(MATRIX, {}),
     ):
         with pytest.raises(WrongResultError, match="distances differ"):
-            measure(pairs, problem.run(pairs), Sampling.of(REPEATS), Machine(None))
+            time_runs(pairs, problem.run(pairs), Sampling.of(REPEATS), Machine(None))
 
 
 def test_next_hops_that_are_found_once(device: Device) -> None:

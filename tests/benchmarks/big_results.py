@@ -107,7 +107,7 @@ def make(path: Path, num_rows: int) -> None:
         writer.writerows(row(point, draw, number) for number, point in enumerate(points))
 
 
-def measure(command: list[str]) -> tuple[float, float, float, int]:
+def run_command(command: list[str]) -> tuple[float, float, float, int]:
     """Seconds, processor seconds, peak memory in GB, and the exit code."""
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -136,7 +136,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen.commands:
             words = [word.format(file=chosen.file, folder=folder) for word in COMMANDS[name]]
-            seconds, busy, memory, code = measure(words)
+            seconds, busy, memory, code = run_command(words)
             made = ", ".join(f"{p.name} {p.stat().st_size / 1e6:.1f} MB" for p in Path(folder).iterdir())
             print(f"{name:14} {seconds:7.1f} {busy:7.1f} {memory:6.2f} {code:5} {made}", flush=True)
 

@@ -29,7 +29,7 @@ class LevelCost:
     time_us: float
 
 
-class LevelCounts:
+class LevelSizes:
     """The numbers of vertices and edges at each level of a search, by its levels."""
 
     def __init__(self, graph: Graph, levels: npt.NDArray[np.int32]) -> None:
@@ -101,18 +101,20 @@ def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32
     return _costs(launches, start, records, variant.layers)
 
 
-def count(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[dict[str, int]]:
+def count_levels(
+    variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]
+) -> list[dict[str, int]]:
     """The counters of each level of an unprepared search; empty where it has none. The search is checked as
     well: raises WrongLevelsError."""
     if not variant.counters:
         return []
     num_levels = int(reference.max()) + 1
-    variant.counts = variant.device.upload(np.zeros(num_levels * len(variant.counters), np.uint64))
+    variant.counter_buffer = variant.device.upload(np.zeros(num_levels * len(variant.counters), np.uint64))
     variant.prepare()
     variant.reset(source)
     variant.traverse(source)
     check_levels(variant.levels(), reference)
-    return variant.counted()
+    return variant.level_counters()
 
 
 def _costs(
@@ -153,36 +155,36 @@ def _noted_levels(records: npt.NDArray[np.void], first: int, end: int | None) ->
 
 def profiled(
     search: KernelVariant,
-    counted: Sequence[Mapping[str, int]],
+    counters: Sequence[Mapping[str, int]],
     source: int,
     reference: npt.NDArray[np.int32],
 ) -> list[dict[str, str]]:
     """The family's columns of a level profile, a row a level; ``search`` is not prepared.
 
-    ``counted`` is from ``count``. Raises WrongLevelsError, DeviceError.
+    ``counters`` is from ``count_levels``. Raises WrongLevelsError, DeviceError.
     """
-    counts = LevelCounts(search.host_graph, reference)
+    sizes = LevelSizes(search.host_graph, reference)
     rows = []
     for cost in profile(search, source, reference):
-        edges = counts.edges_inspected(search.edge_reads.get(cost.kernel, "frontier"), cost.level)
-        known = cost.level <= counts.depth
+        edges = sizes.edges_inspected(search.edge_reads.get(cost.kernel, "frontier"), cost.level)
+        known = cost.level <= sizes.depth
         rows.append(
             {
                 "level": str(cost.level),
                 "kernel": cost.kernel,
-                "frontier_size": str(int(counts.frontier_sizes[cost.level])) if known else "0",
+                "frontier_size": str(int(sizes.frontier_sizes[cost.level])) if known else "0",
                 "edges_inspected": "" if edges is None else str(edges),
                 "time_us": f"{cost.time_us:.3f}",
-                "counts": _counts(counted[cost.level]) if cost.level < len(counted) else "",
+                "counts": _counters_text(counters[cost.level]) if cost.level < len(counters) else "",
             }
         )
     return rows
 
 
-def _counts(level: Mapping[str, int]) -> str:
+def _counters_text(level: Mapping[str, int]) -> str:
     return " ".join(f"{name}={value}" for name, value in level.items() if value)
 
 
-def parse_counts(text: str) -> dict[str, int]:
+def parse_counters(text: str) -> dict[str, int]:
     """The counters of a profile's row by name, from its column ``counts``; those left out are 0."""
     return {name: int(value) for name, value in (word.split("=") for word in text.split())}

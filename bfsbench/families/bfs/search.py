@@ -52,12 +52,12 @@ class Search(Problem):
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:
         """The level profile; empty for host programs. Raises WrongLevelsError."""
-        from bfsbench.families.bfs.profile import count, profiled
+        from bfsbench.families.bfs.profile import count_levels, profiled
 
         if not isinstance(variant, KernelVariant):
             return []
-        counted = count(variant.another(), self.source, self.levels)
-        return profiled(variant, counted, self.source, self.levels)
+        counters = count_levels(variant.another(), self.source, self.levels)
+        return profiled(variant, counters, self.source, self.levels)
 
 
 class SearchRun:

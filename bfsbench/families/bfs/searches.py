@@ -81,7 +81,7 @@ class KernelVariant(KernelProgram, SearchVariant):
         self.records: Buffer | None = None
         """For kernels that run several levels in one launch: the buffer of their level records (see
         profile.cuh)."""
-        self.counts: Buffer | None = None
+        self.counter_buffer: Buffer | None = None
         """uint64[levels x counters] that kernels with counters add to. Set before ``prepare``; None in timed
         searches, which count nothing."""
         self.level_array: Buffer = self.device.empty(self.num_vertices, "int32")
@@ -89,7 +89,7 @@ class KernelVariant(KernelProgram, SearchVariant):
         """int32[V]: the index of each vertex's level in ``level_array``, if it is not its number."""
 
     def defines(self) -> dict[str, int | str]:
-        counting = {"COUNTERS": int(self.counts is not None)} if self.counters else {}
+        counting = {"COUNTERS": int(self.counter_buffer is not None)} if self.counters else {}
         return {**super().defines(), **self.layer_numbers(), **counting}
 
     @classmethod
@@ -122,12 +122,12 @@ class KernelVariant(KernelProgram, SearchVariant):
         levels = self.level_array.download()
         return levels if self.level_places is None else levels[self.level_places]
 
-    def counted(self) -> list[dict[str, int]]:
+    def level_counters(self) -> list[dict[str, int]]:
         """Wait, and return the counters of each level, counted while its frontier was expanded, by the names
-        in ``counters``. Raises ValueError unless ``counts`` was set."""
-        if self.counts is None:
-            raise ValueError("nothing was counted: set counts before prepare")
-        table = self.counts.download().reshape(-1, len(self.counters)).tolist()
+        in ``counters``. Raises ValueError unless ``counter_buffer`` was set."""
+        if self.counter_buffer is None:
+            raise ValueError("nothing was counted: set counter_buffer before prepare")
+        table = self.counter_buffer.download().reshape(-1, len(self.counters)).tolist()
         return [dict(zip(self.counters, level, strict=True)) for level in table]
 
 
