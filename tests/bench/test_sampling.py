@@ -185,7 +185,7 @@ def test_energy_that_nothing_counts_is_not_told(energy: float | None) -> None:
             "--max-samples 3 is less than --min-samples 9",
         ),
         ({"max_noise_percent": 1.0, "max_samples": 5}, "--max-noise needs 6 samples"),
-        ({"max_noise_percent": 0.0}, "not negative"),
+        ({"max_noise_percent": 0.0}, "must not be negative"),
     ],
 )
 def test_numbers_that_contradict_each_other(words: dict[str, float], says: str) -> None:

@@ -333,7 +333,7 @@ def test_counters_need_to_be_asked_for(device: Device) -> None:
     graph = shape("pmpp")
     search = Bfs4k(KernelSetup(DeviceGraph(device, graph), None, BLOCK, Bfs4k.knob_values({})))
     search.prepare()
-    with pytest.raises(ValueError, match="counts before prepare"):
+    with pytest.raises(ValueError, match="counter_buffer before prepare"):
         search.level_counters()
 
 
