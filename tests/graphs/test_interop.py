@@ -70,7 +70,7 @@ def test_checksums_are_those_of_the_same_file(tmp_path: Path, kind: str) -> None
     [
         (EDGES, "a list is not a graph: accepted are a Graph, a name or path"),
         (7, "a int is not a graph"),
-        (np.zeros((3, 5)), r"an array of float64 and shape \(3, 5\) is no graph"),
+        (np.zeros((3, 5)), r"an array of float64 and shape \(3, 5\) is not a graph"),
         (np.zeros((3, 2)), "vertices are float64, not integers or text"),
         (np.array([[0, -1]]), "vertex id -1 is negative"),
         (([0, 1], [1]), "2 sources and 1 targets are no pairs"),
