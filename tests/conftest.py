@@ -14,14 +14,14 @@ from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from tests.devices import BACKENDS
 
-settings.register_profile("unhurried", deadline=None)  # how long an example takes is the machine's business
+settings.register_profile("unhurried", deadline=None)  # the time of an example depends on the machine
 settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Path]:
-    """A cache of the tests' own, shared by all workers of one test run. Compiled code, which is found by what
-    it is made of, stays in pytest's cache for the next run."""
+    """A cache of the tests' own, shared by all workers of one test run. Compiled code, which is addressed by
+    its content, stays in pytest's cache for the next run."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if worker else base) / "cache"

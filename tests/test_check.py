@@ -1,4 +1,4 @@
-"""'bfsbench check' as a user meets it."""
+"""'bfsbench check' as a user runs it."""
 
 from __future__ import annotations
 

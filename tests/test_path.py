@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def complaints(done: Completed) -> list[str]:
-    """What is on stderr, without the notice that a slow machine takes a moment to convert the graph."""
+    """The lines on stderr, without the progress line that appears on a slow machine."""
     return [line for line in done.stderr.splitlines() if line != "converting ./g.txt"]
 
 

@@ -1,4 +1,4 @@
-"""Every variant against the sequential search, on every backend present, over shapes that break things."""
+"""Every variant against the sequential search, on every backend present, over difficult shapes."""
 
 from __future__ import annotations
 

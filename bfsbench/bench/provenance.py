@@ -16,7 +16,7 @@ from bfsbench.paths import PACKAGE
 
 
 def _git(*arguments: str) -> str | None:
-    """What git says of the checkout, without a lock, which it would leave behind if it is killed."""
+    """Output of a git command on the checkout. It takes no lock, which a killed git would leave behind."""
     command = ["git", "--no-optional-locks", "-C", str(PACKAGE), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)

@@ -1,4 +1,4 @@
-"""``bfsbench compare``: what got faster and what slower."""
+"""``bfsbench compare``: which points got faster or slower."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def command(
     """Compare the times of B with those of A, point by point.
 
     A and B are result files, folders of them, or FILE@REVISION: the file as git has it at that revision. A
-    point is slower or faster when the intervals that its repeats allow say so with 95 % confidence and by
-    more than --threshold; the same when they say that it is not; and undecided when they cannot tell.
+    point is slower or faster when the 95 % confidence interval of the ratio of its times lies beyond
+    --threshold; the same when the interval lies within; and undecided otherwise.
 
     \b
     Exit code: 0  no point is slower
@@ -105,7 +105,7 @@ def _sides(a: str, b: str | None, commits: tuple[str, str] | None) -> tuple[Side
 def _selected(
     a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
 ) -> tuple[Side, Side]:
-    """The sides with those rows only; a name has to occur on either."""
+    """The sides with the selected rows only; each name must occur on one of them."""
     import pandas as pd
 
     from bfsbench.report import select
@@ -120,10 +120,10 @@ def _selected(
 
 
 def _check(found: Comparison, allow_different: bool) -> None:
-    """Raises UsageError when nothing can be said about the two sides."""
+    """Raises UsageError when the two sides cannot be compared."""
     if not found.points:
         emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""
         raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}")
     if found.differences and not allow_different:
         told = "; ".join(found.differences)
-        raise UsageError(f"not comparable: {told}; --allow-different compares all the same")
+        raise UsageError(f"not comparable: {told}; --allow-different compares them anyway")

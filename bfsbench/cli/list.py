@@ -1,4 +1,4 @@
-"""``bfsbench list``: what there is to run."""
+"""``bfsbench list``: variants, datasets and the other lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bfsbench.variants import look
 def command(context: click.Context, what: str | None, style: str) -> None:
     """Show one of these lists; without a name, variants and datasets in brief.
 
-    A variant of your own that cannot be loaded is named with the reason, and makes the exit code 1.
+    A variant of your own that cannot be loaded is named with the reason, and the exit code is 1.
     """
     makers = [LISTS[what]] if what else BRIEF
     click.echo(rendered([make() for make in makers], style, narrow="one of their names"), nl=False)

@@ -44,7 +44,7 @@ PAGE = "html"
     "--plot",
     "kinds",
     completion.plots,
-    f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have something for.",
+    f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have data for.",
 )
 @row_filters
 @click.option(
@@ -73,7 +73,7 @@ def command(
     """Make tables, pictures or a page from result FILES; by default from the newest in results/.
 
     Options that take NAMES may be repeated or given a list with commas. Times of emulated kernels (backend
-    cpu) stand in tables and pictures of their own.
+    cpu) get tables and pictures of their own.
 
         bfsbench report --out report.html results/
 
@@ -115,7 +115,7 @@ def _style(style: str | None, out: Path | None) -> str:
 
 
 def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | None) -> None:
-    """Raises UsageError for names that do not exist and options that do not go together."""
+    """Raises UsageError for unknown names and options that exclude each other."""
     for what, chosen, known in (("table", names, TABLES), ("plot", kinds, PLOTS)):
         for name in chosen:
             if name not in known:
@@ -181,7 +181,7 @@ def _newest() -> Path:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Whether anything follows the line of headers."""
+    """Whether any row follows the header."""
     try:
         with path.open("rb") as file:
             return len(list(islice(file, 2))) == 2

@@ -1,4 +1,4 @@
-"""``bfsbench roofline``: how far searches are from what their device can do at most."""
+"""``bfsbench roofline``: how far searches are from their device's ceilings."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def command(
     style: str | None,
     out: Path | None,
 ) -> None:
-    """Hold the searches of result FILES against the ceilings of the device they ran on.
+    """Compare the searches of result FILES with the ceilings of the device they ran on.
 
     For the fastest search of each variant, graph and source: edges read and bytes moved a second, the least
     time that latency, random access and bandwidth allow, which of them bounds the search, and its share of
-    the time measured. Edges are counted where level profiles lie beside the files ('bfsbench run
-    --profile'), and modelled from the rows where not; each line says which. 'bfsbench report --plot roofline'
+    the time measured. Edges are counted where there are level profiles beside the files ('bfsbench run
+    --profile'), and otherwise modelled from the rows; each line says which. 'bfsbench report --plot roofline'
     draws the shares.
     """
     from bfsbench.probe.ceilings import ceilings_beside, read_ceilings

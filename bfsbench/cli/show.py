@@ -1,4 +1,4 @@
-"""``bfsbench show``: all about one variant."""
+"""``bfsbench show``: describes one variant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bfsbench.variants import find
     show_default=True,
 )
 def command(name: str, style: str) -> None:
-    """Show what a variant does, where it comes from, the file of its kernels, its knobs and its counters.
+    """Show a variant's description, paper and figure, kernel file, knobs and counters.
 
     NAME is the variant's name or an alias.
     """

@@ -1,4 +1,4 @@
-"""Sweeps as commands carry them out: under a progress display, with what came of them said in the end."""
+"""Sweeps of commands: with a progress display, and a summary at the end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def carry_out(request: Request) -> Outcome:
-    """The outcome of a sweep; an interrupt says how to go on and ends the program."""
+    """Run a sweep; after an interrupt the last line says how to continue it."""
     from bfsbench.bench.sweep import sweep
     from bfsbench.cli.progress import SweepDisplay
 
@@ -38,7 +38,7 @@ def carry_out_points(request: Request) -> bool:
     if outcome.rows:
         show_summary(outcome, request.path)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
-    measured = counted(outcome.statuses.total(), "point")
+    measured = plural(outcome.statuses.total(), "point")
     click.echo(f"{measured}: {came or 'nothing left to do'}; see 'bfsbench report {request.path}'", err=True)
     return not outcome.failed
 
@@ -55,7 +55,7 @@ def show_summary(outcome: Outcome, path: Path | None) -> None:
 
 
 def print_plan(points: Sequence[Point], repeats: int) -> None:
-    """Say how many points of each graph, variant and backend there are."""
+    """Print how many points of each graph, variant and backend there are."""
     from tabulate import tabulate
 
     from bfsbench.bench.point import row_name
@@ -64,12 +64,12 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     counts = Counter((row_name(point.graph), with_aliases(point.variant), point.backend) for point in points)
     rows = [(*key, count) for key, count in counts.items()]
     click.echo(tabulate(rows, headers=["graph", "variant", "backend", "points"]))
-    total, timed = counted(len(points), "point"), counted(repeats, "time")
+    total, timed = plural(len(points), "point"), plural(repeats, "time")
     click.echo(f"\n{total}, each run once to check it and {timed} to time it")
 
 
 def print_memory(names: Sequence[str]) -> None:
-    """Say how much memory opening each graph takes."""
+    """Print how much memory opening each graph takes."""
     from bfsbench.graphs.estimate import memory_lines
     from bfsbench.graphs.load import resolve
 

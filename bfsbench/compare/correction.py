@@ -1,11 +1,11 @@
-"""Many points at once: what counts as evidence, and how much of it an undecided point lacks.
+"""Many points at once: how much evidence a verdict needs, and how much an undecided point lacks.
 
-Two things make unchanged code look slower or faster. Times differ from one process to the next by more than
-the repeats within one process say. This run-to-run noise is taken from the runs of each side where a side has
-several; where neither has, from the ratios themselves, as if no code had changed, within bounds. And of 500
-points some differ by chance. Benjamini and Hochberg (1995) bound the share of such points among all that are
-called slower or faster: the p-values are put in order, and the k-th smallest of m is enough if it is at most
-k / m of the rate allowed.
+Two things make unchanged code look slower or faster. Times differ between processes by more than the repeats
+within one process show. This run-to-run noise is estimated from the runs of a side that has several; where
+neither has, from the ratios themselves, within bounds, as if no code had changed. And of 500 points some
+differ by chance. Benjamini and Hochberg (1995) bound the share of such points among all that are called
+slower or faster: the p-values are sorted, and the k-th smallest of m suffices if it is at most k / m of the
+rate allowed.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from bfsbench.compare.interval import CONFIDENCE, LogRatio
 FALSE_RATE = 0.05
 """Share of the points called slower or faster that may be so by chance."""
 LEAST_NOISE, USUAL_NOISE, MOST_NOISE, MOST_NOISE_ON_HOST = 0.01, 0.03, 0.15, 0.3
-"""Of the run-to-run noise: its bounds, and what it is taken to be where nothing shows it. Two runs of
-unchanged code on a GPU in a virtual machine differed by 3 % and by 9 % on different days, those that return
-to the host at each level most. Ratios that vary by more than the upper bound are taken for changes. Programs
-of the CPU share their caches and their memory with whatever else runs there."""
+"""The run-to-run noise: its bounds, and the value assumed without data. Two runs of unchanged code on a GPU
+in a virtual machine differed by 3 % and by 9 % on different days, most where a search returns to the host at
+each level. Ratios that vary by more than the upper bound are treated as changes. Programs of the CPU share
+caches and memory with other processes."""
 ENOUGH_POINTS = 20
-"""Points, or runs beyond the first of a point, from which on the noise is estimated."""
+"""Fewest points, or runs beyond the first of a point, that the noise is estimated from."""
 MOST_RUNS = 100
-"""Runs beyond which nobody is advised to go."""
+"""Most runs that are advised."""
 
 _NORMAL = NormalDist()
 _HALF_WIDTH = _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
-"""Of an interval of that confidence, in standard errors."""
+"""Half-width of an interval of that confidence, in standard errors."""
 _LIKELY = _NORMAL.inv_cdf(0.9)
 """The runs advised are to decide a point with a probability of 0.9, if its estimates are right."""
 SHARES = (0.5, 0.9)
-"""Of the ratios, whose quantiles tell the noise: the usual one, and that of the points that vary most."""
+"""Quantiles of the ratios that estimate the noise: a central one, and one of the points that vary most."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the repeats of a point say by themselves. ``runs`` counts the rows that they come from, of either
-    side; each run is a process of its own."""
+    """The evidence in a point's own repeats. ``runs`` counts the rows of each side; each run is a separate
+    process."""
 
     ratio: LogRatio
     runs: tuple[int, int]
@@ -52,17 +52,18 @@ class Evidence:
 
     @property
     def share_of_noise(self) -> float:
-        """What is left of the run-to-run noise, as a variance, where sides have several runs."""
+        """The variance of the run-to-run noise that remains when sides have several runs."""
         return sum(1 / runs for runs in self.runs) / 2
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Of ``scatter``."""
+        """Degrees of freedom of ``scatter``."""
         return sum(runs - 1 for runs in self.runs)
 
     @property
     def standard_error(self) -> float:
-        """Of the ratio's logarithm, by the spread of the repeats; infinite where they are too few."""
+        """Standard error of the ratio's logarithm, from the spread of the repeats; infinite where they are
+        too few."""
         return (self.ratio.high - self.ratio.low) / (2 * _HALF_WIDTH)
 
 
@@ -81,15 +82,15 @@ def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> fl
 
 
 def p_value(point: Evidence, noise: float, threshold: float) -> float:
-    """How probable a difference as large is where the true ratio is within 1 + ``threshold`` and its inverse.
-    A test of both sides, by the normal distribution."""
+    """The probability of a difference this large if the true ratio lies between 1 + ``threshold`` and its
+    inverse. A two-sided test by the normal distribution."""
     error = math.hypot(noise * math.sqrt(point.share_of_noise), point.standard_error)
     beyond = abs(point.ratio.middle) - math.log1p(threshold)
     return 1.0 if math.isinf(error) else min(1.0, 2 * _NORMAL.cdf(-beyond / error))
 
 
 def enough_evidence(p_values: Sequence[float]) -> float:
-    """The largest p-value that is enough for a verdict among all of these; 0 where none is."""
+    """The largest of these p-values that suffices for a verdict; 0 where none does."""
     ordered = np.sort(p_values)
     allowed = FALSE_RATE * np.arange(1, len(ordered) + 1) / max(1, len(ordered))
     accepted = ordered[ordered <= allowed]
@@ -97,12 +98,10 @@ def enough_evidence(p_values: Sequence[float]) -> float:
 
 
 def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: float) -> int | None:
-    """Runs of either side, those taken included and with as many repeats each, that are likely to decide a
-    point which these do not.
-
-    The estimate takes the middle of the interval for the true ratio. ``p_needed`` is the p-value that a
-    verdict of slower or faster needs. None where more than MOST_RUNS would be needed: the ratio is as good as
-    at the threshold.
+    """Runs of each side, those taken included and with as many repeats each, that are likely to decide an
+    undecided point. The estimate takes the middle of the interval for the true ratio. ``p_needed`` is the
+    p-value that a verdict of slower or faster needs. None where more than MOST_RUNS would be needed, because
+    the ratio is close to the threshold.
     """
     runs = min(point.runs)
     if math.isinf(point.standard_error):

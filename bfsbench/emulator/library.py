@@ -55,7 +55,7 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
 
 
 def build_runtime(*, portable_fibers: bool = False) -> Path:
-    """Compile the runtime once. ``portable_fibers`` selects the switch that every POSIX system has."""
+    """Compile the runtime once. ``portable_fibers`` selects the context switch of POSIX."""
     sources = sorted(_RUNTIME.glob("*.cpp"))
     flags = [*_COMMON_FLAGS, *(["-DEMU_PORTABLE_FIBERS"] if portable_fibers else [])]
     return build_library("cuda-on-cpu", sources, flags)
@@ -86,9 +86,9 @@ def build_kernels(
 
     ``include`` are folders of its headers, besides its own; ``appended`` is C++ to compile behind it.
     ``interruptible`` makes every basic block a place where a thread may be interrupted, which finds more
-    races and takes about twice the time; it is always done for files that say ``volatile``, whose threads
-    may poll memory. ``watched`` tells the runtime of every access to memory.
-    Raises ToolchainError with the first error, naming file and line of the source.
+    races and takes about twice the time. It is always done for files that contain ``volatile``, whose threads
+    may poll memory. ``watched`` calls the runtime before every access to memory. Raises ToolchainError with
+    the first error, naming file and line of the source.
     """
     translation = translate(source, include, appended)
     if translation.launches_kernels and not child_kernels:
@@ -107,7 +107,7 @@ def build_kernels(
 
 
 def _kernel_flags(source: Path, defines: Mapping[str, Define], include: Sequence[Path]) -> list[str]:
-    """What every compilation of translated kernels needs besides the common flags."""
+    """Flags for translated kernels, besides the common ones."""
     return [
         *(f"-I{folder}" for folder in (_INCLUDE, _INCLUDE / "cuda", source.parent, *include)),
         *("-include", str(_INCLUDE / "cuda_on_cpu.h")),
@@ -119,14 +119,14 @@ def _kernel_flags(source: Path, defines: Mapping[str, Define], include: Sequence
 def diagnose(
     source: Path, defines: Mapping[str, Define], warnings: Sequence[str], include: Sequence[Path] = ()
 ) -> str:
-    """What the compiler has to say of a ``.cu`` file under the given warning options; empty if nothing.
+    """The compiler's warnings about a ``.cu`` file with the given options; empty if there are none.
 
     Raises ToolchainError if the file cannot be translated.
     """
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translate(source, include).text, encoding="utf-8")
-        ours = ["-isystem", str(_INCLUDE), "-isystem", str(_INCLUDE / "cuda")]  # about which nobody is asked
+        ours = ["-isystem", str(_INCLUDE), "-isystem", str(_INCLUDE / "cuda")]  # these are always off
         flags = [*ours, *_PROCESSOR_FLAGS, *_kernel_flags(source, defines, include), *warnings]
         # Not -fsyntax-only, which ziglang's compiler cannot do.
         command = [*compiler(), "-std=c++17", *flags, "-c", str(text), "-o", str(text.with_suffix(".o"))]
@@ -134,7 +134,7 @@ def diagnose(
 
 
 def _watching() -> list[str]:
-    """Options for a call before every access to memory, with the lines that instructions come from."""
+    """Options for a call before every access to memory, and for line numbers."""
     own = ("-mllvm", "-tsan-{}") if "clang" in compiler_version() else ("--param", "tsan-{}")
     chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
     options = [word.format(option) for option in chosen for word in own]
@@ -142,7 +142,7 @@ def _watching() -> list[str]:
 
 
 def _every_basic_block() -> str:
-    """The coverage option for a call at every basic block; clang leaves out some unless told not to."""
+    """The coverage option for a call at every basic block; clang prunes some blocks without the option."""
     return "edge,no-prune,trace-pc" if "clang" in compiler_version() else "trace-pc"
 
 

@@ -1,4 +1,4 @@
-"""What a watched kernel did: accesses to memory one by one, and what is wrong with them."""
+"""The memory accesses of a watched kernel, and the faults found in them."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class NativeRecord(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Access:
-    """One thread touched one place in memory."""
+    """One access of one thread to memory."""
 
     launch: int
-    """Counted from 0 when tracing began; child kernels count too."""
+    """The launch, counted from 0 when tracing began; child kernels count too."""
     kernel: str
     block: int
     thread: int
@@ -78,10 +78,10 @@ class Access:
     buffer: int | None
     """Address of the buffer (``Buffer.pointer.value``); None for other memory."""
     index: int
-    """Of the element in the buffer; of the byte in other memory."""
+    """Index of the element in the buffer; of the byte in other memory."""
     before: int
     after: int
-    """What was there, as an unsigned number of up to 8 bytes; of vectors the first 8 bytes."""
+    """The old value, as an unsigned number of up to 8 bytes; of vectors the first 8 bytes."""
     line: Line | None
 
 
@@ -90,7 +90,7 @@ class Actor:
     """One side of a finding."""
 
     what: str
-    """As in "plain write"."""
+    """The kind of access, such as "plain write"."""
     block: int
     thread: int
     line: Line | None
@@ -103,7 +103,7 @@ class Actor:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong, the first time it was seen at these lines."""
+    """A fault, as first seen at these lines."""
 
     fault: str
     """``race``, ``out of bounds``, ``use after free`` or ``uninitialised read``."""
@@ -112,9 +112,9 @@ class Finding:
     """Element and size of the buffer, or other memory."""
     actor: Actor
     other: Actor | None
-    """Who is raced with."""
+    """The other access of a race."""
     count: int
-    """How often it was seen at these lines."""
+    """How many times it was seen at these lines."""
 
     @property
     def benign(self) -> bool:
@@ -134,7 +134,7 @@ class Finding:
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
-        """The one or two lines that it is about."""
+        """The one or two source lines involved."""
         return (self.actor.line, self.other.line) if self.other else (self.actor.line,)
 
     def __str__(self) -> str:

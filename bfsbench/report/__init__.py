@@ -48,10 +48,10 @@ NOT_IN_TABLES = (
     *("search_ms_samples", "wall_ms", "wall_ms_samples", "reset_ms", "prepare_ms", "parents_ms"),
     *("source_checksum", "gpu_bus_id"),
 )
-"""Columns of result files that no table needs: those who make tables of many rows leave them out."""
+"""Columns of result files that no table needs; they are not read when tables are made of many rows."""
 
 NOT_ON_PAGES = ("wall_ms_samples", "prepare_ms", "parents_ms", "source_checksum", "gpu_bus_id")
-"""The same of what an HTML page needs."""
+"""Columns that an HTML page does not need."""
 
 
 def tables(

@@ -111,7 +111,7 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
         yield "No point has a time."
         return
     if any(frame["speedup"].notna()):
-        yield f"x sequential: how many times as fast as {kind.family.baseline} on the same machine."
+        yield f"x sequential: speed-up over {kind.family.baseline} on the same machine."
     if any(frame["sources"] > 1):
         yield _note_on_sources(kind.family)
     if any(frame["preprocess_ms"].notna()):
@@ -188,7 +188,7 @@ def _says_something(column: pd.Series[Any]) -> bool:
 
 
 def _told_knobs(frame: pd.DataFrame) -> list[str]:
-    """The knobs of each row without those that have the default of a variant known here."""
+    """The knobs of each row, without those at the default of a known variant."""
     usual = {
         name: {f"{knob.name}={knob.default}" for knob in variant.knobs}
         for name, variant in all_variants().items()

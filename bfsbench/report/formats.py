@@ -42,7 +42,7 @@ _HEADERS = {
     "gb_s": "GB/s",
     "share_percent": "share %",
 }
-"""Headers that are not the column's name with spaces; families have some of their own."""
+"""Headings that are not the column's name with spaces; families define others."""
 
 _SHADES = ((1.0, "*", "green"), (1.25, "·", "green"), (2.0, "░", "cyan"), (4.0, "▒", "yellow"))
 _DARKEST = ("▓", "red")
@@ -79,7 +79,7 @@ def render(
 
 
 def _printable(table: Table) -> Table:
-    """The table without characters that a terminal would obey."""
+    """The table with control characters escaped."""
     return replace(
         table,
         title=printable(table.title),
@@ -92,7 +92,7 @@ def _printable(table: Table) -> Table:
 
 
 def header(column: str) -> str:
-    """A column's name as people read it, the unit last."""
+    """A column's heading, the unit last."""
     return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
 
 
@@ -220,7 +220,7 @@ def _cells(table: Table, colour: bool = False) -> list[list[str]]:
 
 
 def _called(name: str, column: Sequence[Cell]) -> Sequence[Cell]:
-    """A column of variants with the aliases that people know them by; any other column as it is."""
+    """A column of variants with their aliases; any other column unchanged."""
     from bfsbench.variants import with_aliases
 
     return [with_aliases(str(cell)) for cell in column] if name == "variant" else column
@@ -247,7 +247,7 @@ def _cell(cell: Cell, digits: int) -> str:
 
 
 def _shaded(cell: Cell, digits: int, best: float, colour: bool) -> str:
-    """A time followed by a mark that darkens with its ratio to the best."""
+    """A time followed by a mark for its ratio to the best."""
     text = _cell(cell, digits)
     if not isinstance(cell, float):
         return text

@@ -1,4 +1,4 @@
-"""Rows of result files made comparable: filtered, told apart by what was timed, put together over sources."""
+"""Rows of result files made comparable: filtered, grouped by configuration, combined over sources."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host_cpu")
-"""What must agree before two times are compared to choose a configuration; hosts may be different ones."""
+"""Columns that must agree before two times are compared to choose a configuration; hosts may differ."""
 
 SHAPE = ("grid", "block", "knobs")
 """What is chosen."""
 
 COLD = "_cold"
-"""Ends the names of tables and pictures whose times are with cold caches."""
+"""Suffix of the names of tables and pictures with cold caches."""
 
 EMULATED = "_emulated"
-"""Ends the names of tables and pictures whose times are of emulated kernels."""
+"""Suffix of the names of tables and pictures of emulated kernels."""
 
 _SEARCH = ["graph", "graph_checksum", "source", "host", "host_cpu"]
-"""What must agree before a speed-up means anything."""
+"""Columns that must agree before a speed-up is computed."""
 
 
 _TIMED = ("search_ms", "search_ms_median", "search_ms_max", "preprocess_ms")
@@ -49,8 +49,8 @@ class Kind:
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
-    """By family, as far as there are any: measured rows (``cuda``, ``host``) with warm caches and with cold
-    ones, rows of emulated kernels."""
+    """The kinds that occur, by family: measured rows (``cuda``, ``host``) with warm caches, with cold caches,
+    and rows of emulated kernels."""
     rows = of_latest_code(rows)
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
         family, some = find_family(name), _where(rows["family"] == name, rows)
@@ -88,12 +88,12 @@ def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows for which it holds; themselves where it holds for all, as copies of many take long."""
+    """The rows that satisfy the mask; the same frame if all do, since copies are expensive."""
     return rows if condition.all() else rows[condition]
 
 
 def compact(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """The rows with texts in these columns as categories, which are grouped many times as fast."""
+    """The rows with text in these columns as categories, which are grouped much faster."""
     import pandas as pd
 
     made = {}
@@ -156,7 +156,7 @@ def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
 def configurations(
     rows: pd.DataFrame, family: Family | None = None, *, also: Sequence[str] = (), baseline: str = ""
 ) -> pd.DataFrame:
-    """One row per SETTING, SHAPE and columns ``also``: one configuration put together over all its sources.
+    """One row per SETTING, SHAPE and columns ``also``: one configuration, combined over all its sources.
 
     ``rows`` are of one ``family``, by default that of the first.
     Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
@@ -164,7 +164,7 @@ def configurations(
     sources of slowest / fastest and of median / fastest sample), the figures of the family, ``preprocess_ms``
     (median; NaN where the graph is taken as it is) and ``speedup`` (median over sources of the time of
     ``baseline``, a host program, the family's by default, / this time; NaN unless both were taken on one
-    machine). A point that was measured more than once counts with its fastest row.
+    machine). For a point that was measured more than once, its fastest row is taken.
     """
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]

@@ -1,4 +1,4 @@
-"""``bfsbench run`` driven as a user drives it: a process, a terminal's words, files and exit codes."""
+"""``bfsbench run`` as a user runs it: a process, its arguments, files and exit codes."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:
         (("--dataset", LATTICE, "--source", "63"), "source 63 is out of range"),
         (("--dataset", LATTICE, "--source", "-1"), "source -1 is out of range"),
         (("--dataset", LATTICE, "--source", "a"), "'a' is not a list of vertices"),
-        (("--dataset", LATTICE, "--source", "1", "--sources", "2"), "exclude each other"),
+        (("--dataset", LATTICE, "--source", "1", "--sources", "2"), "not both"),
         (("--dataset", "nowhere/graph.mtx"), "nowhere/graph.mtx"),
         (("--dataset", "lattice(rows=9"), "lattice(rows=9"),
         (("--dataset", "lattice(rows=0)"), "rows"),

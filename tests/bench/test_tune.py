@@ -1,4 +1,4 @@
-"""Tuning: what is asked, what is measured, when it stops, and what resuming repeats (nothing)."""
+"""Tuning: the configurations chosen and measured, when it stops, and that resuming repeats nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Row = dict[str, str]
 
 
 def virtual_warp(grids: tuple[int | None, ...] = (None, 8, 64), blocks: tuple[int, ...] = (32, 64)) -> Space:
-    """Grids, blocks and W_SZ 1 .. 32: 36 configurations unless told otherwise."""
+    """Grids, blocks and W_SZ 1 .. 32: by default 36 configurations."""
     return Space.of(Axes([find("virtual_warp")], grids, blocks), GRAPH, {}, "cpu")
 
 
@@ -53,13 +53,13 @@ def bowl(point: Point) -> float:
 
 
 class Bench:
-    """Stands in for the worker: keeps the rows it makes."""
+    """Replaces the worker, and keeps the rows it makes."""
 
     def __init__(self, time_of: Callable[[Point], float | None] = bowl) -> None:
         self.rows: list[Row] = []
         self._time_of = time_of
 
-    def measure(self, point: Point) -> Row:
+    def make_row(self, point: Point) -> Row:
         milliseconds = self._time_of(point)
         status = "crash" if milliseconds is None else "ok"
         row = point.axes() | {"status": status, "search_ms": str(milliseconds or "")}
@@ -74,7 +74,7 @@ class Bench:
         sources: tuple[int, ...] = (0,),
         held: tuple[Row, ...] = (),
     ) -> Took:
-        """Answer a tuning, from the rows ``held`` or by making others."""
+        """Run a tuning with the rows ``held``, and make the missing ones."""
         rows = {axes_of(row): row for row in held}
         asking, answer = tune(strategy, space, sources, budget), None
         while True:
@@ -82,7 +82,7 @@ class Bench:
                 (point,) = asking.send(answer)
             except StopIteration as stop:
                 return stop.value
-            answer = [rows.get(tuple(point.axes().values())) or self.measure(point)]
+            answer = [rows.get(tuple(point.axes().values())) or self.make_row(point)]
 
 
 def tuned(space: Space, strategy: Strategy, points: int | None = None) -> list[Row]:

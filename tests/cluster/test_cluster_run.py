@@ -70,7 +70,7 @@ def test_the_rows_are_those_of_one_process(start: Start, tmp_path: Path) -> None
 
 
 def facts(path: Path, columns: Sequence[str], names: Sequence[str]) -> list[tuple[object, ...]]:
-    """What must not depend on where a row was made, in a fixed order."""
+    """The columns that must not depend on where a row was made, in a fixed order."""
     return sorted((axes_of(row), *(row[name] for name in names)) for row in read_rows(path, columns))
 
 
@@ -171,7 +171,7 @@ def test_a_lost_scheduler_ends_the_sweep_which_is_resumed(
 
 
 def unasked(said: str) -> list[str]:
-    """What a program said beside what it waits for, which it says on a busy machine alone."""
+    """A program's output without lines about waiting, which appear only on a busy machine."""
     return [line for line in said.splitlines() if not line.startswith("waiting for ")]
 
 
@@ -185,7 +185,7 @@ def test_workers_end_with_their_scheduler_and_when_told(
     _, *workers = family(told.pid)
     for worker in workers:
         worker.send_signal(signal.SIGINT)
-    time.sleep(1)  # a terminal tells them all at once: whoever hears of it first must leave it to the other
+    time.sleep(1)  # a terminal signals all processes at once
     assert family(told.pid)[1:] == workers
     told.send_signal(signal.SIGINT)
     assert unasked(finished(told, 130)) == []

@@ -83,7 +83,7 @@ def test_illegal_address(device: Emulator) -> None:
 @pytest.mark.parametrize("place", [-256, -1, 10, 11, 265])
 @pytest.mark.parametrize("value", [0, -1, 7])
 def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> None:
-    """They damage no other buffer, are the fault of the kernel that did them, and are reported once."""
+    """They damage no other buffer, name the kernel at fault, and are reported once."""
     out, other = device.upload(np.zeros(10, np.int32)), device.upload(np.zeros(10, np.int32))
     module = device.module(KERNELS / "errors.cu", {})
     module.kernel("write_at").bind(out, np.int64(place), value, block=32)(2)

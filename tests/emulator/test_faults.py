@@ -1,4 +1,4 @@
-"""Faults planted in our kernels are found by a check, and nothing is found in the kernels as they are."""
+"""Faults planted in our kernels are found by a check, and nothing is found in the original kernels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found_in(fault: Fault) -> checks.Report | None:
-    """What the first of several ever longer checks finds."""
+    """The findings of the first successful check of several, each longer than the one before."""
     variant = find(fault.variant)
     for seeds in (1, 4, SEEDS):
         graphs = checks.usual_graphs(variant)
@@ -90,7 +90,7 @@ def test_every_planted_fault_is_found(fault: Fault, kernels: Path) -> None:
 
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
 def test_nothing_is_found_in_our_kernels(variant: type[KernelProgram]) -> None:
-    """But what a comment declares benign."""
+    """Except races that a comment declares benign."""
     graphs = checks.usual_graphs(variant)[1:3]
     report = checks.check(variant, Axes([variant], [], []), graphs, 1, lambda: None)
     assert report.clean, (report.undeclared, report.failures)

@@ -1,4 +1,4 @@
-"""Downloads from a server that stalls, cuts, lies, forgets and changes its mind."""
+"""Downloads from a server that stalls, disconnects, sends wrong data, or has a new version."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def components(edges: EdgeList, connection: str = "weak") -> int:
 
 
 def repeated(edges: EdgeList, ordered: bool = False) -> int:
-    """How many edges are there already, either way round unless ``ordered``."""
+    """How many edges occur before, in either direction unless ``ordered``."""
     pairs = np.column_stack((edges.sources, edges.targets))
     return len(pairs) - len(np.unique(pairs if ordered else np.sort(pairs, axis=1), axis=0))
 

@@ -35,7 +35,7 @@ def edge_list(
 def multiplicities(
     edges: EdgeList, mirror: bool, drop_loops: bool, drop_duplicates: bool
 ) -> npt.NDArray[np.float64]:
-    """How many arcs lead from each vertex to each."""
+    """The number of arcs between each pair of vertices."""
     counts = matrix(edges).toarray()
     if mirror:
         counts = counts + counts.T - np.diag(counts.diagonal())

@@ -1,4 +1,4 @@
-"""Text formats against independent readings, and what is said of malformed files."""
+"""Text formats against independent readers, and the messages about malformed files."""
 
 from __future__ import annotations
 

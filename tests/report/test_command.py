@@ -25,7 +25,7 @@ def report(*arguments: object) -> Result:
 
 
 def refused(result: Result) -> str:
-    """The one line of a request that cannot be carried out."""
+    """The error line of a request that fails."""
     assert result.exit_code == 2
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()

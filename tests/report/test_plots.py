@@ -1,4 +1,4 @@
-"""Pictures: what is drawn is what the rows say."""
+"""Pictures show the values of the rows."""
 
 from __future__ import annotations
 

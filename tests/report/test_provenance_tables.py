@@ -1,4 +1,4 @@
-"""What the tables of failures, graphs and provenance say, held against rows whose answer is known."""
+"""The tables of failures, graphs and provenance, for rows with known results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables say, held against rows whose answer is known."""
+"""Tables for rows with known results."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_rows_of_code_that_is_no_more_do_not_count(tmp_path: Path) -> None:
         row(1.0, code="a" * 16),
         row(3.0, code="b" * 16, taken_at=late),
         row(2.0, code="b" * 16, taken_at=late, knobs="K=1"),
-        row(9.0, code="a" * 16, knobs="K=2"),  # nobody has measured this with the other code
+        row(9.0, code="a" * 16, knobs="K=2"),  # this point has no row of the other code
     ]
     (kind,) = kinds(frame(tmp_path, rows))
     assert sorted(kind.rows["search_ms"]) == [2.0, 3.0, 9.0]

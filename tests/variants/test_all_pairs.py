@@ -1,4 +1,4 @@
-"""All-pairs shortest paths: every variant against SciPy, on graphs that break things, and their paths."""
+"""All-pairs shortest paths: every variant against SciPy, on difficult graphs, and their paths."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def prepared(
 def distances_of(
     name: str, device: Device, graph: Graph, block: int = 64, tracks: bool = False, **knobs: KnobValue
 ) -> Matrix:
-    """Distances of the second run of a prepared variant: the first must leave nothing behind."""
+    """Distances of the second run of a prepared variant: the first must leave no state."""
     variant = prepared(name, device, graph, block, tracks, **knobs)
     for _ in range(2):
         variant.reset()

@@ -1,4 +1,4 @@
-"""What is particular to linear_work: gathering, short frontiers."""
+"""Properties of linear_work: gathering, short frontiers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
 
 @pytest.mark.parametrize("start_index", ["search", "precomputed"])
 def test_a_thread_may_have_to_expand_several_vertices(emulator: Device, start_index: str) -> None:
-    """What its authors left open: here a tile of 512 neighbours takes 512 vertices, but has 32 threads."""
+    """A case that the paper leaves open: a tile of 512 neighbours has 512 vertices, but 32 threads."""
     fan = [(0, v) for v in range(1, 2001)] + [(v, v + 2000) for v in range(1, 2001)]
     graph = build_graph(edge_list(4001, fan), "fan")
     knobs = {"GATHERING": "fine-grained", "START_INDEX": start_index}

@@ -1,4 +1,4 @@
-"""What is particular to merrill: gathering, culling, organisations."""
+"""Properties of merrill: gathering, culling, organisations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_lists_are_gathered_by_block_warp_and_scan(emulator: Device) -> None:
 
 
 def gather_lists(device: Device, degrees: list[int], block: int) -> tuple[list[int], list[int]]:
-    """The place of each neighbour, and the size of each reservation; no neighbour is put down twice."""
+    """The place of each neighbour, and the size of each reservation; no neighbour is written twice."""
     num_edges = sum(degrees)
     offsets = device.upload(np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32))
     neighbours = device.upload(np.arange(num_edges, dtype=np.int32))
@@ -114,7 +114,7 @@ def test_culling_keeps_every_vertex_at_least_once(
 def culled(
     device: Device, vertices: npt.NDArray[np.int32], block: int, **defines: int
 ) -> npt.NDArray[np.int32]:
-    """What is left of the vertices, with -1 for the others."""
+    """The remaining vertices, with -1 for the others."""
     buffer = device.upload(vertices)
     kernel = device.module(PARTS, PARTS_DEFINES | defines).kernel("cull")
     shared = -(-block // 32) * 512 + 4 * 256
@@ -183,7 +183,8 @@ def test_culled_vertices_are_not_expanded_again(
     lengths: list[int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of an edge that is there 128 times a thread looks up four before it sets the level: these pass."""
+    """Of an edge that occurs 128 times, a thread looks up four copies before it sets the level: these
+    pass."""
     edges = [(0, 1)] * 128 + [(1, v) for v in range(2, 18)]
     graph = build_graph(edge_list(64, edges), "parallel edges")
     search = prepared(

@@ -9,7 +9,7 @@ from bfsbench.graphs.generators.native import chance, draw_edges
 from bfsbench.graphs.graph import EdgeList
 
 SIDE = 1 << 30
-"""Of the square that points are drawn from."""
+"""Side of the square that points are drawn from."""
 
 
 def geometric(n: int, degree: float, seed: int) -> EdgeList:

@@ -1,4 +1,4 @@
-"""What each part of a search is worth: speed-ups as parts are added, as in BFS-4K's Fig. 14."""
+"""What each part of a search contributes: speed-ups as parts are added, as in BFS-4K's Fig. 14."""
 
 from __future__ import annotations
 

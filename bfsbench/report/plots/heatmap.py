@@ -1,4 +1,4 @@
-"""Time over grid x block, a picture a graph and a panel a variant, as in Springer's Fig. 8."""
+"""Time over grid x block, a picture per graph and a panel per variant, as in Springer's Fig. 8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the values of a knob do to the time: a picture a variant, a panel a knob, a line a graph."""
+"""Time by the values of knobs: a picture per variant, a panel per knob, a line per graph."""
 
 from __future__ import annotations
 
@@ -89,9 +89,8 @@ def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
 
 
 def told_apart(measured: Measured) -> Iterator[tuple[str, list[str], Measured]]:
-    """Every variant timed with several settings of its knobs on a graph, with the settings, which are its
-    series then: they are named by the knobs that differ. Beside them the rows of all variants on such graphs,
-    those of others as they are."""
+    """The variants that were timed with several settings of their knobs on a graph. Each setting becomes a
+    series, named by the knobs that differ. The rows of other variants on these graphs are kept."""
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]
         settings = rows.groupby("title")["knobs"].transform("nunique")
@@ -111,7 +110,7 @@ def settings_of(knobs: pd.Series[str]) -> pd.Series[str]:
 
 
 def search_names(levels: pd.DataFrame) -> pd.Series[str]:
-    """What tells searches apart: their series, and grid, block and knobs as far as a series has several."""
+    """Names that distinguish searches: their series, and grid, block and knobs where a series has several."""
     names = levels["label"]
     for _, rows in levels.groupby("label"):
         more = settings_of(rows["knobs"])

@@ -21,11 +21,11 @@ FORMATS = ("png", "svg")
 DOTS_PER_INCH = 150
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#B8A900")
-"""Okabe and Ito's palette, which people who confuse red and green tell apart (Color Universal Design, 2008);
+"""Okabe and Ito's palette, distinguishable with red-green colour blindness (Color Universal Design, 2008);
 its yellow is darkened to be seen as a line on white."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HOST_COLOUR = "#777777"
-"""Of programs on the CPU, beside those on a GPU."""
+"""Colour of programs on the CPU, beside those on a GPU."""
 FAILED_HATCH = "////"
 MARGIN = 1.18
 """Length of an axis of bars / longest bar: room for its number."""
@@ -43,11 +43,11 @@ _LETTERS_AN_INCH = 9.5
 _LABEL_INCHES = 0.078
 """Width of a letter beside an axis."""
 _HANDLE_INCHES = 0.7
-"""Width of what stands before a name in a legend, and of the gaps."""
+"""Width of a legend's symbols and gaps."""
 _TITLE_INCHES = 0.17
 """Height of a line over a panel."""
 _LINE_INCHES = 0.2
-"""Height of what belongs to one label beside an axis."""
+"""Height of one label's line beside an axis."""
 _AXIS_INCHES = 0.4
 """Height of the numbers and the label under an axis."""
 _PAGE_INCHES = 9.0
@@ -113,7 +113,7 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """A titled figure of ``count`` panels, each of ``size`` in inches, at most ``across`` in a row.
 
-    ``about`` stands under the title; ``labels`` will stand left of the first panels, which get room for them.
+    ``about`` stands under the title; ``labels`` are drawn left of the first panels, which get room for them.
     """
     from matplotlib.figure import Figure
 
@@ -156,7 +156,7 @@ def lined_pages(graphs: Sequence[str], lines: int) -> Iterator[tuple[str, Sequen
 
 
 def look(place: int) -> tuple[str, str]:
-    """Colour and marker of the line at this place in a legend; as many differ as there are pairs of them."""
+    """Colour and marker of a line by its index in the legend; all pairs are used before any repeats."""
     return COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
 
 
@@ -166,7 +166,7 @@ def file_name(*parts: str) -> str:
 
 
 def pages(items: Sequence[Item], most: int) -> Iterator[tuple[str, Sequence[Item]]]:
-    """The items in portions of about the same size, each with what tells its picture's name from others."""
+    """The items in parts of about the same size, each with a suffix for its picture's name."""
     count = math.ceil(len(items) / most)
     size = math.ceil(len(items) / count) if count else 1
     for page in range(count):
@@ -219,8 +219,8 @@ def legend_below(axes: Axes) -> None:
 
 
 def end_of(values: Iterable[float]) -> float:
-    """The largest value of an axis that leaves bars of all but outlying ones something to be seen of; those
-    are less than half."""
+    """The end of an axis on which all but outlying bars stay visible; outliers are less than half of the
+    bars."""
     known = sorted(values)
     few = len(known) / 2
     while len(known) - 1 > few and known[-1] > _OUTLYING * known[-2]:

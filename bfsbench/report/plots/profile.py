@@ -34,7 +34,7 @@ _QUANTITIES = {
 }
 """A panel each, by columns of level profiles."""
 MANY = 100
-"""Levels from which markers are small."""
+"""Number of levels from which markers are small."""
 _NO_PROFILE = "no level profile belongs to these rows: take one with 'bfsbench run --profile'"
 
 

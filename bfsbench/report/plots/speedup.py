@@ -1,4 +1,4 @@
-"""How many times as fast as the CPU programs each search is, a panel a graph."""
+"""Speed-up of each search over CPU programs, a panel per graph."""
 
 from __future__ import annotations
 

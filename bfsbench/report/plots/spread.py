@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LEAST_PERCENT = 1.0
-"""Length of an axis of samples that hardly differ."""
+"""Shortest axis, in per cent, where samples hardly differ."""
 
 
 def spreads(measured: Measured, *, title: str = "") -> Iterator[Picture]:
