@@ -28,13 +28,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
     folder.mkdir(exist_ok=True)
     with suppress(FileExistsError):
         (folder / "native").symlink_to(pytestconfig.cache.mkdir("compiled"))
-    before = os.environ.get("BFSBENCH_CACHE")
-    os.environ["BFSBENCH_CACHE"] = str(folder)
-    yield folder
-    if before is None:
-        del os.environ["BFSBENCH_CACHE"]
-    else:
-        os.environ["BFSBENCH_CACHE"] = before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BFSBENCH_CACHE", str(folder))
+        # Or each program that a test starts compiles all modules anew.
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        yield folder
 
 
 @pytest.fixture(scope="module", params=BACKENDS)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from bfsbench.bench.results import AXES, read_rows
 from bfsbench.experiments import bundled
+from tests.commands import Completed, bfsbench
 
 MINE = """
 title = "Two searches of mine"
@@ -41,15 +39,11 @@ versus = ["cpu_queue"]
 """
 
 
-def reproduce(*words: str, cwd: Path, check: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bfsbench", "reproduce", *words]
-    done = subprocess.run(command, cwd=cwd, env=dict(os.environ), capture_output=True, text=True)
-    assert done.returncode == check, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+def reproduce(*words: str, cwd: Path, check: int = 0) -> Completed:
+    return bfsbench("reproduce", *words, cwd=cwd, check=check)
 
 
-def tiny(*words: str, cwd: Path, check: int = 0) -> subprocess.CompletedProcess[str]:
+def tiny(*words: str, cwd: Path, check: int = 0) -> Completed:
     return reproduce(*words, "--backend", "cpu", "--repeats", "1", "--out", "out", cwd=cwd, check=check)
 
 
