@@ -14,8 +14,25 @@ from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from tests.devices import BACKENDS
 
-settings.register_profile("unhurried", deadline=None)  # how long an example takes is the machine's business
-settings.load_profile("unhurried")
+# How long an example takes is the machine's business.
+settings.register_profile("some", deadline=None, max_examples=25)
+settings.register_profile("exhaustive", deadline=None, max_examples=200)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("exhaustive" if is_exhaustive(config) else "some")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Have an exhaustive run try properties, too: on more examples."""
+    for item in items if is_exhaustive(config) else ():
+        if hasattr(getattr(item, "obj", None), "hypothesis"):
+            item.add_marker(pytest.mark.exhaustive)
+
+
+def is_exhaustive(config: pytest.Config) -> bool:
+    return config.option.markexpr == "exhaustive"
 
 
 @pytest.fixture(scope="session", autouse=True)

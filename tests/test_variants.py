@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -143,7 +143,6 @@ def test_wide_offsets_give_the_same_levels(device: Device, variant: type[KernelV
     assert [reference_levels(wide, source).tolist() for source in SOURCES["kronecker"]] == expected
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     edges=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=200),
     source=st.integers(0, 40),

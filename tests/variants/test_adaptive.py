@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -117,7 +117,6 @@ def test_without_pulling_in_neighbours_are_not_needed(device: Device) -> None:
     assert not {"column_offsets", "row_indices"} & set(vars(search.graph)), "never uploaded"
 
 
-@settings(max_examples=25)
 @given(sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8), cost=st.integers(0, 1024))
 def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[int], cost: int) -> None:
     graph = layered([1, *sizes])
@@ -335,7 +334,6 @@ def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
 
 
 @pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
-@settings(max_examples=30)
 @given(
     num_vertices=st.integers(1, 300),
     edges=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 299)), max_size=400),

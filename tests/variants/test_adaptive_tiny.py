@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -85,7 +85,6 @@ def test_levels_are_run_by_one_block_once_several_were_tiny(device: Device, clus
 
 
 @pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
-@settings(max_examples=15)
 @given(sizes=st.lists(st.integers(1, 30), max_size=20), tiny=st.sampled_from([2, 5, 10, 20, 60]))
 def test_the_first_block_goes_on_while_levels_are_tiny(
     device: Device, sizes: list[int], tiny: int, cluster: int
@@ -165,7 +164,6 @@ def test_levels_are_handed_over_after_so_many(
 
 @pytest.mark.parametrize("sooner", some([1, 2], 1))
 @pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
-@settings(max_examples=20)
 @given(
     num_vertices=st.integers(1, 300),
     edges=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 299)), max_size=400),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -142,7 +142,6 @@ def test_distances_do_not_depend_on_the_schedule(name: str, seed: int) -> None:
     device.close()
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     n=st.integers(1, 40),
     arcs=st.lists(
@@ -177,7 +176,6 @@ def test_next_hops_do_not_depend_on_the_tile(device: Device, tile: dict[str, int
     check_next_hops(weight_matrix(graph), variant.distances(), variant.next_hops())
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     n=st.integers(1, 12),
     arcs=st.lists(st.tuples(*[st.integers(0, 11)] * 2, st.integers(0, 1)), max_size=60),

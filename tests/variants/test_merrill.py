@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -30,7 +30,6 @@ ORGANISATIONS = ["hybrid", "expand-contract", "contract-expand", "two-phase"]
 # Gathering
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     degrees=st.lists(st.sampled_from([0, 1, 2, 31, 32, 33, 63, 64, 65, 100, 300]), min_size=1, max_size=80),
     block=st.sampled_from([1, 31, 32, 33, 64, 96]),
@@ -96,7 +95,6 @@ def test_nothing_is_culled_when_culling_is_off(emulator: Device) -> None:
     assert culled(emulator, vertices, 64, HISTORY_SIZE=0, WARP_CULLING=0).tolist() == vertices.tolist()
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     vertices=st.lists(st.integers(0, 1000), min_size=1, max_size=300),
     block=st.sampled_from([1, 31, 32, 64, 96]),
