@@ -81,6 +81,6 @@ def test_heavy_packages_wait_until_they_are_needed() -> None:
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
-    commands = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if "pytest" in line]
-    assert commands[0] in (ROOT / "README.md").read_text().splitlines()
-    assert commands[1].startswith(".venv/bin/pytest -m exhaustive")
+    first, second = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if "pytest" in line]
+    assert first in (ROOT / "README.md").read_text().splitlines()
+    assert second == ".venv/bin/pytest -m exhaustive"

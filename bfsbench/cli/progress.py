@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import click
 from rich.console import Console
@@ -29,10 +29,12 @@ from bfsbench.bench.runner import Measured
 from bfsbench.bench.sweep import SweepProgress
 from bfsbench.bench.worker import DeviceInfo
 from bfsbench.graphs import load
-from bfsbench.graphs.fetch import Stage
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import with_aliases
 from bfsbench.wording import printable
+
+if TYPE_CHECKING:
+    from bfsbench.graphs.fetch import Stage  # with all that downloads need
 
 LINE_EVERY_S = 10.0
 """Seconds between lines of a sweep that does not write to a terminal."""

@@ -25,6 +25,8 @@ _RUNTIME = _HERE / "runtime"
 
 _PROCESSOR_FLAGS = ["-mpopcnt"] if platform.machine() in {"x86_64", "AMD64"} else []
 _COMMON_FLAGS = ["-w", "-fvisibility=hidden", f"-I{_INCLUDE}", *_PROCESSOR_FLAGS]
+_KERNELS_LEVEL = "-O1"
+"""Of optimisation. Threads take turns so often that -O3 makes them no faster, but takes longer to compile."""
 
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
@@ -95,7 +97,7 @@ def build_kernels(
         raise ToolchainError(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"
         )
-    flags = [*_COMMON_FLAGS, *_kernel_flags(source, defines, include)]
+    flags = [*_COMMON_FLAGS, _KERNELS_LEVEL, *_kernel_flags(source, defines, include)]
     if watched:
         flags += _watching()
     if interruptible or watched or translation.volatile:
@@ -138,7 +140,7 @@ def _watching() -> list[str]:
     own = ("-mllvm", "-tsan-{}") if "clang" in compiler_version() else ("--param", "tsan-{}")
     chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
     options = [word.format(option) for option in chosen for word in own]
-    return ["-DEMU_WATCH", "-fsanitize=thread", *options, "-O1", "-g1"]
+    return ["-DEMU_WATCH", "-fsanitize=thread", *options, "-g1"]
 
 
 def _every_basic_block() -> str:

@@ -14,8 +14,9 @@ from bfsbench import storage
 from bfsbench.errors import BfsbenchError, FetchError, InputError
 from bfsbench.graphs import files, load, trust
 from bfsbench.graphs.catalogue import Dataset, Source
-from bfsbench.graphs.download import StoppedError, Transfer, UnavailableError, storage_errors
+from bfsbench.graphs.download import StoppedError, Transfer
 from bfsbench.graphs.files import Held
+from bfsbench.graphs.part import UnavailableError, storage_errors
 
 Stage = Literal["waiting", "downloading", "copying", "converting", "generating"]
 

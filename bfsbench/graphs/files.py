@@ -17,7 +17,7 @@ import msgspec
 from bfsbench import paths, storage
 from bfsbench.errors import InputError
 from bfsbench.graphs.catalogue import Dataset, Source
-from bfsbench.graphs.download import Part, Progress, UnavailableError, sha256_of, storage_errors
+from bfsbench.graphs.part import Part, Progress, UnavailableError, sha256_of, storage_errors
 
 _RECORD = "verified.json"
 _ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")

@@ -32,7 +32,8 @@ from bfsbench.bench.tune import (
 )
 from bfsbench.errors import ToolchainError
 from bfsbench.variants import find
-from tests.bench.test_run import LATTICE, SMALL, bfsbench, run
+from tests.bench.test_run import FAULTY, LATTICE, SMALL, run
+from tests.commands import bfsbench, bfsbench_with
 
 LIMITS = Limits(32, 1024, 2**31 - 1, 10, 2048, 48 << 10, 227 << 10, 228 << 10, 1 << 30)
 GRAPH = "g:directed"
@@ -233,14 +234,14 @@ def test_exhaustive_needs_no_budget(tmp_path: Path) -> None:
 
 def test_nothing_that_can_be_timed_is_exit_code_1(tmp_path: Path) -> None:
     words = ("tune", "--dataset", LATTICE, "--variant", "dies", "--backend", "cpu", "--block", "32,64")
-    done = bfsbench(*words, "--points", "2", "--grid", "auto", cwd=tmp_path, faulty=True, check=1)
+    done = bfsbench_with(FAULTY, *words, "--points", "2", "--grid", "auto", cwd=tmp_path, check=1)
     assert done.stderr.splitlines()[-1] == "bfsbench: no configuration could be timed"
     (file,) = (tmp_path / "results").glob("tune-*.csv")
     assert [row["status"] for row in read_rows(file)] == ["crash", "crash"]
     again = (*words, "--points", "2", "--grid", "auto", "--out", str(file), "--resume")
     for options, taken_again in (((), False), (("--retry-failed",), True)):
         before = read_rows(file)
-        bfsbench(*again, *options, cwd=tmp_path, faulty=True, check=1)
+        bfsbench_with(FAULTY, *again, *options, cwd=tmp_path, check=1)
         assert (read_rows(file) != before) == taken_again
 
 

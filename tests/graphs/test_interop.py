@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.errors import InputError, UsageError
@@ -158,7 +158,6 @@ edge_lists = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(edges=edge_lists)
 def test_there_and_back(edges: list[tuple[int, int, int]]) -> None:
     graph = Graph.from_edges(*zip(*edges, strict=True), num_vertices=10)

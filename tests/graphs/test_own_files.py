@@ -21,7 +21,7 @@ from bfsbench.graphs.graph import EdgeList
 from bfsbench.graphs.load import load
 from bfsbench.graphs.matrix import weight_matrix
 from bfsbench.graphs.recipe import Recipe
-from tests.bench.test_run import bfsbench
+from tests.commands import bfsbench
 from tests.graphs.texts import Edge, pairs, put
 
 EDGES = [(1, 2), (3, 1), (2, 7)]

@@ -23,9 +23,7 @@ from bfsbench.graphs.recipe import Recipe
 Arc = tuple[int, int, int]
 SIZE = 12
 
-on_files = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+on_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 weight = st.integers(-(2**31), 2**31 - 1)
 arcs = st.lists(
     st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1), weight), min_size=1, max_size=30

@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from result_rows import (
     EDGES_TRAVERSED,
@@ -188,7 +188,6 @@ def test_a_time_of_zero_has_no_rate(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=12))
-@settings(deadline=None)
 def test_best_is_the_minimum_whatever_the_times(times: list[float]) -> None:
     import pandas as pd
 

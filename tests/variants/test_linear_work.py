@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends.base import Device
@@ -34,7 +34,6 @@ GATHERINGS = [
 
 
 @pytest.mark.parametrize("knobs", GATHERINGS, ids=lambda knobs: "-".join(knobs.values()))
-@settings(max_examples=15, deadline=None)
 @given(
     degrees=st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 7, 40, 700]), min_size=1, max_size=200),
     block=st.sampled_from([1, 31, 32, 64]),

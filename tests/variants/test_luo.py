@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -77,7 +77,6 @@ def test_every_layer_takes_the_levels_of_its_size(device: Device, grid: int | No
     assert {kernel for kernel, _ in layers} == {"luo_block", "luo_resident", "luo_level"}
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=12),
     block_limit=st.integers(1, 45),
