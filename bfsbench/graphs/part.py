@@ -1,8 +1,8 @@
-"""What has arrived of a file so far, and what becomes of it; the network is the business of ``download``.
+"""The part of a download that is on disk. The network is in ``download``.
 
-Bytes gather in ``NAME.part``. Beside it ``NAME.part.json`` says which version of which file they begin
-(address, and the server's ETag or date), so that the next attempt, in this process or a later one, asks only
-for the rest, and the server can answer with the whole file if it has changed.
+Bytes are written to ``NAME.part``. Beside it ``NAME.part.json`` records the file and its version (address,
+and the server's ETag or date). So the next attempt, in this process or a later one, requests only the rest,
+and the server can answer with the whole file if it has changed.
 """
 
 from __future__ import annotations
