@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from bfsbench.errors import UsageError
+from bfsbench.errors import LaunchError, UsageError
 from bfsbench.paths import CUDA_SRC
 from bfsbench.programs.clock import Clock, DeviceClock, HostClock
 from bfsbench.programs.knob import Knob, KnobValue
@@ -129,12 +129,18 @@ class KernelProgram(Variant):
     child_kernels: ClassVar[bool] = False
     constants: ClassVar[Mapping[str, int]] = {}
     """Macros for kernels whose values the host loop needs as well."""
+    whole_warps: ClassVar[bool] = False
+    """True for kernels that need blocks of whole warps; other blocks are refused."""
     kernel_files: ClassVar[tuple[str, ...]] = ()
     """Names of the ``.cu`` files that hold the kernels, without their ending; by default the variant's."""
 
     def __init__(self, setup: KernelSetup) -> None:
+        """Raises LaunchError for a block that the kernels do not take."""
         self.setup = setup
         self.device = setup.graph.device
+        warp = self.device.limits.warp_size
+        if self.whole_warps and setup.block % warp:
+            raise LaunchError(f"{self.name}: a block has whole warps of {warp} threads, not {setup.block}")
         self.graph = setup.graph
         self.host_graph = setup.graph.host_graph
         self.num_vertices = self.host_graph.num_vertices

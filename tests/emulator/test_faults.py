@@ -70,7 +70,7 @@ def found_in(fault: Fault) -> checks.Report | None:
     return None
 
 
-QUICK = FAULTS[::12]
+QUICK = FAULTS[::20]
 
 
 @pytest.mark.parametrize("fault", QUICK, ids=lambda fault: fault.name)
