@@ -103,7 +103,7 @@ def test_levels_equal_the_reference(device: Device, variant: type[KernelVariant]
         assert levels_of(variant, device, graph, sources, grid, block) == expected, (grid, block)
 
 
-@pytest.mark.parametrize(("variant", "knobs"), knob_corners())
+@pytest.mark.parametrize(("variant", "knobs"), list(knob_corners()))
 def test_levels_do_not_depend_on_knobs(
     device: Device, variant: type[KernelVariant], knobs: dict[str, int]
 ) -> None:

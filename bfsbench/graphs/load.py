@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from bfsbench.errors import UsageError
+from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
@@ -112,6 +112,10 @@ def resolve(text: str) -> Request:
         directed = request.direction == "directed"
     elif os.sep in name or ("(" not in name and Path(name).is_file()):
         path = Path(name).expanduser()
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(
+                f"cannot read {path}: it is a pipe or a device, and graphs are read several times"
+            )
         orientation, reader = _first_look(path, options)
         request = Request(_row_name(path.name), "directed", options, path=path, reader=reader)
         directed = orientation == "directed"
