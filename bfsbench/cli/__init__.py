@@ -71,7 +71,8 @@ class LazyGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Whatever a user can cause ends in one line on stderr and an exit code, click's errors included."""
+        """Run a command. An error that a user can cause gives one line on stderr and an exit code, click's
+        errors included."""
         _escape_what_has_no_code()
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)

@@ -60,8 +60,8 @@ def tables(
     """The tables of these names made from rows of result files, and from the level profiles beside them.
 
     None means all but levels, with a ranking where there are several graphs, heat maps drawn only for the
-    fastest search on each graph, and without those of emulated kernels: how such times change with the launch
-    means nothing.
+    fastest search on each graph, and without those of emulated kernels, whose times do not depend on the
+    launch as on a GPU.
     """
     rows = as_read(rows)
     makers = TABLES | {

@@ -33,9 +33,7 @@ _MEANINGS = {
     "times_best": "x best: search ms over that of the fastest search of the graph",
     "points": "points: configurations whose answers were right",
 }
-_NOTE_ON_PREPROCESSING = (
-    "preprocess ms: what putting the graph in order took beforehand, once a graph; not part of search ms."
-)
+_NOTE_ON_PREPROCESSING = "preprocess ms: time to preprocess the graph, once per graph; not part of search ms."
 _NOTE_ON_KNOBS = "Knobs are shown where they differ from their variant's default."
 _COUNTS = ("points", "failed")
 _GRAPH = ["graph", "graph_checksum"]
@@ -144,7 +142,7 @@ def _note_on_sources(family: Family) -> str:
 
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
-    """What people are shown of times and figures; over several sources without what says little then."""
+    """Columns of times and figures in text; over several sources fewer of them."""
     totals = [column.name for column in kind.family.profile if column.total]
     if brief and _is_emulated(kind):
         return ["points", "failed", *totals]
@@ -160,7 +158,7 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
 
 
 def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
-    """One table a graph, variants by their times; columns that would say nothing are left out."""
+    """One table per graph, variants sorted by time; columns without information are left out."""
     searched = sources_of(kind.rows)
     frame = frame.assign(knobs=_told_knobs(frame))
     short = brief and len(frame) > _LONG

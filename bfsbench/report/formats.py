@@ -60,7 +60,7 @@ def render(
     """All tables in one of FORMATS, ending with a newline.
 
     Text fits ``width`` columns as far as it can, and ``colour`` colours its heat maps with terminal escapes.
-    CSV has no way to hold two tables: raises UsageError, with ``narrow`` naming the option that leaves one.
+    CSV holds one table: raises UsageError for several; ``narrow`` names the option that leaves one.
     """
     if style != "json":
         tables = [_printable(table) for table in tables]

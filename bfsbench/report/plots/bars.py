@@ -70,7 +70,7 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str], lo
 
 
 def _legend(backends: set[str], *, emulated: bool) -> list[Patch]:
-    """What colours mean, as far as they are used."""
+    """Legend of the colours used."""
     from matplotlib.patches import Patch
 
     kernel = "emulated kernel" if emulated else "GPU kernel"
