@@ -11,7 +11,8 @@ import click
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
-from bfsbench.cli.sweep_options import given_knobs, knob_options, locators, names
+from bfsbench.cli.help import SectionedCommand, knob_options
+from bfsbench.cli.sweep_options import given_knobs, locators, names
 from bfsbench.variants import add_folder, all_variants, find
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from bfsbench.programs import Variant
 
 
-@click.command(short_help="Find data races and other faults of kernels.")
+@click.command(cls=SectionedCommand, short_help="Find data races and other faults of kernels.")
 @click.argument(
     "what", nargs=-1, required=True, metavar="NAME|FOLDER...", shell_complete=completion.variants_or_all
 )

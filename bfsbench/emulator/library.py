@@ -132,7 +132,7 @@ def diagnose(
         flags = [*ours, *_PROCESSOR_FLAGS, *_kernel_flags(source, defines, include), *warnings]
         # Not -fsyntax-only, which ziglang's compiler cannot do.
         command = [*compiler(), "-std=c++17", *flags, "-c", str(text), "-o", str(text.with_suffix(".o"))]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stderr
 
 
 def _watching() -> list[str]:
