@@ -60,7 +60,10 @@ inline unsigned __activemask() {
     return 1u << emu::lane();
 }
 
-inline void __syncwarp(unsigned mask = ~0u) { emu::warp_collective(mask, emu::Collective::sync, 0); }
+EMU_OWN inline void __syncwarp(unsigned mask = ~0u) {
+    emu::note_barrier(EMU_SITE);
+    emu::warp_collective(mask, emu::Collective::sync, 0);
+}
 
 inline unsigned __ballot_sync(unsigned mask, int predicate) {
     return static_cast<unsigned>(emu::warp_collective(mask, emu::Collective::ballot, predicate != 0));
