@@ -42,8 +42,8 @@ def code_hash(variant: type[Variant], knobs: Mapping[str, KnobValue], backend: s
     """SHA-256, in hexadecimal, of what runs for a point.
 
     It covers every kernel file with all its headers, or the native program, or what an entry runs; the
-    modules of the host loop; macros; the compiler's version and its options. It does not cover grid, block and run-time knobs. Empty
-    where this machine lacks the compiler or a file.
+    modules of the host loop; macros; the compiler's version and its options. It does not cover grid, block
+    and run-time knobs. Empty where this machine lacks the compiler or a file.
     """
     macros = tuple(
         (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time

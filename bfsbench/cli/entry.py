@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,12 +158,15 @@ def check(name: str, timeout: float) -> None:
 
 
 def _found(name: str) -> type[EntryVariant]:
-    """The entry of that name, or the only one of a folder. Raises UsageError."""
+    """The entry of that name, or the only one of a folder, which worker processes then know as well. Raises
+    UsageError."""
     from bfsbench.entries.find import entries_among, find_entry
     from bfsbench.variants import add_folder, all_variants
 
-    if name in all_variants() or not ("/" in name or Path(name).is_dir()):
+    if name in all_variants() or not Path(name).is_dir():
         return find_entry(name, all_variants())
+    others = os.environ.get("BFSBENCH_VARIANTS")
+    os.environ["BFSBENCH_VARIANTS"] = os.pathsep.join(filter(None, (others, str(Path(name).resolve()))))
     declared = entries_among({one.name: one for one in add_folder(Path(name))})
     if len(declared) != 1:
         raise UsageError(f"{name} declares {len(declared)} entries: name one")

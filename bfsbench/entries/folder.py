@@ -78,8 +78,9 @@ def _lay(array: npt.NDArray[Any], path: Path) -> str:
     holder: Any = array
     while holder is not None and not isinstance(holder, np.memmap):
         holder = getattr(holder, "base", None)
-    if holder is not None and holder.filename is not None and holder.nbytes == array.nbytes:
-        path.symlink_to(Path(holder.filename).resolve())
+    file = Path(holder.filename or "") if holder is not None and holder.nbytes == array.nbytes else Path()
+    if file.is_file():  # a graph that has just been made was mapped under another name
+        path.symlink_to(file.resolve())
         start = int(holder.offset)
     else:
         np.save(path, array)

@@ -1,8 +1,9 @@
 """The process of an entry that is a shared library or a Python function.
 
-It is started as ``python -m bfsbench.entries.host``. Words: the TOML file, the graph's folder, the file for the answer. It speaks as :mod:`bfsbench.entries.process`
-says, and times each call. The array that a search fills lies between guard words; before each search it is
-overwritten, and so is whatever array a Python function has returned.
+It is started as ``python -m bfsbench.entries.host``. Words: the TOML file, the graph's folder, the file for
+the answer. It speaks as :mod:`bfsbench.entries.process` says, and times each call. The array that a search
+fills lies between guard words; before each search it is overwritten, and so is whatever array a Python function has
+returned.
 """
 
 from __future__ import annotations

@@ -108,6 +108,8 @@ def _modules(problems: list[str]) -> Iterator[ModuleType]:
             problems.append(f"BFSBENCH_VARIANTS names {folder}, which is not a folder")
         for info in pkgutil.iter_modules([str(folder)]):
             file = folder / (f"{info.name}/__init__.py" if info.ispkg else f"{info.name}.py")
+            if not file.is_file():
+                continue  # a library that lies there is no module of ours
             if info.name in modules:
                 problems.append(f"{file} is called like {modules[info.name]}: rename it")
                 continue

@@ -83,8 +83,12 @@ def test_a_wrong_search(toys: Path, line: Graph, kind: str, how: str, message: s
 
 @pytest.mark.parametrize(
     ("kind", "how"),
-    [("command", "leaves_child"), ("command", "hides_child"), ("library", "leaves_child")]
-    + [("python", "leaves_child")],
+    [
+        ("command", "leaves_child"),
+        ("command", "hides_child"),
+        ("library", "leaves_child"),
+        ("python", "leaves_child"),
+    ],
 )
 def test_a_child_that_is_left(toys: Path, line: Graph, kind: str, how: str) -> None:
     before = marked_processes()
