@@ -5,21 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from bfsbench.errors import WrongResultError
 from bfsbench.families.bfs.searches import UNREACHED
 from bfsbench.programs import POISON
 
 if TYPE_CHECKING:
-    from bfsbench.graphs.graph import Graph
+    import numpy as np
+    import numpy.typing as npt
 
-Levels = npt.NDArray[np.int32]
+    from bfsbench.families.bfs.levels import Levels
+    from bfsbench.graphs.graph import Graph
 
 
 def poison(path: Path, num_vertices: int) -> None:
     """Make the answer one that no search gives. A file that is mapped by the program stays the same one."""
+    import numpy as np
+
     with path.open("r+b" if path.exists() else "w+b") as file:
         np.full(num_vertices, POISON, "<i4").tofile(file)
         file.truncate(4 * num_vertices)
@@ -27,6 +28,8 @@ def poison(path: Path, num_vertices: int) -> None:
 
 def read(path: Path, num_vertices: int) -> npt.NDArray[np.int32]:
     """The answer, int32[V]. Raises WrongResultError for a file of another size."""
+    import numpy as np
+
     size = path.stat().st_size if path.exists() else 0
     if size != 4 * num_vertices:
         beyond = "wrote beyond its answer: " if size > 4 * num_vertices else ""
@@ -43,6 +46,8 @@ def levels_of(parents: npt.NDArray[np.int32], graph: Graph, source: int) -> Leve
 
     Raises WrongParentsError for a tree that breaks one of Graph500's rules.
     """
+    import numpy as np
+
     from bfsbench.families.bfs.parents import NO_PARENT, WrongParentsError, check_parents
 
     num_vertices = graph.num_vertices

@@ -78,8 +78,9 @@ def _lay(array: npt.NDArray[Any], path: Path) -> str:
     holder: Any = array
     while holder is not None and not isinstance(holder, np.memmap):
         holder = getattr(holder, "base", None)
-    file = Path(holder.filename or "") if holder is not None and holder.nbytes == array.nbytes else Path()
-    if file.is_file():  # a graph that has just been made was mapped under another name
+    whole = holder is not None and holder.nbytes == array.nbytes
+    file = Path(holder.filename or "") if holder is not None and whole else Path()
+    if holder is not None and file.is_file():  # one that has just been made was mapped under another name
         path.symlink_to(file.resolve())
         start = int(holder.offset)
     else:

