@@ -162,9 +162,9 @@ def plan(
 
 
 def chosen_variants(names: Sequence[str], family: str | None = None) -> list[type[Variant]]:
-    """The variants of these names or aliases; ``all`` is every variant that can run here of the family given, or
-    of the family of the other names. Raises UsageError for an unknown name, and for a variant of another family
-    or one that cannot run here."""
+    """The variants of these names or aliases; ``all`` is every variant that can run here of the family given,
+    or of the family of the other names. Raises UsageError for an unknown name, and for a variant of another
+    family or one that cannot run here."""
     named = [find(name) for name in names if name != "all"]
     for variant in named:
         if family is not None and variant.family != family:
