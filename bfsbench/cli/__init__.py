@@ -26,6 +26,7 @@ COMMANDS = {
     "reproduce": "Reproduce the papers' tables and figures.",
     "report": "Make tables, pictures or a page from result files.",
     "compare": "Compare result files: faster, slower, same, undecided.",
+    "entry": "Add searches of other programs, build and check them.",
     "check": "Find data races and other faults of kernels, without a GPU.",
     "explain": "Say what a kernel costs, by level and source line, without a GPU.",
     "path": "Print a shortest path between two vertices.",

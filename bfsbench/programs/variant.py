@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -54,6 +54,8 @@ class Variant(ABC):
     last."""
     host: ClassVar[bool] = False
     """True for native CPU programs, which have no grid and block."""
+    launched: ClassVar[bool] = True
+    """Whether a grid and a block are chosen for it; False for programs that have none or choose their own."""
     usual_block: ClassVar[int] = 256
     """Default number of threads per block."""
     preprocess_ms: float = 0.0
@@ -71,6 +73,20 @@ class Variant(ABC):
     @abstractmethod
     def clock(self) -> Clock:
         """The clock that times its runs."""
+
+    @classmethod
+    def missing(cls) -> str:
+        """What must be done before it can run on this machine, in one line; empty if nothing."""
+        return ""
+
+    @classmethod
+    def program_parts(cls) -> Iterator[bytes] | None:
+        """What runs, of variants that nothing here compiles; None for those that the sources tell."""
+        return None
+
+    def measured(self) -> dict[str, str]:
+        """Columns about the last runs that only the variant can fill: who held the clock, and memory."""
+        return {"clock": "ours" if self.host else "events"}
 
     @classmethod
     def knob_values(cls, given: Mapping[str, str | KnobValue]) -> dict[str, KnobValue]:
@@ -97,6 +113,7 @@ class HostProgram(Variant):
     """A native program on this machine's CPU, the papers' CPU columns."""
 
     host = True
+    launched = False
 
     def __init__(self, graph: Graph, knobs: Mapping[str, KnobValue]) -> None:
         self.graph = graph

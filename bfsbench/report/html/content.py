@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.report import TABLES, warnings
+from bfsbench.report.footnotes import with_footnotes
 from bfsbench.report.formats import header
 from bfsbench.report.heatmap import grid_order
 from bfsbench.report.plots.knobs import search_names
@@ -57,7 +58,7 @@ def content(rows: pd.DataFrame, levels: pd.DataFrame | None) -> dict[str, Any]:
 
 def _tables(rows: pd.DataFrame) -> Iterator[Table]:
     for name in _SHOWN:
-        for table in TABLES[name](rows):
+        for table in with_footnotes(TABLES[name](rows), rows):
             if name == "best":
                 columns = _best_columns(table)
                 table = replace(table, columns=columns, rows=table.columns_of(*columns).rows)
