@@ -1,4 +1,4 @@
-"""Pages of the site of docs/: the gallery follows from declarations and rows, and the example kernel works."""
+"""Pages of the site of docs/: the gallery follows declarations and rows, and the example kernel works."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     best = measured.best()
     if best.empty:
         raise NothingToDrawError("bars need points with a time: all of these failed")
-    best = best.assign(ratio=ratios(best))
+    best = best.assign(ratio=ratios(best).fillna(1))
     order = ranking(best)
     heading = (title or "Best time of each search") + measured.heading
     for page, graphs in lined_pages(measured.among(best), len(measured.labels)):

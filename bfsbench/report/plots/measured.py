@@ -110,8 +110,9 @@ def ranking(best: pd.DataFrame) -> list[str]:
 
 
 def ratios(best: pd.DataFrame) -> pd.Series[float]:
-    """Each time / the best of its graph."""
-    return best["search_ms"] / best.groupby("title")["search_ms"].transform("min")
+    """Each time / the best of its graph; NaN where that is 0."""
+    least = best.groupby("title")["search_ms"].transform("min")
+    return best["search_ms"] / least.where(least > 0)
 
 
 def _titles(rows: pd.DataFrame) -> pd.Series[str]:
