@@ -12,10 +12,10 @@ import click
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
+from bfsbench.cli.help import SectionedCommand, knob_options
 from bfsbench.cli.showing import rendered
 from bfsbench.cli.sweep_options import (
     given_knobs,
-    knob_options,
     locators,
     names,
     preset_option,
@@ -35,7 +35,7 @@ _MOST = 8
 """Searches that one command explains."""
 
 
-@click.command(short_help="Say what a kernel costs, by level and source line.")
+@click.command(cls=SectionedCommand, short_help="Say what a kernel costs, by level and source line.")
 @click.argument("variants", nargs=-1, required=True, metavar="VARIANT...", shell_complete=completion.variants)
 @click.option(
     "--dataset",

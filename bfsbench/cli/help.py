@@ -14,7 +14,7 @@ KNOB_PREFIX = "knob_"
 
 _SECTIONS = {
     "What": (
-        *("datasets", "family", "variants", "grid", "block", "preset", "benign"),
+        *("datasets", "dataset", "family", "variants", "grid", "block", "preset", "benign"),
         *("show", "graphs", "scale", "stand_ins"),
     ),
     "From where": ("source", "source_id", "num_sources", "seed", "seeds"),
