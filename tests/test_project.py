@@ -28,6 +28,7 @@ def test_the_code_is_formatted() -> None:
     lint("-m", "ruff", "format", "--check", ".")
 
 
+@pytest.mark.exhaustive  # a first time takes longer than all else in this file
 def test_types_hold() -> None:
     lint("-m", "mypy")
 
