@@ -29,6 +29,7 @@ COMMANDS = {
     "entry": "Add searches of other programs, build and check them.",
     "check": "Find data races and other faults of kernels, without a GPU.",
     "explain": "Say what a kernel costs, by level and source line, without a GPU.",
+    "lab": "Learn with broken and slow kernels of the papers' figures.",
     "path": "Print a shortest path between two vertices.",
     "probe": "Measure what the device can do at most.",
     "text": "Write a text whose numbers come from result files.",

@@ -29,8 +29,8 @@ PLACED = ("SECURITY.md", "CHANGELOG.md", "results/README.md", "bfsbench/emulator
 FOLDERS = ("results/h200", "results/h200/reproduce", "cuda_src")
 """Folders whose pages, and the pictures of all pages, are shown as well."""
 
-TRACE = "results/h200/reproduce/pmpp-trace.md"
-"""Tables of PMPP's example, which ``<!-- table: TITLE -->`` quotes by their headings."""
+QUOTED = ("results/h200/reproduce/pmpp-trace.md", "docs/site/explain.md")
+"""Files that commands have made; ``<!-- table: TITLE -->`` quotes their sections by the headings."""
 
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 _QUOTE = re.compile(r"<!-- table: (.+?) -->")
@@ -65,12 +65,13 @@ def _placed() -> list[str]:
 
 
 def _table(title: str) -> str:
-    """The section of the trace with this heading. Raises ValueError if there is none."""
-    for section in (ROOT / TRACE).read_text(encoding="utf-8").split("\n## ")[1:]:
-        heading, _, body = section.partition("\n")
-        if heading == title:
-            return body.strip()
-    raise ValueError(f"{TRACE} has no section '{title}'")
+    """The section with this heading. Raises ValueError if there is none."""
+    for file in QUOTED:
+        for section in (ROOT / file).read_text(encoding="utf-8").split("\n## ")[1:]:
+            heading, _, body = section.partition("\n")
+            if heading == title:
+                return body.strip()
+    raise ValueError(f"no section '{title}' in {' or '.join(QUOTED)}")
 
 
 def _link(match: re.Match[str], source: str, files: Files) -> str:
