@@ -38,7 +38,11 @@ def building(names: Iterable[str]) -> Iterator[None]:
     with ThreadPoolExecutor(usable_cores()) as pool:
         for name in known:
             pool.submit(_built, name)
-        yield
+        try:
+            yield
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _built(name: str) -> Path:
