@@ -34,6 +34,7 @@ _HEADERS = {
     "num_vertices": "V",
     "num_edges": "E",
     "speedup": "x sequential",
+    "h200_ms": "NVIDIA H200 ms",
     "times_best": "x best",
     "worst_times_best": "worst",
     "best_percent": "best on %",

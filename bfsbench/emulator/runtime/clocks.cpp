@@ -8,7 +8,6 @@ namespace emu {
 
 namespace {
 
-Fiber& here() { return *static_cast<Fiber*>(current); }
 ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 
 uint32_t block_number(const ResidentBlock& block) { return linear(block.index, block.grid); }
