@@ -42,10 +42,7 @@ class NativeLevelCount(ctypes.Structure):
         ("level", ctypes.c_int),
         ("blocks", ctypes.c_uint),
         ("threads", ctypes.c_uint),
-        *(
-            (name, ctypes.c_uint64)
-            for name in ("shared", *STEPS)
-        ),
+        *((name, ctypes.c_uint64) for name in ("shared", *STEPS)),
     )
 
 

@@ -94,8 +94,10 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
 
 
 def hardware(block: int) -> Hardware:
-    """A GPU of MULTIPROCESSORS, or of fewer where grids of resident blocks would have too many threads."""
-    return Hardware(multiprocessors=max(1, min(MULTIPROCESSORS, _MOST_THREADS // block)))
+    """A GPU of MULTIPROCESSORS, or of fewer where resident grids, of a small block or two large ones on each,
+    would have too many threads."""
+    threads = block if block <= 512 else 2048
+    return Hardware(multiprocessors=min(MULTIPROCESSORS, _MOST_THREADS // threads))
 
 
 class _Device(CpuDevice):
