@@ -58,6 +58,14 @@ void WarpRun::remember(const Step& step) {
     repeats = 0;
 }
 
+bool WarpRun::had_lately(const char* sector, size_t index) {
+    if (recent.empty()) recent.resize(kRecent);
+    const char*& slot = recent[index % kRecent];
+    bool had = slot == sector;
+    slot = sector;
+    return had;
+}
+
 Lockstep::Lockstep(Counting& counting, Loops& loops, unsigned threads)
     : counting(counting),
       loops_(loops),
