@@ -200,6 +200,8 @@ def test_a_cell_of_the_matrix_is_reached_by_keys_and_leads_to_its_graph(opened: 
     told = page.locator("#matrix").get_by_role("status").inner_text()
     assert told.startswith("push on other:symmetrised, source 0: 8.000 ms, 2.00 times the best, grid auto")
     page.keyboard.press("Enter")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowDown")
     assert page.locator("#graph").get_by_label("graph").input_value() == "other:symmetrised"
     assert page.locator("#graph .bars .label").all_inner_texts() == ["4.000 ms", "8.000 ms (2.00 times)"]
 

@@ -81,3 +81,11 @@ def test_emulated_rows_have_bars_and_profiles(tmp_path: Path) -> None:
     assert kind["emulated"] and kind["searches"][0]["cells"][0]["ms"] == 5.0
     (profile,) = made["profiles"]
     assert (profile["search"], profile["edges_inspected"]) == ("pull (emulated)", [7])
+
+
+def test_notes_name_columns_as_the_page_does(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [row(2.0), host_row(8.0)])
+    (best,) = (table for table in content(read_results([path]), None)["tables"] if table["name"] == "best")
+    (note,) = best["notes"]
+    assert note.startswith("times as fast as one CPU core: ")
+    assert "times as fast as one CPU core" in [column["label"] for column in best["columns"]]

@@ -20,16 +20,17 @@ function barsOf(kind, title) {
     element("p", { className: "note" }, `${kind.graphs[place].searched}; ${far ? "bars on a logarithmic scale" : "bars from 0"}`
       + `${found.some(({ search }) => search.host) ? "; grey: programs on the CPU" : ""}`
       + `${failed.length ? `. No time: ${failed.join(", ")}` : ""}.`),
-    element("div", { className: "bars" }, ...found.flatMap((one) => bar(one, length(one.cell.ms), one.cell.ms / least))));
+    element("div", { className: "bars" }, ...found.flatMap((one) => bar(one, length(one.cell.ms), one.cell.ms / least, kind.emulated))));
 }
 
-function bar({ search, cell }, share, ratio) {
+/* Times of emulated kernels get no ratio: it says nothing of how fast they are. */
+function bar({ search, cell }, share, ratio, emulated) {
   const launch = [cell.device, launchOf(cell)].filter(Boolean).join(", ");
   const line = element("span", { className: "bar" });
   line.classList.toggle("host", search.host);
   line.classList.toggle("best", ratio === 1);
   line.style.setProperty("--share", share.toFixed(4));
-  const compared = Number.isFinite(ratio) && ratio !== 1 ? ` (${times(ratio)} times)` : "";
+  const compared = Number.isFinite(ratio) && ratio !== 1 && !emulated ? ` (${times(ratio)} times)` : "";
   const points = element("button", { type: "button", title: "Shows the points behind this time" }, "points");
   const { graph, variant, backend, grid, block, knobs } = cell;
   points.addEventListener("click", () => showPoints({ graph, variant, backend, grid, block, knobs }));

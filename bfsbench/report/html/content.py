@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bfsbench.report import TABLES, warnings
 from bfsbench.report.footnotes import with_footnotes
+from bfsbench.report.formats import header
 from bfsbench.report.html.drawings import first_of, heat_maps, profile, searched
 from bfsbench.report.html.headings import heading
 from bfsbench.report.html.points import points
@@ -84,10 +85,18 @@ def _table(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,
         "title": table.title,
-        "notes": table.notes,
+        "notes": [_in_words(note, table) for note in table.notes],
         "columns": columns,
         "rows": _named(table),
     }
+
+
+def _in_words(note: str, table: Table) -> str:
+    """A note that explains a column, with the page's heading of that column."""
+    for column in table.columns:
+        if note.startswith(f"{header(column)}: "):
+            return note.replace(header(column), heading(column), 1)
+    return note
 
 
 def _named(table: Table) -> list[tuple[Cell, ...]]:

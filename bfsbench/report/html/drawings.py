@@ -21,13 +21,14 @@ _MOST_LEVELS = 50_000
 
 
 def heat_maps(measured: Measured) -> Iterator[dict[str, Any]]:
-    """Maps of more than one cell: a time with its knobs, ``failed``, or null where nothing was tried."""
+    """Maps of at least two grids and two blocks: a time with its knobs, ``failed``, or null where nothing was
+    tried."""
     cells = measured.best(("title", "label", "grid", "block"))
     tried = measured.rows[["title", "label", "variant", "graph", "backend", "grid", "block"]]
     tried = tried[tried["backend"] != "host"]
     for (graph, label), found in tried.groupby(["title", "label"], sort=False):
         timed = cells[(cells["title"] == graph) & (cells["label"] == label)]
-        if len(timed) < 2:
+        if timed["grid"].nunique() < 2 or timed["block"].nunique() < 2:
             continue
         grids = sorted(found["grid"].unique(), key=grid_order)
         blocks = sorted(found["block"].dropna().astype(int).unique().tolist())

@@ -27,7 +27,7 @@ class Matrix {
   note() {
     const left = this.kind.graphs.length - this.graphs.length;
     const alone = left ? ` ${left} ${left === 1 ? "graph" : "graphs"} with one search alone ${left === 1 ? "is" : "are"} left out.` : "";
-    return `Time over that of the best search of the graph, and its geometric mean over graphs. Searches with times on fewer than half of the graphs stand last.${alone}`;
+    return `Time over that of the best search of the graph, and its geometric mean over graphs. Searches with times on fewer than half of the graphs are last.${alone}`;
   }
 
   /* What a search has beside its ratios. */
@@ -36,13 +36,13 @@ class Matrix {
     const figures = [
       { label: "geometric mean", value: (search) => search.mean, text: times, shaded: true },
       { label: "worst", value: (search) => search.worst, text: times, shaded: true },
-      { label: "best on", value: (search) => -search.best, text: (value) => `${-value} of ${all}` },
+      { label: "best on", value: (search) => -search.best, text: (value) => `${-value} of ${all}`, extra: true },
     ];
     if (this.searches.some((search) => search.graphs < all)) {
-      figures.push({ label: "graphs", value: (search) => -search.graphs, text: (value) => String(-value) });
+      figures.push({ label: "graphs", value: (search) => -search.graphs, text: (value) => String(-value), extra: true });
     }
     if (this.searches.some((search) => search.prepared !== null)) {
-      figures.push({ label: "preprocessing (ms)", value: (search) => search.prepared, text: measured });
+      figures.push({ label: "preprocessing (ms)", value: (search) => search.prepared, text: measured, extra: true });
     }
     return figures;
   }
@@ -51,7 +51,7 @@ class Matrix {
     const button = (label, title, column) => {
       const made = element("button", { type: "button", title }, label);
       made.addEventListener("click", () => this.sort(column));
-      column.header = element("th", { scope: "col" }, made);
+      column.header = element("th", { scope: "col", className: column.extra ? "extra" : "" }, made);
       return column.header;
     };
     for (const graph of this.graphs) graph.value = (search) => search.cells[graph.place]?.ratio ?? null;
@@ -72,9 +72,9 @@ class Matrix {
   }
 
   line(search) {
-    const figures = this.columns.map(({ value, text, shaded }) => {
+    const figures = this.columns.map(({ value, text, shaded, extra }) => {
       const found = value(search);
-      const cell = element("td", { className: "figure" }, found === null ? "" : text(found));
+      const cell = element("td", { className: extra ? "figure extra" : "figure" }, found === null ? "" : text(found));
       if (shaded && found !== null) shade(cell, found, MATRIX_DARKEST);
       return cell;
     });
@@ -97,7 +97,11 @@ class Matrix {
     cell.setAttribute("aria-label", words);
     for (const event of ["pointerenter", "focus"]) cell.addEventListener(event, () => (this.facts.textContent = words));
     cell.addEventListener("click", () => this.chosen(graph.title));
-    cell.addEventListener("keydown", (event) => event.key === "Enter" && this.chosen(graph.title));
+    cell.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault(); // the list of graphs gets the focus, and is not to open
+      this.chosen(graph.title);
+    });
     return cell;
   }
 }

@@ -16,9 +16,12 @@ function toggleTheme() {
 }
 
 document.getElementById("theme").addEventListener("click", toggleTheme);
-document.querySelector("header").append(
-  ...DATA.warnings.map((text) => element("p", { className: "warning" }, `Warning: ${text}.`)),
-);
+if (DATA.warnings.length) {
+  const count = DATA.warnings.length;
+  document.querySelector("header").append(element("details", { open: !NARROW_PAGE.matches, className: "warnings" },
+    element("summary", { className: "warning" }, `${count} ${count === 1 ? "warning" : "warnings"} about these rows`),
+    ...DATA.warnings.map((text) => element("p", { className: "warning" }, `Warning: ${text}.`))));
+}
 for (const kind of DATA.kinds) {
   // Times of emulated kernels say nothing of how fast a search is.
   if (!kind.emulated && kind.graphs.some((graph) => graph.compared)) new Matrix(kind, (title) => graph.choose(title));

@@ -7,6 +7,8 @@ const SHAPES = [ // around x, y, each about as large to the eye
   (x, y, r) => `M${x},${y - 1.4 * r}l${1.4 * r},${1.4 * r}l${-1.4 * r},${1.4 * r}l${-1.4 * r},${-1.4 * r}z`,
   (x, y, r) => `M${x},${y + 1.3 * r}l${1.2 * r},${-2.3 * r}h${-2.4 * r}z`,
   (x, y, r) => `M${x - 1.3 * r},${y - r / 2}h${2.6 * r}v${r}h${-2.6 * r}z`,
+  (x, y, r) => `M${x - r / 2},${y - 1.3 * r}h${r}v${2.6 * r}h${-r}z`,
+  (x, y, r) => `M${x - 1.2 * r},${y - 1.2 * r}h${1.2 * r}v${2.4 * r}h${1.2 * r}v${-1.2 * r}h${-2.4 * r}z`,
 ];
 const SEARCH_COLOURS = 8; // --search-0 and so on in page.css
 const SELECTED_AT_FIRST = 6;

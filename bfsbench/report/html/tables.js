@@ -23,6 +23,7 @@ class SortedTable {
     this.columns = table.columns.map((column, index) => this.column(column, index));
     this.body = element("tbody");
     this.count = element("span", { className: "count", role: "status" });
+    this.printed = element("span", { className: "on-paper" }, `; the first ${PRINTED} on paper`);
     this.node = section(
       table.name,
       table.title,
@@ -75,7 +76,7 @@ class SortedTable {
       this.markOrder();
       this.only({}, false);
     });
-    return element("div", { className: "controls" }, element("label", { className: "words" }, "filter", this.input), ...nodes, this.reset, this.count);
+    return element("div", { className: "controls" }, element("label", { className: "words" }, "filter", this.input), ...nodes, this.reset, this.count, this.printed);
   }
 
   values(key) {
@@ -160,6 +161,7 @@ class SortedTable {
     const hidden = Object.entries(this.exact).filter(([key, value]) => !(key in this.lists) && value);
     const only = hidden.length ? `, only those of ${hidden.map(([key, value]) => `${key} ${value}`).join(", ")}` : "";
     this.count.textContent = `${rows.length} of ${this.table.rows.length} rows${only}`;
+    this.printed.hidden = rows.length <= PRINTED;
     this.reset.disabled = !this.order && !this.words.length && !Object.keys(this.exact).length;
   }
 

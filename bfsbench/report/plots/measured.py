@@ -64,6 +64,13 @@ class Measured:
 
     def configurations(self, baseline: str = "") -> pd.DataFrame:
         """The configurations, combined over sources (see ``rows.configurations``)."""
+        return self._combined(baseline) if baseline else self._configurations
+
+    @cached_property
+    def _configurations(self) -> pd.DataFrame:
+        return self._combined()
+
+    def _combined(self, baseline: str = "") -> pd.DataFrame:
         return configurations(self.rows, self.family, also=("title", "label"), baseline=baseline)
 
     @property
