@@ -163,13 +163,10 @@ struct arc_run {
 
 // A look that may go through the L1 cache.
 __device__ __forceinline__ unsigned look(const unsigned *word) {
-#ifdef __CUDA_ON_CPU__
-    return *const_cast<const volatile unsigned *>(word);
-#else
     unsigned value;
+    // benign race: a look may miss a claim
     asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
     return value;
-#endif
 }
 
 // Claims of a warp's lanes in neighbouring words: lanes side by side that ask for the same word leave it to the last of

@@ -100,38 +100,58 @@ Past Clocks::now(const void* site, unsigned char bytes, Act act, Scope scope) co
     return {site, thread, mine().clock, block.barriers, era_, bytes, act, scope};
 }
 
-void Clocks::acquire_now() {
-    ThreadClock& thread = mine();
-    thread.known = joined(thread.known, thread.acquired);
-    thread.acquired = nullptr;
-}
-
+// Taken up is what was passed on with a scope that has both threads; a fence of the block's scope takes up no more
+// than what came from the block.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine();
-    acquire_now();
+    thread.known = joined(thread.known, thread.acquired[0]);
+    thread.acquired[0] = nullptr;
+    if (scope == Scope::device) {
+        thread.known = joined(thread.known, thread.acquired[1]);
+        thread.acquired[1] = nullptr;
+    }
     Known all = snapshot();
     thread.released[0] = all;
     if (scope == Scope::device) thread.released[1] = all;
     tick(thread, here().rank % kWarpSize);
 }
 
-void Clocks::atomic(const void* word, Act act, Scope scope) {
-    ThreadClock& thread = mine();
-    uint32_t block = block_number(block_of(here()));
+void Clocks::take_up(const void* word, Scope scope, bool now) {
     auto place = words_.find(word);
-    if (place != words_.end() && act != Act::write) {
-        Word& found = place->second;
-        if (scope == Scope::device) thread.acquired = joined(thread.acquired, found.passed_on[1]);
-        if (found.block == block) thread.acquired = joined(thread.acquired, found.passed_on[0]);
-    }
-    if (act == Act::read || !thread.released[0]) return;
-    Word& given = words_[word];
-    bool replaces = act == Act::write;
-    bool alone = given.block != block || replaces;
-    given.passed_on[0] = alone ? thread.released[0] : joined(given.passed_on[0], thread.released[0]);
-    given.block = block;
+    if (place == words_.end()) return;
+    ThreadClock& thread = mine();
+    Word& found = place->second;
+    bool own = found.block == block_number(block_of(here()));
+    auto take = [&](Known& to) {
+        if (own) to = joined(to, found.passed_on[0]);
+    };
+    take(now ? thread.known : thread.acquired[0]);
     if (scope != Scope::device) return;
-    given.passed_on[1] = replaces ? thread.released[1] : joined(given.passed_on[1], thread.released[1]);
+    Known& to = now ? thread.known : thread.acquired[1];
+    to = joined(to, found.passed_on[1]);
+}
+
+// A store replaces what the word has passed on so far, an update adds to it.
+void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& block_wide, const Known& all) {
+    if (replaces) words_.erase(word);
+    if (!block_wide) return;
+    Word& given = words_[word];
+    uint32_t block = block_number(block_of(here()));
+    given.passed_on[0] = given.block == block ? joined(given.passed_on[0], block_wide) : block_wide;
+    given.block = block;
+    if (scope == Scope::device) given.passed_on[1] = joined(given.passed_on[1], all);
+}
+
+void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
+    ThreadClock& thread = mine();
+    bool acquires = order == Order::acquire || order == Order::acq_rel;
+    bool releases = order == Order::release || order == Order::acq_rel;
+    if (act != Act::write) take_up(word, scope, acquires);
+    if (act == Act::read) return;
+    if (!releases) return pass_on(word, act == Act::write, scope, thread.released[0], thread.released[1]);
+    Known all = snapshot();
+    pass_on(word, act == Act::write, scope, all, all);
+    tick(thread, here().rank % kWarpSize);
 }
 
 void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {

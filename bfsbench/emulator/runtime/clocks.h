@@ -49,7 +49,7 @@ struct ThreadClock {
     uint32_t clock = 1;
     Known known;              // has happened before whatever this thread does now
     Known released[2];        // by Scope less one: what its next atomic passes on
-    Known acquired;           // read from atomics, and known after the next fence
+    Known acquired[2];        // by Scope less one: read from atomics, and known after the next fence
     Known arrived;            // what it knew when it arrived at the cluster's barrier
     std::array<uint32_t, kWarpSize> row{};  // how far the lanes of its warp had come when last met
 };
@@ -67,8 +67,7 @@ class Clocks {
 
     void fence(Scope scope);
     // An atomic access to a word passes on what was released and takes up what others have.
-    void atomic(const void* word, Act act, Scope scope);
-    void acquire_now();
+    void atomic(const void* word, Act act, Scope scope, Order order);
 
     static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);
     static void meet_block(ResidentBlock& block);
@@ -76,6 +75,9 @@ class Clocks {
     static void leave_cluster();
 
   private:
+    void take_up(const void* word, Scope scope, bool now);
+    void pass_on(const void* word, bool replaces, Scope scope, const Known& block, const Known& device);
+
     struct Word {
         Known passed_on[2];  // by Scope less one
         uint32_t block;      // that the one of the block's scope belongs to

@@ -102,7 +102,7 @@ Watch::Place Watch::find(const char* address) {
     return {region->shadow.get(), begin, region->bytes, 1, Space::module};
 }
 
-void Watch::access(const char* address, size_t bytes, Act act, Scope scope, const void* site) {
+void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* site) {
     complete_record();
     Place place = find(address);
     if (!place.shadow) refuse(place, address, bytes, act, site);
@@ -112,7 +112,7 @@ void Watch::access(const char* address, size_t bytes, Act act, Scope scope, cons
     }
     if (outside) refuse(place, address, bytes, act, site);
     check(place, address, bytes, act, scope, site);
-    if (scope != Scope::none) clocks.atomic(address, act, scope);
+    if (scope != Scope::none) clocks.atomic(address, act, scope, order);
     if (recording_) record(place, address, bytes, act, site);
 }
 
@@ -225,12 +225,12 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, Act ac
          nearest.bytes);
 }
 
-void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site) {
+void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site, Order order) {
     if (!current) return;
     Watch* on = worker->machine.watch.get();
     if (!on || StackPool::is_on(here().stack, address)) return;
     yield_point();
-    on->access(static_cast<const char*>(address), bytes, act, scope, site);
+    on->access(static_cast<const char*>(address), bytes, act, scope, order, site);
 }
 
 void fence(Scope scope) {

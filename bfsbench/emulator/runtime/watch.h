@@ -55,7 +55,7 @@ class Watch {
     void begin_block(ResidentBlock& block);
 
     // The current thread is about to do this.
-    void access(const char* address, size_t bytes, Act act, Scope scope, const void* site);
+    void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* site);
 
     // The current thread has come to another basic block. Fails if a launch has no end.
     void step();

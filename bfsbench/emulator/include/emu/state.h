@@ -68,8 +68,12 @@ enum class Act : unsigned char { read, write, update };
 // Who else may use the word at the same time: nobody, or threads of the block or device, as with atomics.
 enum class Scope : unsigned char { none, block, device };
 
+// What else an atomic access puts in order: nothing, what follows it, what came before it, or both.
+enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
+
 // The current thread is about to touch memory; `site` is the instruction. May interrupt it.
-EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site);
+EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
+                   Order order = Order::relaxed);
 
 // Orders what the thread has done before what it does after, for threads of the scope.
 EMU_API void fence(Scope scope);
@@ -79,6 +83,15 @@ inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t b
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
     watch(address, bytes, act, Scope::none, site);
+#endif
+}
+inline void note_ordered([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
+                         [[maybe_unused]] Act act, Scope scope, [[maybe_unused]] Order order,
+                         [[maybe_unused]] const void* site) {
+#ifdef EMU_WATCH
+    watch(address, bytes, act, scope, site, order);
+#else
+    if (scope != Scope::none) yield_point();
 #endif
 }
 inline void note_atomic([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
