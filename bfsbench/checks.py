@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.plan import Axes, blocks_of, knob_settings
 from bfsbench.emulator import Finding, Line
@@ -20,9 +22,9 @@ from bfsbench.variants import find_family
 
 GRAPHS = (
     "uniform(n=2100,m=6300,directed=1)",
-    "lattice(rows=3,columns=30)",
+    "lattice(rows=3,columns=30):symmetrised",
     "kronecker(scale=7,edge_factor=8)",
-    "dense(nodes=48,density=0.5)",
+    "dense(nodes=48,density=0.5):symmetrised",
 )
 """Arcs drawn at random, some twice; long and narrow; with hubs and isolated vertices; dense."""
 
@@ -123,7 +125,7 @@ def _run(
     report: Report,
 ) -> None:
     family = find_family(variant.family)
-    source = seed * 7919 % graph.num_vertices if family.from_sources else None
+    source = _source(graph, seed) if family.from_sources else None
     report.runs += 1
     with CpuDevice(seed, watched=True) as device:
         try:
@@ -140,6 +142,12 @@ def _run(
             key = (finding.fault, frozenset(finding.lines))
             found = report.findings.get(key)
             report.findings[key] = replace(found, runs=found.runs + 1) if found else Found(finding, 1)
+
+
+def _source(graph: Graph, seed: int) -> int:
+    """A vertex that an arc leaves, if there is one."""
+    starts = np.flatnonzero(np.diff(graph.row_offsets))
+    return int(starts[seed * 7919 % starts.size]) if starts.size else seed * 7919 % graph.num_vertices
 
 
 def _distinct(findings: Sequence[Finding]) -> Iterator[Finding]:

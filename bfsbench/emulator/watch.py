@@ -11,7 +11,7 @@ from bfsbench.emulator.lines import Line, line_at
 
 ACTS = ("read", "write", "update")
 _SCOPES = ("plain", "block's atomic", "atomic")
-_FAULTS = ("race", "out of bounds", "use after free", "uninitialised read")
+_FAULTS = ("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless")
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer")
 
 
@@ -106,7 +106,8 @@ class Finding:
     """Something that is wrong, the first time it was seen at these lines."""
 
     fault: str
-    """``race``, ``out of bounds``, ``use after free`` or ``uninitialised read``."""
+    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``; ``lost launch``: a child kernel was
+    refused, and its launcher did not ask; ``endless``: where a thread of a launch without end was last."""
     kernel: str
     where: str
     """Element and size of the buffer, or other memory."""
@@ -161,16 +162,23 @@ class Sites:
 def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Finding:
     """A finding with its lines."""
 
+    fault = _FAULTS[native.fault]
+
     def actor(found: NativeActor) -> Actor:
-        return Actor(f"{_SCOPES[found.scope]} {ACTS[found.act]}", found.block, found.thread, line(found.site))
+        what = "launch" if fault == "lost launch" else f"{_SCOPES[found.scope]} {ACTS[found.act]}"
+        return Actor(what, found.block, found.thread, line(found.site))
 
     space = _SPACES[native.space]
     size = f"{native.bytes // native.element} elements of {native.element} bytes"
     where = f"element {native.offset // native.element} of a buffer of {size}"
+    if fault == "lost launch":
+        where = f"a child kernel, refused with error {native.offset}"
+    elif space != "buffer":
+        where = f"byte {native.offset} of {space}"
     return Finding(
-        _FAULTS[native.fault],
+        fault,
         native.kernel.decode(),
-        where if space == "buffer" else f"byte {native.offset} of {space}",
+        where,
         actor(native.actor),
         actor(native.other) if native.other.site else None,
         native.count,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "grid.h"
 #include "worker.h"
 
 namespace emu {
@@ -11,8 +12,7 @@ namespace {
 Fiber& here() { return *static_cast<Fiber*>(current); }
 ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 
-uint32_t block_number(const ResidentBlock& block) { return linear(block.index, block.grid); }
-uint32_t warps_per_block(const ResidentBlock& block) { return static_cast<uint32_t>(block.warps.size()); }
+uint32_t block_number(const ResidentBlock& block) { return block.place.block; }
 uint32_t threads_per_block(const ResidentBlock& block) { return static_cast<uint32_t>(block.fibers.size()); }
 
 void tick(ThreadClock& thread, unsigned lane) {
@@ -34,6 +34,7 @@ void absorb(Knowledge& all, const Knowledge& other) {
         auto [place, added] = all.warps.insert({warp, lanes});
         if (!added) absorb(place->second, lanes);
     }
+    all.grids.insert(other.grids.begin(), other.grids.end());
 }
 
 Known joined(const Known& a, const Known& b) {
@@ -48,7 +49,7 @@ Known joined(const Known& a, const Known& b) {
 void absorb_self(Knowledge& all) {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
-    uint32_t number = block_number(block), warp = number * warps_per_block(block) + fiber.rank / kWarpSize;
+    uint32_t number = block_number(block), warp = block.place.first_warp + fiber.rank / kWarpSize;
     uint32_t& phase = all.phases[number];
     phase = std::max(phase, block.barriers);
     Knowledge::Lanes lanes{block.barriers, mine().row};
@@ -76,28 +77,68 @@ void Gathering::add(const Known& known) {
     absorb(*own_, *known);
 }
 
+void Clocks::begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream) {
+    Shape shape{0, 0, volume(grid.blocks), volume(grid.threads), 0, parent};
+    shape.warps = (shape.threads + kWarpSize - 1) / kWarpSize;
+    if (!shapes_.empty()) {
+        const Shape& last = shapes_.back();
+        shape.first_block = last.first_block + last.blocks;
+        shape.first_warp = last.first_warp + last.blocks * last.warps;
+    }
+    auto number = static_cast<uint32_t>(shapes_.size());
+    shapes_.push_back(shape);
+    at_launch_ = known;
+    if (stream == kNoStream) return;
+    if (auto before = streams_.find(stream); before != streams_.end()) {
+        auto ended = std::make_shared<Knowledge>();
+        for (uint32_t i = before->second; i < number; ++i) {  // the one before, and what it has led to
+            if (i == before->second || ended->grids.count(shapes_[i].parent)) ended->grids.insert(i);
+        }
+        at_launch_ = joined(known, ended);
+    }
+    streams_[stream] = number;
+}
+
+void Clocks::begin_block(ResidentBlock& block) const {
+    const Shape& shape = shapes_.back();
+    uint32_t number = linear(block.index, block.grid);
+    block.place = {static_cast<uint32_t>(shapes_.size()) - 1, shape.first_block + number,
+                   shape.first_warp + number * shape.warps};
+    block.clocks.assign(block.fibers.size(), {});
+    for (ThreadClock& thread : block.clocks) thread.known = at_launch_;
+}
+
+Known Clocks::launch() {
+    Known known = snapshot();
+    tick(mine(), here().rank % kWarpSize);
+    return known;
+}
+
 bool Clocks::over(const Past& past) const {
     if (past.era != era_) return true;
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
-    uint32_t number = past.thread / threads_per_block(block), rank = past.thread % threads_per_block(block);
+    const Shape& shape = shapes_[past.grid];
+    auto [index, rank] = place_of(past);
+    uint32_t number = shape.first_block + index;
     const ThreadClock& thread = mine();
     if (number == block_number(block)) {
         if (rank == fiber.rank || past.phase < block.barriers) return true;
         if (rank / kWarpSize == fiber.rank / kWarpSize && thread.row[rank % kWarpSize] >= past.clock) return true;
     }
     if (!thread.known) return false;
+    if (thread.known->grids.count(past.grid)) return true;
     auto phase = thread.known->phases.find(number);
     if (phase != thread.known->phases.end() && past.phase < phase->second) return true;
-    auto warp = thread.known->warps.find(number * warps_per_block(block) + rank / kWarpSize);
+    auto warp = thread.known->warps.find(shape.first_warp + index * shape.warps + rank / kWarpSize);
     return warp != thread.known->warps.end() && warp->second.clock[rank % kWarpSize] >= past.clock;
 }
 
 Past Clocks::now(const void* site, unsigned char bytes, Act act, Scope scope) const {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
-    uint32_t thread = block_number(block) * threads_per_block(block) + fiber.rank;
-    return {site, thread, mine().clock, block.barriers, era_, bytes, act, scope};
+    uint32_t thread = linear(block.index, block.grid) * threads_per_block(block) + fiber.rank;
+    return {site, thread, mine().clock, block.barriers, era_, block.place.grid, bytes, act, scope};
 }
 
 // Taken up is what was passed on with a scope that has both threads; a fence of the block's scope takes up no more

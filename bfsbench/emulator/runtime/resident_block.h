@@ -86,6 +86,7 @@ struct ResidentBlock : Block {
 
     // In a machine that watches.
     std::vector<ThreadClock> clocks;  // by rank
+    FamilyPlace place{};
     std::unique_ptr<Shadow> shadow;   // of the arena
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);

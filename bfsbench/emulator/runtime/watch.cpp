@@ -29,11 +29,14 @@ bool both_strong(const Past& a, const Past& b, bool one_block) {
 
 }  // namespace
 
-void Watch::begin_launch(const Grid& grid) {
+void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     grid_ = &grid;
     ++launch_;
     steps_ = 0;
-    clocks.begin_era();
+    if (!child) clocks.begin_family();
+    if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // its parent and all else are over
+    clocks.begin_grid(grid, child ? child->parent : 0, child ? child->known : nullptr,
+                      child && !child->shape.stream ? child->block : Clocks::kNoStream);
 }
 
 void Watch::end_launch() {
@@ -42,7 +45,7 @@ void Watch::end_launch() {
 }
 
 void Watch::begin_block(ResidentBlock& block) {
-    block.clocks.assign(block.fibers.size(), {});
+    clocks.begin_block(block);
     block.shadow = std::make_unique<Shadow>(block.arena_bytes);
 }
 
@@ -75,7 +78,29 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
 // On graphs small enough to be watched, launches take a few million.
 void Watch::step() {
     constexpr uint64_t kMost = 20'000'000;
-    if (++steps_ > kMost) fail("the launch has no end: threads still run after %" PRIu64 " steps", steps_ - 1);
+    if (++steps_ > kMost) report_endless();
+}
+
+// Says of some threads that could go on where they were last: what they poll, if they wait for something.
+void Watch::report_endless() {
+    unsigned left = 4;
+    for (const ResidentBlock* block : worker->resident()) {
+        for (const Fiber& fiber : block->fibers) {
+            const ThreadClock& thread = block->clocks[fiber.rank];
+            bool waits = fiber.exited || fiber.waits_at != Wait::none || !thread.last.site;
+            if (waits || left == 0) continue;
+            --left;
+            report(Fault::endless, find(thread.last_address), thread.last_address, thread.last, nullptr);
+            break;
+        }
+    }
+    fail("the launch has no end: threads still run after %" PRIu64 " steps", steps_ - 1);
+}
+
+void Watch::lose_launch(const Thread& thread) {
+    Past now = clocks.now(thread.refused_launch, 0, Act::update, Scope::none);
+    const char* error = nullptr;
+    report(Fault::lost_launch, {}, error + thread.last_error, now, nullptr);
 }
 
 Watch::Place Watch::find_shared(const char* address) const {
@@ -112,6 +137,9 @@ void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Orde
     }
     if (outside) refuse(place, address, bytes, act, site);
     check(place, address, bytes, act, scope, site);
+    ThreadClock& thread = block_of(here()).clocks[here().rank];
+    thread.last = clocks.now(site, 0, act, scope);
+    thread.last_address = address;
     if (scope != Scope::none) clocks.atomic(address, act, scope, order);
     if (recording_) record(place, address, bytes, act, site);
 }
@@ -134,10 +162,12 @@ void Watch::check(const Place& place, const char* address, size_t bytes, Act act
 
 void Watch::check_word(const Place& place, const char* address, size_t word, const Past& now) {
     Cell& cell = place.shadow->cell(word);
-    uint32_t block_threads = volume(grid_->threads);
+    auto one_block = [&](const Past& past) {
+        return past.grid == now.grid && clocks.place_of(past).first == clocks.place_of(now).first;
+    };
     auto meets = [&](const Past& past) {
         if (!past.site || !(past.bytes & now.bytes) || clocks.over(past)) return false;
-        return !both_strong(past, now, past.thread / block_threads == now.thread / block_threads);
+        return !both_strong(past, now, one_block(past));
     };
     if (meets(cell.write)) report(Fault::race, place, address, now, &cell.write);
     if (now.act != Act::read) {
@@ -150,7 +180,8 @@ void Watch::check_word(const Place& place, const char* address, size_t word, con
     // Of two reads keep those that a later write may meet.
     Past* place_for = &cell.reads[now.clock % 2];
     for (Past& read : cell.reads) {
-        if (!read.site || read.thread == now.thread || clocks.over(read)) place_for = &read;
+        bool mine = read.thread == now.thread && read.grid == now.grid;
+        if (!read.site || mine || clocks.over(read)) place_for = &read;
     }
     *place_for = now;
 }
@@ -197,10 +228,9 @@ void Watch::report(Fault fault, const Place& place, const char* address, const P
         return;
     }
     known_[key] = findings_.size();
-    uint32_t threads = volume(grid_->threads);
     auto actor = [&](const Past& past) {
-        return Actor{past.site, static_cast<int>(past.act), static_cast<int>(past.scope), past.thread / threads,
-                     past.thread % threads};
+        auto [block, thread] = clocks.place_of(past);
+        return Actor{past.site, static_cast<int>(past.act), static_cast<int>(past.scope), block, thread};
     };
     findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), actor(now),
                          other ? actor(*other) : Actor{}, place.begin, place.bytes, place.element,

@@ -13,8 +13,9 @@
 namespace emu {
 
 class Grid;
+struct ChildLaunch;
 
-enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised };
+enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless };
 enum class Space : int { buffer, block, module, nowhere };  // whose memory it is
 
 // Filled for the Python side, field by field.
@@ -50,12 +51,16 @@ class Watch {
 
     Clocks clocks;
 
-    void begin_launch(const Grid& grid);
+    // `child` is null for a launch of the host.
+    void begin_launch(const Grid& grid, const ChildLaunch* child);
     void end_launch();
     void begin_block(ResidentBlock& block);
 
     // The current thread is about to do this.
     void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* site);
+
+    // The current thread ends, and nobody has asked whether a launch of its was refused.
+    void lose_launch(const Thread& thread);
 
     // The current thread has come to another basic block. Fails if a launch has no end.
     void step();
@@ -83,6 +88,7 @@ class Watch {
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
     [[noreturn]] void refuse(const Place& nearest, const char* address, size_t bytes, Act act, const void* site);
+    [[noreturn]] void report_endless();
     void report(Fault fault, const Place& place, const char* address, const Past& now, const Past* other);
 
     Buffers& buffers_;

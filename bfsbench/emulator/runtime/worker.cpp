@@ -114,6 +114,7 @@ void Worker::give_way(Fiber& fiber) {
 
 void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
+    if (machine.watch && fiber.last_error) machine.watch->lose_launch(fiber);
     block.exit_thread(fiber);
     unsigned waiters = block.waiting(Wait::grid).count();
     if (waiters && waiters == block.live && !block.arrived_at_grid) arrive_at_grid(block);

@@ -45,6 +45,7 @@ struct Thread {
     unsigned rank;   // linear index in the block
     int patience;    // yield points left until others get their turn
     int last_error;  // what cudaGetLastError returns
+    const void* refused_launch;  // where that comes from
     Block* block;
 };
 
