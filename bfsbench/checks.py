@@ -13,7 +13,7 @@ import numpy as np
 
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.plan import Axes, blocks_of, knob_settings
-from bfsbench.emulator import Finding, Line
+from bfsbench.emulator import DECLARATIONS, Finding, Line
 from bfsbench.errors import DeviceError, UsageError, WrongResultError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
@@ -44,6 +44,8 @@ class Report:
     findings: dict[tuple[str, frozenset[Line | None]], Found] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     """How many runs ended with each message."""
+    unmet: set[Line] = field(default_factory=set)
+    """Comments that declare something benign, beside lines that have run, which nothing was found to need."""
 
     @property
     def undeclared(self) -> list[Found]:
@@ -93,6 +95,7 @@ def check(
                 _run(variant, graph, dict(knobs), _launch(variant, axes, dict(knobs), seed), seed, report)
     if not report.runs:
         raise UsageError(f"variant {variant.name} takes none of the graphs {', '.join(graphs)}")
+    report.unmet -= {line for found in report.findings.values() for line in found.first.declarations}
     return report
 
 
@@ -138,6 +141,8 @@ def _run(
         except (DeviceError, WrongResultError) as error:
             message = f"{'wrong answer: ' if isinstance(error, WrongResultError) else ''}{error}"
             report.failures[message] = report.failures.get(message, 0) + 1
+        declarations = (line.comment(mark) for line in device.lines_run() for mark in DECLARATIONS.values())
+        report.unmet.update(line for line in declarations if line)
         for finding in _distinct(device.findings()):
             key = (finding.fault, frozenset(finding.lines))
             found = report.findings.get(key)

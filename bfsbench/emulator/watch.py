@@ -15,6 +15,10 @@ _FAULTS = ("race", "out of bounds", "use after free", "uninitialised read", "los
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer")
 
 
+DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
+"""What a comment says that declares a finding benign."""
+
+
 class NativeActor(ctypes.Structure):
     """``emu::Actor`` of runtime/watch.h."""
 
@@ -124,14 +128,21 @@ class Finding:
         It says ``benign race`` at each plain store that races or, where others are atomic, at the plain load;
         and ``benign unwritten`` where what was never written is read.
         """
-        if self.fault == "race":
-            actors = [actor for actor in (self.actor, self.other) if actor]
-            stores = [actor for actor in actors if actor.what in ("plain write", "plain update")]
-            loads = [actor for actor in actors if actor.what == "plain read"]
-            declaring = stores or loads
-            return bool(declaring) and all(a.line and a.line.says("benign race") for a in declaring)
-        line = self.actor.line
-        return self.fault == "uninitialised read" and line is not None and line.says("benign unwritten")
+        return bool(self.declarations)
+
+    @property
+    def declarations(self) -> tuple[Line, ...]:
+        """The comments that say so; none unless all say so that have to."""
+        mark = DECLARATIONS.get(self.fault)
+        if mark is None:
+            return ()
+        actors = [actor for actor in (self.actor, self.other) if actor]
+        loads = [actor for actor in actors if actor.what == "plain read"]
+        stores = [actor for actor in actors if actor.what in ("plain write", "plain update")]
+        declaring = stores or loads if self.fault == "race" else actors
+        comments = [actor.line.comment(mark) if actor.line else None for actor in declaring]
+        found = tuple(comment for comment in comments if comment)
+        return found if len(found) == len(comments) else ()
 
     @property
     def lines(self) -> tuple[Line | None, ...]:

@@ -109,7 +109,7 @@ __device__ __forceinline__ void queue_some(const search &search, push_buffers &b
     }
     __syncthreads();
     if (buffers.limit.passed) return;
-    slot += buffers.place;
+    slot += buffers.place;  // benign unwritten: without parts nothing goes there
 #pragma unroll
     for (int k = 0; k < count; ++k) {
         write_parts(search.queues[step % 2], slot, rows[k], rows[k].parts());

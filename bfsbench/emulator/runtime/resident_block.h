@@ -35,6 +35,7 @@ struct Fiber : Thread {
 struct LaneGroup {
     unsigned mask, arrived;
     Collective kind;
+    int line;  // of the call
 };
 
 struct Warp {
@@ -117,6 +118,8 @@ struct ResidentBlock : Block {
     const Fiber* waiting_thread() const;
 
   private:
+    std::string describe_missing(Wait where) const;
+    std::string describe_groups() const;
     void resize(dim3 shape);
     void lay_out_shared(const Grid& grid);
     Fiber* start_next();

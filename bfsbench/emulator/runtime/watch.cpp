@@ -129,6 +129,7 @@ Watch::Place Watch::find(const char* address) {
 
 void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* site) {
     complete_record();
+    see(site);
     Place place = find(address);
     if (!place.shadow) refuse(place, address, bytes, act, site);
     bool outside = address + bytes > place.begin + place.bytes;
@@ -216,13 +217,25 @@ const std::vector<Record>& Watch::records() {
     return records_;
 }
 
+void Watch::see(const void* site) {
+    const void*& lately = seen_lately_[reinterpret_cast<uintptr_t>(site) / 4 % seen_lately_.size()];
+    if (lately == site) return;
+    lately = site;
+    seen_.insert(site);
+}
+
+const std::vector<const void*>& Watch::sites() {
+    sites_.assign(seen_.begin(), seen_.end());
+    return sites_;
+}
+
 void Watch::forget_findings() {
     findings_.clear();
     known_.clear();
 }
 
 void Watch::report(Fault fault, const Place& place, const char* address, const Past& now, const Past* other) {
-    auto key = std::make_pair(now.site, other ? other->site : nullptr);
+    auto key = std::make_tuple(fault, now.site, other ? other->site : nullptr);
     if (auto found = known_.find(key); found != known_.end()) {
         ++findings_[found->second].count;
         return;

@@ -1,9 +1,12 @@
 // What kernels do to memory, access by access: where it goes, who else is at it, and a record on request.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "buffers.h"
@@ -73,6 +76,9 @@ class Watch {
     const std::vector<Finding>& findings() const { return findings_; }
     void forget_findings();
 
+    // The instructions that have touched memory.
+    const std::vector<const void*>& sites();
+
   private:
     struct Place {
         Shadow* shadow = nullptr;
@@ -87,6 +93,7 @@ class Watch {
     void check_word(const Place& place, const char* address, size_t word, const Past& now);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
+    void see(const void* site);
     [[noreturn]] void refuse(const Place& nearest, const char* address, size_t bytes, Act act, const void* site);
     [[noreturn]] void report_endless();
     void report(Fault fault, const Place& place, const char* address, const Past& now, const Past* other);
@@ -94,7 +101,10 @@ class Watch {
     Buffers& buffers_;
     std::map<const char*, std::unique_ptr<Region>> modules_;
     std::vector<Finding> findings_;
-    std::map<std::pair<const void*, const void*>, size_t> known_;  // findings by their sites
+    std::map<std::tuple<Fault, const void*, const void*>, size_t> known_;  // findings by their sites
+    std::unordered_set<const void*> seen_;
+    std::array<const void*, 1024> seen_lately_{};
+    std::vector<const void*> sites_;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
     uint64_t steps_ = 0;  // of the launch
