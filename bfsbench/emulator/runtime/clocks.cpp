@@ -10,7 +10,12 @@ namespace emu {
 namespace {
 
 Fiber& here() { return *static_cast<Fiber*>(current); }
-ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
+
+ThreadClock& mine() {
+    ThreadClock& thread = block_of(here()).clocks[here().rank];
+    thread.used = true;
+    return thread;
+}
 
 uint32_t block_number(const ResidentBlock& block) { return block.place.block; }
 uint32_t threads_per_block(const ResidentBlock& block) { return static_cast<uint32_t>(block.fibers.size()); }
@@ -104,8 +109,13 @@ void Clocks::begin_block(ResidentBlock& block) const {
     uint32_t number = linear(block.index, block.grid);
     block.place = {static_cast<uint32_t>(shapes_.size()) - 1, shape.first_block + number,
                    shape.first_warp + number * shape.warps};
-    block.clocks.assign(block.fibers.size(), {});
-    for (ThreadClock& thread : block.clocks) thread.known = at_launch_;
+    block.clocks.resize(block.fibers.size());
+    for (ThreadClock& thread : block.clocks) {  // most blocks of a large grid have little to do
+        if (thread.used) thread = {};
+        if (!at_launch_) continue;
+        thread.known = at_launch_;
+        thread.used = true;
+    }
 }
 
 Known Clocks::launch() {
@@ -211,6 +221,7 @@ void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
     });
     Known all = known.all();
     each([&](ThreadClock& thread, unsigned) {
+        thread.used = true;
         thread.row = row;
         thread.known = all;
         ++thread.clock;
@@ -221,7 +232,11 @@ void Clocks::meet_block(ResidentBlock& block) {
     Gathering known;
     for (const ThreadClock& thread : block.clocks) known.add(thread.known);
     Known all = known.all();
-    for (ThreadClock& thread : block.clocks) thread.known = all;
+    if (!all) return;
+    for (ThreadClock& thread : block.clocks) {
+        thread.used = true;
+        thread.known = all;
+    }
 }
 
 void Clocks::arrive_at_cluster() {

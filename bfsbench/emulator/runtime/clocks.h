@@ -57,6 +57,7 @@ class Gathering {
 };
 
 struct ThreadClock {
+    bool used = false;  // it is not as it was made
     uint32_t clock = 1;
     Known known;              // has happened before whatever this thread does now
     Known released[2];        // by Scope less one: what its next atomic passes on

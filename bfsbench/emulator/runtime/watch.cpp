@@ -137,22 +137,20 @@ void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Orde
         outside |= !place.block->has_variable(*grid_, static_cast<size_t>(address - place.begin), bytes);
     }
     if (outside) refuse(place, address, bytes, act, site);
-    check(place, address, bytes, act, scope, site);
     ThreadClock& thread = block_of(here()).clocks[here().rank];
     thread.last = clocks.now(site, 0, act, scope);
     thread.last_address = address;
+    check(place, address, bytes, thread.last);
     if (scope != Scope::none) clocks.atomic(address, act, scope, order);
     if (recording_) record(place, address, bytes, act, site);
 }
 
-void Watch::check(const Place& place, const char* address, size_t bytes, Act act, Scope scope,
-                  const void* site) {
+void Watch::check(const Place& place, const char* address, size_t bytes, Past now) {
     auto offset = static_cast<size_t>(address - place.begin);
-    Past now = clocks.now(site, 0, act, scope);
-    if (act != Act::write && !place.shadow->is_written(offset, bytes)) {
+    if (now.act != Act::write && !place.shadow->is_written(offset, bytes)) {
         report(Fault::uninitialised, place, address, now, nullptr);
     }
-    if (act != Act::read) place.shadow->set_written(offset, bytes);
+    if (now.act != Act::read) place.shadow->set_written(offset, bytes);
     constexpr size_t kWord = Shadow::kWordBytes;
     for (size_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
         size_t first = std::max(offset, word * kWord), last = std::min(offset + bytes, (word + 1) * kWord);

@@ -89,7 +89,7 @@ class Watch {
     };
     Place find(const char* address);
     Place find_shared(const char* address) const;
-    void check(const Place& place, const char* address, size_t bytes, Act act, Scope scope, const void* site);
+    void check(const Place& place, const char* address, size_t bytes, Past now);
     void check_word(const Place& place, const char* address, size_t word, const Past& now);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
