@@ -60,8 +60,8 @@ __all__ = [
 class SearchResult:
     """A verified search. ``levels`` is int32[V], -1 where unreached; times in ms as in result files.
 
-    ``parents``, None unless asked for, is int32[V]: of each vertex the one before it on a shortest path from
-    the source, which is its own parent; -1 where unreached. :func:`path` follows them.
+    ``parents``, None unless asked for, is int32[V]: for each vertex its predecessor on a shortest path from
+    the source. The source is its own parent; -1 where unreached. :func:`path` follows them.
     """
 
     levels: npt.NDArray[np.int32]
@@ -99,7 +99,7 @@ def generate(generator: str, *, symmetrise: bool = False, **parameters: int | fl
 
 
 def list_variants() -> dict[str, type[Variant]]:
-    """All variants by name; their class attributes say what they are."""
+    """All variants by name; their class attributes describe them."""
     return all_variants()
 
 
@@ -108,7 +108,8 @@ class Solution:
     """A verified answer by a variant of any family; times in ms as in result files.
 
     ``answer`` is an array: levels, distances, or what else the family asks for. ``figures`` are the family's
-    columns of a result row. ``links``, None unless asked for, are what paths are followed by.
+    columns of a result row. ``links``, None unless asked for, are the parents or next hops that lead along
+    paths.
     """
 
     answer: npt.NDArray[Any]
@@ -137,10 +138,9 @@ def solve(
 
     ``graph`` is a Graph or what :func:`bfsbench.graphs.interop.as_graph` makes one of: a name, a path, a
     matrix of SciPy, a graph of NetworkX, a DataFrame of edges, arrays. Without ``block``, blocks are as large
-    as suits the variant. ``paths`` asks for what leads to the answer
-    as well, found and checked after the timed runs. Raises UsageError for unknown names, values out of range
-    and what the family cannot be asked, DeviceError and its kin when the device fails, WrongResultError when
-    the answer is wrong.
+    as suits the variant. With ``paths``, parents or next hops are found and checked after the timed runs.
+    Raises UsageError for unknown names, values out of range and requests that the family does not support,
+    DeviceError or a subclass when the device fails, WrongResultError when the answer is wrong.
     """
     declared = find(variant)
     shape = _Shape(grid, block, backend, repeats, paths)
@@ -166,7 +166,7 @@ def _solve(
     shape: _Shape,
     knobs: Mapping[str, KnobValue],
 ) -> Solution:
-    """Put the question of a family to a variant, which may turn out to be of another: raises UsageError."""
+    """Run a variant on a problem of a family. Raises UsageError for a variant of another family."""
     _require_positive(grid=shape.grid, block=shape.block, repeats=shape.repeats)
     settings = variant.knob_values(knobs)
     ((grid, block),) = launches(variant, settings, Axes([variant], [shape.grid], [shape.block]))
@@ -212,7 +212,7 @@ def search(
     ``graph`` as for :func:`solve`.
     Without ``block``, blocks are as large as suits the variant. ``parents`` asks for the breadth-first tree
     as well, derived and checked after the timed searches. Raises UsageError for unknown names and values out
-    of range, DeviceError and its kin when the device fails, WrongLevelsError when the levels differ,
+    of range, DeviceError or a subclass when the device fails, WrongLevelsError when the levels differ,
     WrongParentsError when the tree breaks a rule.
     """
     shape = _Shape(grid, block, backend, repeats, parents)
@@ -242,11 +242,11 @@ def all_pairs(
 ) -> AllPairsResult:
     """Find all-pairs shortest paths in this process, check the distances against SciPy, and time it.
 
-    ``graph`` as for :func:`solve`; arcs weigh 1 where it has no weights.
-    Variants that choose their own launches take no notice of ``grid`` and ``block``. ``next_hops`` asks for
-    the paths as well, by a run of its own after the timed
-    ones. Raises UsageError for unknown names, values out of range and graphs that no matrix can hold,
-    DeviceError and its kin when the device fails, WrongDistancesError when distances or next hops are wrong.
+    ``graph`` as for :func:`solve`; arcs weigh 1 where it has no weights. Variants that choose their own
+    launches ignore ``grid`` and ``block``. With ``next_hops``, one more run after the timed ones records the
+    paths. Raises UsageError for unknown names, values out of range and graphs that no matrix can hold,
+    DeviceError or a subclass when the device fails, WrongDistancesError when distances or next hops are
+    wrong.
     """
     shape = _Shape(grid, block, backend, repeats, next_hops)
     found = _solve(as_graph(graph), find(variant), find_family("apsp"), None, shape, knobs)
@@ -276,7 +276,7 @@ def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
 
 
 Values = str | KnobValue | Sequence[str | KnobValue]
-"""Of an axis: one, several, or as on the command line, where ``32:1024:x2`` is a range."""
+"""Values of an axis: one, several, or text as on the command line, where ``32:1024:x2`` is a range."""
 
 
 def sweep(
@@ -315,8 +315,8 @@ def sweep(
 ) -> pd.DataFrame:
     """Measure every combination of graph, source, variant, grid, block and knob values, as ``bfsbench run``.
 
-    Points run in a process of their own, which is replaced when one crashes or hangs; so a script that sweeps
-    does it below ``if __name__ == "__main__":``, as :mod:`multiprocessing` wants it. ::
+    Points run in a separate process, which is replaced when a point crashes or hangs. So a script must call
+    this below ``if __name__ == "__main__":``, as :mod:`multiprocessing` requires. ::
 
         rows = bfsbench.sweep("soc-Epinions1", ["push", "virtual_warp"], block="64:256:x2", W_SZ=[8, 32])
         rows[rows.status == "ok"].groupby("variant").search_ms.min()
@@ -344,11 +344,11 @@ def sweep(
     backend, schedule_seed, cluster, mixed_devices, tls
         Where points run, as the options of these names say it.
     out, resume, retry_failed
-        The result file to write, or none; continue it, and measure failed points again.
+        The result file to write, or None; whether to continue it; whether to measure failed points again.
     profile, parents
         Level profiles beside ``out``; trees or next hops after the timed runs.
     progress
-        Hears of every point; by default nothing is shown.
+        Called for every point; by default nothing is shown.
 
     Returns
     -------
@@ -357,7 +357,7 @@ def sweep(
     ``search_ms_samples`` and ``wall_ms_samples`` as lists of floats in ms, and the rest as text.
 
     Raises UsageError for unknown names, values out of range and files that cannot be written or resumed,
-    BfsbenchError when nothing can run at all. An interrupt ends what runs; rows in ``out`` stay.
+    BfsbenchError when nothing can run at all. An interrupt ends the running point; rows in ``out`` stay.
     """
     _require_positive(sources=sources if isinstance(sources, int) else None)
     chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
@@ -383,12 +383,12 @@ def sweep(
 
 
 def _listed(values: Values) -> str:
-    """The values of an axis as the command line has them."""
+    """The values of an axis in the command line's syntax."""
     return str(values) if isinstance(values, str | int | float) else ",".join(map(str, values))
 
 
 def _named(graph: str | Graph) -> str:
-    """What other processes find a graph by. Raises UsageError unless they do."""
+    """The name by which other processes load a graph. Raises UsageError if the name gives another graph."""
     if isinstance(graph, str):
         return resolve(graph).locator
     found = load(graph.locator or graph.full_name)

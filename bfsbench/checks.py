@@ -1,7 +1,7 @@
-"""Variants under the emulator's watch: what their kernels do wrong, found on small graphs without a GPU.
+"""Variants in the watching emulator: faults of their kernels, found on small graphs without a GPU.
 
 Every combination of graph, knobs and seed is one run. The seed decides the order of threads, the launch, and
-the source that is searched from. A run that fails ends there; what was found before counts.
+the source. A run ends when it fails; what was found before counts.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ GRAPHS = (
     "kronecker(scale=7,edge_factor=8)",
     "dense(nodes=48,density=0.5):symmetrised",
 )
-"""Arcs drawn at random, some twice; long and narrow; with hubs and isolated vertices; dense."""
+"""Random arcs, some twice; long and narrow; with hubs and isolated vertices; dense."""
 
 SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)")
-"""For questions about all vertices at once, whose kernels do V^3 operations and more."""
+"""For families without a source, whose kernels do V^3 operations and more."""
 
 LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
-"""Grids and blocks; which a run has follows from its seed."""
+"""Grids and blocks; the seed of a run chooses one."""
 
 
 @dataclass
 class Report:
-    """What was found in one variant."""
+    """The findings in one variant."""
 
     variant: str
     runs: int = 0
@@ -49,23 +49,23 @@ class Report:
 
     @property
     def undeclared(self) -> list[Found]:
-        """Those that no comment declares benign."""
+        """Findings that no comment declares benign."""
         return [found for found in self.findings.values() if not found.first.benign]
 
     @property
     def benign(self) -> list[Found]:
-        """The others."""
+        """Findings that a comment declares benign."""
         return [found for found in self.findings.values() if found.first.benign]
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to mend."""
+        """Whether nothing has to be fixed."""
         return not self.undeclared and not self.failures
 
 
 @dataclass(frozen=True)
 class Found:
-    """A finding, and in how many runs it was made."""
+    """A finding, and the number of runs that made it."""
 
     first: Finding
     runs: int
@@ -77,7 +77,7 @@ def check(
     """Run a variant under every seed on every graph that its family takes; ```begin`` is called for each run.
 
     Grids and blocks are those of ``axes``, or of LAUNCHES where it has none.
-    Raises UsageError for a variant without kernels, a graph that is not there, knobs out of range.
+    Raises UsageError for a variant without kernels, an unknown graph, knobs out of range.
     """
     if not issubclass(variant, KernelProgram):
         raise UsageError(f"variant {variant.name} has no kernels to check")
@@ -156,6 +156,6 @@ def _source(graph: Graph, seed: int) -> int:
 
 
 def _distinct(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """One of each pair of lines: which of the two was first is up to the schedule."""
+    """One finding for each pair of lines: the schedule decides which of the two comes first."""
     seen = {(finding.fault, frozenset(finding.lines)): finding for finding in findings}
     yield from seen.values()

@@ -1,6 +1,6 @@
-"""What this installation can run, and the command that mends each thing it lacks.
+"""What this installation can run, and the command that installs or repairs each missing part.
 
-Every check looks at one thing and returns a record; none changes anything outside a temporary folder.
+Every check examines one thing and returns a record; none changes anything outside a temporary folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMPILE_LIMIT = 120
 """Seconds; the first use of the compiler from PyPI builds a C++ library of its own."""
 
 PIP_INSTALL = f"{sys.executable} -m pip install"
-"""Of the interpreter that runs this: another pip installs where it does not look."""
+"""The pip of this interpreter: another one installs elsewhere."""
 INSTALL_COMPILER = f"{PIP_INSTALL} ziglang"
 CHANGE_COMPILER = f'{INSTALL_COMPILER} && export CXX="{sys.executable} -m ziglang c++"'
 INSTALL_GXX = "sudo apt install g++"
@@ -54,20 +54,20 @@ _COMPUTE_CAPABILITY = (75, 76)
 
 @dataclass(frozen=True)
 class Check:
-    """What was found out about one thing."""
+    """The result of checking one thing."""
 
     name: str
     state: Literal["ok", "missing", "broken"]
     detail: str
     fix: str = ""
-    """What to type; empty when ``state`` is ok."""
+    """The command that repairs it; empty when ``state`` is ok."""
     required: bool = True
-    """Whether its section works only with it."""
+    """Whether its section fails without it."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """The checks that one thing a user wants to do depends on."""
+    """The checks that one use of the program depends on."""
 
     title: str
     checks: tuple[Check, ...]
@@ -92,7 +92,8 @@ def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
 
 
 def needed_packages() -> list[str]:
-    """The distributions that are always needed: those of the installed package, or of its source tree."""
+    """The distributions that are always needed, by the metadata of the installed package, or of its source
+    tree."""
     try:
         stated = importlib.metadata.requires("bfsbench") or []
     except importlib.metadata.PackageNotFoundError:
@@ -116,7 +117,7 @@ def python_packages() -> Check:
 
 
 def cache_folder() -> Check:
-    """The cache can be written to, found out in the closest folder above it that exists."""
+    """Whether the cache is writable, tested in the closest existing folder above it."""
     try:
         folder = cache_dir()
     except ImportError as error:
@@ -191,7 +192,7 @@ def driver() -> Check:
         return Check(name, "broken", "no GPU is visible", SHOW_DEVICES)
     release = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
     found = [_describe(cuda, index) for index in range(count.value)]
-    first, capability = found[0]  # the one that searches run on
+    first, capability = found[0]  # searches run on the first one
     if reason := toolchain.unsupported(capability):
         return Check(name, "broken", f"{first} has {reason}", SHOW_DEVICES)
     gpus = ", ".join(f"{gpu} (compute capability {major}.{minor})" for gpu, (major, minor) in found)

@@ -31,7 +31,7 @@ class UsageError(BfsbenchError):
 
 
 class InputError(UsageError):
-    """A file is missing, unreadable, malformed, or does not contain what its publisher says."""
+    """A file is missing, unreadable, malformed, or differs from its published checksum or counts."""
 
 
 class NotEnoughMemoryError(UsageError):
@@ -39,7 +39,7 @@ class NotEnoughMemoryError(UsageError):
 
 
 class FetchError(BfsbenchError):
-    """A download failed for good."""
+    """A download failed after all attempts."""
 
 
 class ToolchainError(UsageError):
@@ -79,7 +79,7 @@ class NoPathError(BfsbenchError):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """An error for a misspelt name that suggests near misses, compared without case and spelt as they are."""
+    """An error for an unknown name that suggests similar ones; case is ignored in the comparison."""
     spelt = {candidate.lower(): candidate for candidate in known}
     near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(near)}?" if near else f"see 'bfsbench list {kind}s'"

@@ -1,4 +1,5 @@
-"""What there is to run, as tables: variants, their papers, knobs and counters, datasets, generators."""
+"""The lists of 'bfsbench list' as tables: variants, their papers, knobs and counters, datasets,
+generators."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def variants() -> Table:
-    """Every variant with all of its declaration that says what it is."""
+    """Every variant with its declaration."""
     columns = (
         *("name", "aliases", "family", "summary", "origin"),
         *("layout", "frontier", "parallel_unit", "work", "knobs"),
@@ -52,7 +53,7 @@ def variants_in_brief() -> Table:
 
 
 def papers() -> Table:
-    """Every figure of a paper that a variant implements, with the file of its kernel or native program."""
+    """Every figure of a paper that a variant implements, with its kernel file or native program."""
     columns = ("paper", "figure", "variant", "file")
     found: list[tuple[str, str, str, str]] = []
     for variant in look().variants.values():
@@ -65,7 +66,7 @@ def papers() -> Table:
 
 
 def _in_order(row: tuple[str, ...]) -> tuple[object, ...]:
-    """Papers by name, in each the figures by number, then what has no number."""
+    """Rows sorted by paper, then by number of the figure; those without a number come last."""
     paper, figure, *others = row
     number = re.search(r"Fig\. (\d+)(?:\.(\d+))?", figure)
     return paper, not number, [int(part or 0) for part in number.groups()] if number else [], figure, *others
@@ -83,7 +84,7 @@ def source_of(variant: type[Variant]) -> Path:
 
 
 def shown_path(path: Path) -> str:
-    """A file of this project by its path inside, any other by its whole path."""
+    """The path of a file: relative to the project inside it, otherwise absolute."""
     for root in (CUDA_SRC.parent, PACKAGE.parent):
         if path.is_relative_to(root):
             return str(path.relative_to(root))
@@ -91,7 +92,7 @@ def shown_path(path: Path) -> str:
 
 
 def variant_tables(variant: type[Variant]) -> list[Table]:
-    """One variant: what its docstring and its declaration say, then its knobs and its counters."""
+    """One variant: its docstring and declaration, then its knobs and its counters."""
     facts = {
         "aliases": ", ".join(variant.aliases),
         "family": variant.family,
@@ -122,7 +123,7 @@ def _of(variant: type[Variant], table: Table) -> list[tuple[Cell, ...]]:
 
 
 def knobs() -> Table:
-    """Every parameter of every search beside grid and block."""
+    """Every parameter of every search besides grid and block."""
     columns = ("variant", "name", "option", "default", "legal_values", "set_at", "meaning")
     rows: list[tuple[Cell, ...]] = []
     drawings = []
@@ -145,7 +146,7 @@ def knobs() -> Table:
 
 
 def counters() -> Table:
-    """Everything that searches count in level profiles."""
+    """Every counter that searches have in level profiles."""
     columns = ("variant", "name", "meaning")
     rows: list[tuple[Cell, ...]] = [
         (variant.name, *fact) for variant in look().variants.values() for fact in variant.counters.items()
@@ -157,7 +158,7 @@ def counters() -> Table:
 
 
 def datasets() -> Table:
-    """Every graph of the catalogue: published counts, where it appears, whether it is here.
+    """Every graph of the catalogue: published counts, the papers it appears in, whether it is present.
 
     Raises UsageError when the user's catalogue is malformed.
     """
@@ -184,7 +185,7 @@ def datasets() -> Table:
 
 
 def _by(column: str, table: Table, shown: tuple[str, ...]) -> Iterator[Table]:
-    """A drawing with these columns for each value of another."""
+    """A table with these columns for each value of another column."""
     place = table.columns.index(column)
     for value in dict.fromkeys(row[place] for row in table.rows):
         members = replace(table, rows=[row for row in table.rows if row[place] == value])
@@ -231,4 +232,4 @@ LISTS: dict[str, Callable[[], Table]] = {
 """All lists by name."""
 
 BRIEF: tuple[Callable[[], Table], ...] = (variants_in_brief, datasets_in_brief)
-"""What is shown when none is named."""
+"""The lists shown by default."""

@@ -1,4 +1,4 @@
-"""What is to be known of the computer itself."""
+"""Properties of this computer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 @cache
 def cpu_model() -> str:
-    """The processor's name as the system gives it."""
+    """The processor's name, by the system."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -33,11 +33,11 @@ def usable_cores() -> int:
 
 
 def available_memory() -> int | None:
-    """Bytes that this process can still take before the machine swaps or the process is killed.
+    """Bytes that this process can allocate before the machine swaps or the process is killed.
 
-    The least of what the system has available (swap not counted), what the limits of its control groups leave
-    (versions 1 and 2, the groups above included), and what ``ulimit -v`` leaves. None where none of them is
-    known.
+    The minimum of the system's available memory (without swap), the room below the limits of its control
+    groups (versions 1 and 2, parent groups included), and the room below ``ulimit -v``. None where none of
+    them is known.
     """
     found = [*_system(), *_cgroup_room(), *_address_space()]
     return max(0, min(found)) if found else None
@@ -50,9 +50,8 @@ def _system() -> Iterator[int]:
 
 
 def _cgroup_room() -> Iterator[int]:
-    """What each control group of the process, and each one above it, leaves: its limit less its use.
-
-    Pages of files that the kernel can drop count as use there, but not here.
+    """The limit minus the use, for each control group of the process and their parents. File pages that the
+    system can drop are part of a group's use; they are subtracted here.
     """
     try:
         lines = (_PROC / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
@@ -84,7 +83,7 @@ def _address_space() -> Iterator[int]:
 
 
 def _number(path: Path) -> int | None:
-    """The number a file begins with; None without a file or a number (``max``)."""
+    """The number at the beginning of a file; None without a file or a number (``max``)."""
     try:
         return int(path.read_text(encoding="utf-8").split(None, 1)[0])
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""Where things are: kernels and catalogue shipped with the package, and the user's cache."""
+"""Paths: kernels and catalogue shipped with the package, and the user's cache."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def _shipped(name: str) -> Path:
-    """A top-level file or folder of the source tree, which an installed package carries inside itself."""
+    """A top-level file or folder of the source tree, which is inside the package when installed."""
     installed = PACKAGE / name
     return installed if installed.exists() else PACKAGE.parent / name
 
 
 CUDA_SRC = _shipped("cuda_src")
 KERNEL_HEADERS = (CUDA_SRC / "common", CUDA_SRC)
-"""Where a kernel's headers are looked for after its own folder."""
+"""Folders searched for a kernel's headers after its own."""
 CATALOGUE = _shipped("datasets.toml")
 BUNDLED = PACKAGE / "data"
 

@@ -1,7 +1,8 @@
-"""Files that are written whole or not at all, their digests, and locks: nothing else renames or locks.
+"""Files that are written whole or not at all, their digests, and locks. No other module renames or locks
+files.
 
 A file is written under another name in its folder, flushed to the device and renamed. A lock is on an open
-file (by ``filelock``, which leaves its content alone), so that it ends with its holder, even a killed one.
+file (by ``filelock``, which does not change its content), so it ends with its holder, even a killed one.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def output(path: Path) -> Iterator[TextIO]:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file that takes the place of ``path`` when the block ends without an exception.
 
-    Symbolic links are followed, and an existing file's mode and owner are kept; other hard links of it keep
-    the old content. A device or pipe is written to directly. Raises OSError; ``path`` is left as it was.
+    Symbolic links are followed, and the mode and owner of an existing file are kept; other hard links to it
+    keep the old content. A device or pipe is written to directly. Raises OSError; ``path`` is left as it was.
     """
     target = real(path)
     _check_writable(target)
@@ -62,7 +63,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _check_writable(path: Path) -> None:
-    """A rename would replace a folder's or a read-only file's name without asking for its mode."""
+    """Raise for a folder or a read-only file, which a rename would replace regardless."""
     if path.is_dir():
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
     if path.exists() and not os.access(path, os.W_OK):
@@ -79,7 +80,7 @@ def _imitate(path: Path, file: int) -> None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Make ``data`` the content of a file, which holds the old content until then. Raises OSError."""
+    """Replace the content of a file by ``data``, atomically. Raises OSError."""
     with replacing(path) as file:
         file.write(data)
 
@@ -87,8 +88,7 @@ def write(path: Path, data: bytes) -> None:
 def publish(made: Path, final: Path) -> None:
     """Give a complete file or folder its final name, in place of what has that name. Raises OSError.
 
-    A file is flushed to the device before. The files of a folder are not, so that its reader must be able to
-    tell whether they are whole.
+    A file is flushed to the device before. The files of a folder are not, so its reader must verify them.
     """
     if made.is_dir():
         if final.exists():
@@ -113,7 +113,7 @@ def link(file: Path, name: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """128-bit XXH3 of a file, in hexadecimal: tells damage, at the speed of memory, and no forgery.
+    """128-bit XXH3 of a file, in hexadecimal: detects damage, at the speed of memory, but not forgery.
 
     Raises OSError.
     """
@@ -132,12 +132,12 @@ def real(path: Path) -> Path:
 
 
 def part_of(path: Path) -> Path:
-    """A new name beside ``path`` for what will be called ``path``."""
+    """A temporary name beside ``path`` for a file that will be renamed to it."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
 def remove_parts(path: Path) -> None:
-    """Remove what killed writers of ``path`` left. For the one process that may write ``path`` now."""
+    """Remove temporary files of killed writers of ``path``. Only for the process that may write ``path``."""
     part = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
     for left in path.parent.iterdir():
         if part.fullmatch(left.name):
@@ -148,8 +148,8 @@ def open_alone(path: Path, *, wait: bool = False, waiting: Callable[[], None] = 
     """Open a file to read it and to write at its end, with a lock until the descriptor is closed.
 
     It is made if there is none. Where another process has it open in this way: waits, after a call of
-    ``waiting``, or raises BlockingIOError. Raises OSError. What is open is what ``path`` names when the lock
-    is there, even if another process has replaced or removed the file meanwhile.
+    ``waiting``, or raises BlockingIOError. Raises OSError. The open file is the one at ``path`` at the time
+    of locking, even if another process has replaced or removed the file meanwhile.
     """
     from filelock import lock_descriptor
 

@@ -5,8 +5,8 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
     {% set all = rows("h200/all-variants.csv") %}
     On FLA `luo` takes {{ all.of(graph="USA-road-d.FLA", variant="luo").ms | number }} ms.
 
-``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims. Rows that
-are asked for and not there are an error, so a text cannot quote what was not measured.
+``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims. Missing rows
+are an error, so a text cannot quote numbers that were not measured.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Rows of result files, for templates. ``of`` narrows them; the rest are the facts that texts quote."""
+    """Rows of result files, for templates. ``of`` filters them; the other members are values for texts."""
 
     def __init__(self, frame: pd.DataFrame, what: str) -> None:
         self.frame = frame
         self.what = what
-        """How a message names these rows."""
+        """The name of these rows in messages."""
 
     def of(self, **wanted: str | int | Sequence[str | int]) -> Rows:
         """The rows with these values of columns; of ``graph``, ``variant``, ``backend`` and knobs by name.
 
-        A graph goes by its name without direction as well, a variant by an alias; ``K1=4`` is of a knob. A
+        A graph may be named without its direction, a variant by an alias; ``K1=4`` selects a knob's value. A
         list means any of its values. Raises InputError where there are no such rows.
         """
         frame = self.frame
@@ -62,7 +62,7 @@ class Rows:
         return Rows(frame, what).required()
 
     def required(self) -> Rows:
-        """These rows. Raises InputError where there are none."""
+        """These rows. Raises InputError if there are none."""
         if self.frame.empty:
             raise InputError(f"no rows of {self.what}")
         return self
@@ -98,7 +98,7 @@ class Rows:
 
     @property
     def first_each(self) -> dict[str, float]:
-        """The time in ms of the first row of each variant, which after tuning is that of its defaults."""
+        """The time in ms of the first row of each variant; in a tuning, that of its defaults."""
         first = self.frame[self.frame["status"] == "ok"].drop_duplicates("variant")
         return {str(name): float(ms) for name, ms in zip(first["variant"], first["search_ms"], strict=True)}
 
@@ -117,7 +117,7 @@ class Rows:
 
     @property
     def failed(self) -> Rows:
-        """The rows without a time; there may be none."""
+        """The rows without a time, possibly none."""
         return Rows(self.frame[self.frame["status"] != "ok"], f"{self.what} that failed")
 
     def column(self, name: str) -> list[Any]:
@@ -129,7 +129,7 @@ class Rows:
 
 
 def _text(value: Any) -> str:
-    """A cell as the file has it: whole numbers without a decimal point."""
+    """A cell as in the file: whole numbers without a decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -138,13 +138,13 @@ def _knob(name: str) -> Callable[[str], str | None]:
 
 
 def number(value: float) -> str:
-    """Three significant digits, never as a power of ten: ``0.0527``, ``2.19``, ``1,090``."""
+    """Three significant digits, without an exponent: ``0.0527``, ``2.19``, ``1,090``."""
     rounded = float(f"{value:.3g}")
     return f"{value:,.0f}" if abs(rounded) >= 100 else f"{Decimal(f'{value:.3g}'):f}"
 
 
 def span(values: Iterable[float]) -> str:
-    """``25 to 36``: the least and the largest of some numbers, or the one number they round to."""
+    """``25 to 36``: the least and the largest of some numbers, or one number if both round to it."""
     ordered = sorted(values)
     ends = [number(ordered[0]), number(ordered[-1])]
     return " to ".join(dict.fromkeys(ends))
@@ -170,10 +170,8 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
 
 
 def fill_in(template: Path, folder: Path) -> str:
-    """The text that a template makes of the result files below ``folder``.
-
-    Raises InputError, naming the template's line, for rows that are not there and for mistakes in it;
-    ToolchainError where Jinja2 is not installed.
+    """Fill in a template from the result files below ``folder``. Raises InputError, naming the template's
+    line, for missing rows and for mistakes in the template; ToolchainError where Jinja2 is not installed.
     """
     try:
         import jinja2
@@ -211,7 +209,7 @@ def fill_in(template: Path, folder: Path) -> str:
 
 
 def _line(error: BaseException, template: str) -> int:
-    """The line of the template that an error came from; the last of its frames that is in it."""
+    """The line of the template that an error came from: the last frame of the traceback in it."""
     trace, line = error.__traceback__, 0
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == template:

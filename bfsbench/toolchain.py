@@ -46,9 +46,9 @@ NO_NVCC = (
 DRIVER_LIBRARY = "libcuda.so.1"
 """NVIDIA's driver."""
 NVCC_OPTIONS = ("-std=c++17", "-O3", "-lineinfo")
-"""Of every compilation of kernels for a GPU."""
+"""Options of every compilation of kernels for a GPU."""
 LOWEST_COMPUTE_CAPABILITY = (7, 5)
-"""Of GPUs that kernels run on: the least that CUDA 13 compiles for."""
+"""The lowest compute capability of GPUs that kernels run on: the lowest that CUDA 13 compiles for."""
 
 
 @cache
@@ -77,10 +77,9 @@ def compiler_version() -> str:
 
 
 def prepare_compiler() -> None:
-    """Let the compiler do what it does once only, so that nothing with a time limit has to wait for that.
-
-    The one of ziglang builds its C++ library at its first use, for minutes; it is told where to keep it. The
-    line on stderr says what is awaited. Other compilers, or none, need nothing. Raises ToolchainError.
+    """Run the compiler's one-time set-up, so that no process with a time limit has to wait for it. The
+    compiler of ziglang builds its C++ library at its first use, which takes minutes; it is cached. A line on
+    stderr says what the program waits for. Other compilers need no set-up. Raises ToolchainError.
     """
     try:
         command = compiler()
@@ -105,13 +104,13 @@ def prepare_compiler() -> None:
 def build_library(
     name: str, sources: Sequence[Path], flags: Sequence[str] = (), link_flags: Sequence[str] = ()
 ) -> Path:
-    """Compile C++ sources and link them into a shared library, or find the one that was made before.
+    """Compile C++ sources and link them into a shared library, or find it in the cache.
 
-    ``sources`` may have libraries among them, which are linked to; ``flags`` are the compiler's alone,
-    ``link_flags`` the linker's. In the cache a library is called by a hash of its content; for every request
-    (sources, flags, compiler) a record names the library and the headers that went into it. It is made anew
-    unless all of these are what they were. Builders of the same library wait for one another, and what killed
-    ones left is removed. Raises ToolchainError with the compiler's first error.
+    ``sources`` may contain libraries, which are linked; ``flags`` are for the compiler, ``link_flags`` for
+    the linker. In the cache a library is named by a hash of its content. For every request (sources, flags,
+    compiler) a record names the library and the headers it was built from. It is built again if any of these
+    has changed. Builders of the same library wait for one another, and files of killed builders are removed.
+    Raises ToolchainError with the compiler's first error.
     """
     request = hashlib.sha256()
     for part in (*compiler(), compiler_version(), platform.machine(), *flags, "", *link_flags):
@@ -133,7 +132,7 @@ def build_library(
 
 
 def _recorded(record: Path) -> Path | None:
-    """The library that a record names, if that and its headers are what they were when it was made."""
+    """The library that a record names, if it and its headers are unchanged since it was built."""
     try:
         found = json.loads(record.read_bytes())
         library = record.parent / str(found["library"])
@@ -142,7 +141,7 @@ def _recorded(record: Path) -> Path | None:
         ):
             return library
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        pass  # none yet, or one that cannot be read
+        pass  # no record, or an unreadable one
     return None
 
 
@@ -152,7 +151,7 @@ def _digest(path: Path) -> str:
 
 
 def _remove_abandoned(folder: Path, mine: Path) -> None:
-    """Remove the work folders of killed builders: those whose records nobody holds, or the caller."""
+    """Remove the work folders of killed builders: those whose records are not locked by another process."""
     for work in folder.glob("*.work"):
         record = work.with_suffix(".json")
         with (
@@ -165,7 +164,7 @@ def _remove_abandoned(folder: Path, mine: Path) -> None:
 def _build(
     name: str, sources: Sequence[Path], flags: Sequence[str], link_flags: Sequence[str], record: Path
 ) -> Path:
-    """Make a library and its record, which the caller holds the lock of."""
+    """Build a library and its record; the caller holds the record's lock."""
     work = record.with_suffix(".work")
     work.mkdir()
     try:
@@ -194,14 +193,15 @@ def _build(
 
 
 def _soname(name: str) -> list[str]:
-    """Call a library by a name without a folder: what was linked to it finds it again wherever it lies."""
+    """Give a library a name without a folder, so that libraries linked to it find it in any folder."""
     return [f"-Wl,-soname,{name}"] if sys.platform == "linux" else []
 
 
 def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
     """The headers that a compiler's dependency file names, without the system's, and their digests.
 
-    One that was written after the compiler ``started`` gets none, so that it does not pass for what was read.
+    A header written after the compiler ``started`` gets no digest, since the compiler may have read older
+    text.
     """
     text = rule.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
     names = (re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in re.findall(r"(?:\\.|\S)+", text))
@@ -218,7 +218,7 @@ def _run(command: Sequence[str], name: str, work: Path) -> None:
 
 
 def first_error(text: str) -> str:
-    """The line of a compiler's output that says what went wrong first."""
+    """The first error in a compiler's output, in one line."""
     lines = [line for line in text.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no message")
 

@@ -1,9 +1,9 @@
-"""Words for people."""
+"""Formatting of text for people."""
 
 from __future__ import annotations
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """``1 point``, ``12 points``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -13,7 +13,7 @@ def size_text(size: int) -> str:
     for unit, factor in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
-    return counted(size, "byte")
+    return plural(size, "byte")
 
 
 def printable(text: str) -> str:
@@ -25,5 +25,6 @@ def printable(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """The text as a cell that no spreadsheet takes for a formula: after ``'`` if it begins like one."""
+    """The text as a cell that spreadsheets do not take for a formula: with ``'`` before it if it looks like
+    one."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

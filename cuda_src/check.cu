@@ -1,11 +1,11 @@
-// check: what is done to arrays between timed runs, where they are.
+// check: operations on arrays between timed runs, on the device.
 //
-// Downloading an answer to compare it on the host takes longer than many a search, so an answer is compared with the
-// uploaded reference here, and only how many words differ goes to the host. The arrays of a graph are summed up in the
-// same way: a kernel that writes into one changes the sum.
+// Downloading an answer to compare it on the host takes longer than many searches, so an answer is compared with
+// the uploaded reference here, and only how many words differ goes to the host. The arrays of a graph are summed up
+// in the same way: a kernel that writes into one changes the sum.
 #include "graph.cuh"
 
-// Adds to *differences in how many places found differs from expected.
+// Adds the number of elements in which found differs from expected to *differences.
 //
 // expected has num_rows rows of width elements; found has its rows at a distance of pitch elements, row i of expected
 // being row rows[i] of found, or row i where rows is null.
@@ -22,7 +22,7 @@ extern "C" __global__ void count_differences(const int *__restrict__ found, cons
     if (different) atomicAdd(differences, different);
 }
 
-// Adds a hash of each word and its place to *sum, so that the order in which threads add does not matter.
+// Adds a hash of each word and its place to *sum, so the order in which threads add does not matter.
 extern "C" __global__ void sum_words(const void *__restrict__ array, long long num_words, unsigned long long *sum) {
     const unsigned *words = static_cast<const unsigned *>(array);  // of whatever type its elements are
     unsigned long long mine = 0;

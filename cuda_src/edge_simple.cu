@@ -1,10 +1,10 @@
 // edge_simple: unoptimised edge-centric search (Springer, section 4.1 and Fig. 16).
 //
 // Every edge relaxes its head in every iteration, whether or not its tail's level has changed, until an iteration
-// changes nothing. There is no frontier; what separates it from simple is that all threads do equal work.
+// changes nothing. There is no frontier. The difference from simple is that all threads do equal work.
 //
-// Races. As in simple: a higher level may overwrite a lower one for an iteration or more, but whoever wrote it has
-// reported progress, so the search goes on until every edge has been seen to hold.
+// Races. As in simple: a higher level may overwrite a lower one for some iterations, but its writer has reported
+// progress, so the search goes on until no edge changes a level.
 #include "graph.cuh"
 
 extern "C" __global__ void edge_simple(const int *__restrict__ edge_sources, const int *__restrict__ edge_targets,
@@ -15,7 +15,7 @@ extern "C" __global__ void edge_simple(const int *__restrict__ edge_sources, con
         const int head = edge_targets[e];
         // As unsigned numbers, UNREACHED is larger than any level.
         if ((unsigned)levels[head] > (unsigned)(level + 1)) {
-            levels[head] = level + 1;  // benign race: a larger level is mended in a later launch
+            levels[head] = level + 1;  // benign race: a later launch corrects a larger level
             *progress = iteration + 1;  // benign race: all write the same
         }
     }

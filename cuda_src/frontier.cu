@@ -2,14 +2,15 @@
 // the search of Harish and Narayanan 2007).
 //
 // The first kernel gives the unvisited neighbours of the frontier their level and marks them as updated; the second
-// turns updated vertices into visited ones and into the next frontier. Were the frontier marked at once, a thread
-// might expand a vertex that another has just discovered.
+// turns updated vertices into visited ones and into the next frontier. If the first kernel marked the frontier
+// directly, a thread could expand a vertex that another has just discovered.
 //
 // A flag is a byte, as in the paper: a level reads one for every vertex, and bytes are a quarter of the traffic of
-// ints. Neighbouring bytes can be written by different threads without harm.
+// ints. Different threads can safely write neighbouring bytes.
 //
-// Races. Several threads may find the same neighbour unvisited; all write the same level and the same flag. What is
-// read of other vertices, visited, does not change during the first kernel; the second touches only its own vertex.
+// Races. Several threads may find the same neighbour unvisited; all write the same level and the same flag.
+// `visited`, which is read for other vertices, does not change during the first kernel; a thread of the second
+// accesses only its own vertex.
 #include "graph.cuh"
 
 extern "C" __global__ void frontier(const offset_t *__restrict__ row_offsets, const int *__restrict__ column_indices,
@@ -22,7 +23,7 @@ extern "C" __global__ void frontier(const offset_t *__restrict__ row_offsets, co
         for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
             int neighbour = column_indices[e];
             if (!visited[neighbour]) {
-                levels[neighbour] = next_level;  // benign race: who writes it now writes the same
+                levels[neighbour] = next_level;  // benign race: all writers store the same value
                 updated[neighbour] = true;  // benign race: all write the same
             }
         }

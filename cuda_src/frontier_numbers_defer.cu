@@ -1,11 +1,12 @@
 // frontier_numbers_defer: outliers wait until the end of the level (Springer, section 3.3 and Fig. 12).
 //
 // As frontier_numbers, but a frontier vertex of out-degree defer_max or more goes to its block's queue in shared
-// memory, so that it does not hold up a warp of lighter ones. When the block has been over all its vertices, its
-// threads take the queued ones, one each: heavy vertices meet only heavy ones in a warp.
+// memory, so that it does not hold up a warp of lighter ones. After the block has processed all its vertices, its
+// threads take the queued ones, one each, so the vertices of a warp are all heavy.
 //
-// Capacity. The atomic that gives out places in the queue also says when none is left; such a vertex is expanded at
-// once. So `deferred` counts past the capacity, and no barrier is needed until all vertices have been seen.
+// Capacity. The atomic that reserves a place in the queue also shows when the queue is full; the vertex is then
+// expanded at once. So `deferred` can exceed the capacity, and no barrier is needed until all vertices have been
+// processed.
 //
 // Races. As in frontier_numbers.
 #include "neighbours.cuh"

@@ -4,18 +4,18 @@
 // queue to the global one at the end of every round of its outer loop, with a single global atomic. The next
 // level takes its vertices from the global queue.
 //
-// Races. Two threads may both find a neighbour unreached. Both write the same level, and the vertex stands
-// twice in the next queue; both copies are then expanded, which costs time and can duplicate further vertices.
+// Races. Two threads may both find a neighbour unreached. Both write the same level, and the next queue has the
+// vertex twice. Both copies are then expanded, which costs time and can duplicate further vertices.
 //
-// Capacities. A full block queue sends what it cannot hold straight to the global queue. Duplicates can make
-// the global queue outgrow the V entries it has: what does not fit is dropped there but counted, and the host,
-// seeing a count above the capacity, has the queue rebuilt from the level array, each vertex once.
+// Capacities. Vertices that do not fit a full block queue go to the global queue. With duplicates the global queue
+// can need more than its V entries: what does not fit is dropped but counted. When the host reads a count above the
+// capacity, it rebuilds the queue from the level array, each vertex once.
 #include "graph.cuh"
 #include "queue.cuh"
 #include "rebuild.cuh"
 
 // Expand one level. sizes[] holds the lengths of the queues of levels modulo 3: this level's is read, the next
-// one's is grown, and the one after is cleared for its turn, so that the host never has to.
+// one's is grown, and the one after is cleared for the next launch, so that the host need not do it.
 extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offsets,
                                           const int *__restrict__ column_indices, int *levels, unsigned capacity,
                                           unsigned block_queue_size, const int *__restrict__ queue,
@@ -38,7 +38,7 @@ extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offse
             for (edge_t e = row_offsets[v]; e < end; ++e) {
                 int neighbour = column_indices[e];
                 if (levels[neighbour] != UNREACHED) continue;
-                levels[neighbour] = level + 1;  // benign race: who writes it now writes the same
+                levels[neighbour] = level + 1;  // benign race: all writers store the same value
                 if (!append(block_queue, neighbour)) append(global_queue, neighbour);
             }
         }

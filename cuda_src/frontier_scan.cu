@@ -7,10 +7,10 @@
 //     update_frontier   updated vertices become visited, and the frontier; the flags are copied for the scan
 //     scan_tiles, add_tile_offsets    the prefix sum, see scan.cuh
 //     generate_queue    frontier vertices go to their places
-// All but the first look at every vertex, so a level costs O(V) however small its frontier is.
+// All but the first read every vertex, so a level costs O(V) even if its frontier is small.
 //
 // Invariant. As in the paper, whether a vertex is visited is an array of its own, and only update_frontier changes
-// it; so expand sees it as it was when the level began, and a vertex gets its level in one launch only.
+// it; so expand reads its state at the beginning of the level, and a vertex gets its level in one launch only.
 //
 // Races. In expand several threads may find the same neighbour unvisited; all write the same level and flag.
 #include "graph.cuh"
@@ -25,7 +25,7 @@ extern "C" __global__ void expand(const offset_t *__restrict__ row_offsets, cons
         for (edge_t e = row_offsets[v]; e < end; ++e) {
             const int neighbour = column_indices[e];
             if (visited[neighbour]) continue;
-            levels[neighbour] = level + 1;  // benign race: who writes it now writes the same
+            levels[neighbour] = level + 1;  // benign race: all writers store the same value
             updated[neighbour] = true;  // benign race: all write the same
         }
     }

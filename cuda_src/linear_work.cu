@@ -4,14 +4,14 @@
 //     count_neighbours   the degrees of the frontier's vertices; their prefix sum (scan.cuh) says where the
 //                        neighbours of each begin in the gathered array
 //     gather_serial      the neighbours of all, side by side; or find_starts and gather_fine, or that alone
-//     generate_mask      marks those without a level in an array of a flag a vertex, so that duplicates vanish
+//     generate_mask      marks those without a level in an array of one flag per vertex, which removes duplicates
 //     set_levels         gives marked vertices their level; copies the mask for its prefix sum
-//     compact            marked vertices go to their places in the frontier; the mask is clean again
-// The last two, and the prefix sum between them, look at every vertex. When few neighbours were gathered, one launch
-// of filter_sequentially does the work of all from generate_mask on.
+// compact marked vertices go to their places in the frontier; the mask is clean again The last two, and the prefix
+// sum between them, read every vertex. When few neighbours were gathered, one launch of filter_sequentially
+// replaces all launches from generate_mask on.
 //
 // Invariant. A vertex is marked only while it has no level, and every marked vertex gets one, so that it is in one
-// frontier, once. Hence neither the frontier outgrows V entries nor what is gathered E.
+// frontier, once. So a frontier has at most V entries, and the gathered array at most E.
 //
 // Races. In generate_mask several threads may mark the same vertex; all write the same.
 #include "graph.cuh"
@@ -19,7 +19,7 @@
 #include "counts.cuh"
 #include "scan.cuh"
 
-// offsets gets an entry more than the frontier has: a 0 that the prefix sum turns into the sum of all degrees.
+// offsets has one entry more than the frontier: a 0 that the prefix sum turns into the sum of all degrees.
 extern "C" __global__ void count_neighbours(const offset_t *__restrict__ row_offsets,
                                             const int *__restrict__ frontier, offset_t *offsets, int frontier_size) {
     for (unsigned i = global_thread(); i <= frontier_size; i += grid_threads())
@@ -49,8 +49,8 @@ __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_s
     return low;
 }
 
-// For every tile of the gathered array, the vertex at its first place. A vertex of many neighbours is that for many
-// tiles, one of few for one or none.
+// For every tile of the gathered array, the vertex at its first place. A vertex with many neighbours is the first
+// of many tiles, one with few of one tile or none.
 extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int *starts, int tile,
                                        int frontier_size) {
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {
@@ -59,9 +59,9 @@ extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int
     }
 }
 
-// A block fills GATHER_TILE_SIZE places a thread at a time. Threads take the vertices whose neighbours belong there,
-// each as many as it needs to, and write down in shared memory where the neighbours are; then they copy one
-// neighbour each, whoever wrote it down. `starts` may be null; then a thread searches.
+// A block fills GATHER_TILE_SIZE places per thread at a time. Threads take the vertices whose neighbours belong
+// there, each as many as needed, and store the neighbours' indices in shared memory; then they copy one neighbour
+// each, in order of the places. `starts` may be null; then a thread searches.
 extern "C" __global__ void gather_fine(const offset_t *__restrict__ row_offsets,
                                        const int *__restrict__ column_indices, const int *__restrict__ frontier,
                                        const offset_t *__restrict__ offsets, int *gathered,
@@ -117,8 +117,8 @@ extern "C" __global__ void compact(const offset_t *__restrict__ row_offsets, int
     add_block(reached, vertices, edges);
 }
 
-// One block. Threads claim what was gathered, so that the mask is one of gathered neighbours, in shared memory; one
-// thread goes through it and fills the frontier.
+// One block. Threads claim the gathered neighbours, so the mask is over these, in shared memory; one thread reads
+// it and fills the frontier.
 extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_offsets,
                                                const int *__restrict__ gathered,
                                                const offset_t *__restrict__ offsets, int *levels, int *frontier,
@@ -129,7 +129,7 @@ extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_
     const unsigned total = static_cast<unsigned>(offsets[frontier_size]);  // no more than is_new[] has
     for (unsigned i = threadIdx.x; i < total; i += blockDim.x) {
         const int v = gathered[i];
-        // benign race: a look may miss a claim
+        // benign race: a stale read is corrected by the claim
         is_new[i] = levels[v] == UNREACHED && atomicCAS(&levels[v], UNREACHED, level + 1) == UNREACHED;
         if (!is_new[i]) continue;
         ++vertices;

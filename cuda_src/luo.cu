@@ -2,28 +2,28 @@
 //
 // Queues. A vertex that a thread discovers goes to one of the block's W_FRONTIERS W-frontiers in shared memory,
 // chosen by the thread's index, with an atomic append. The W-frontiers, one after the other, are the block's
-// B-frontier: the offset of each is the sum of the sizes before it, so the place of every vertex is known and no
-// copy is needed. The B-frontiers of all blocks make up the G-frontier in global memory; a block gets its place
-// there by one atomic, and its threads copy side by side.
+// B-frontier: the offset of each is the sum of the sizes before it, so the place of every vertex is known without a
+// copy. The B-frontiers of all blocks make up the G-frontier in global memory; a block reserves its place there by
+// one atomic, and its threads copy coalesced.
 //
 // Layers. luo_block runs levels in one block, as long as the frontier fits it, and keeps it in shared memory.
 // luo_resident runs levels in blocks that are all resident and meet at a barrier in global memory. luo_level runs
 // one level. The host picks the layer by the size of the frontier, whenever a launch has ended.
 //
 // Split vertices. With SPLIT_DEGREE a vertex of higher degree is a run of consecutive rows, each with part of its
-// arcs. Arcs lead to the first row of a run; whoever claims that one discovers the whole run, so that all its rows
-// share a level.
+// arcs. Arcs lead to the first row of a run; the thread that claims this row discovers the whole run, so all its
+// rows have one level.
 //
-// Races. A vertex is claimed by a compare-and-swap of its level, so it stands in one queue, once, and a G-frontier
-// never needs more than an entry a row. A look at a level before claiming it may be outdated, as caches of
+// Races. A vertex is claimed by a compare-and-swap of its level, so it is in one queue, once, and a G-frontier
+// never needs more than one entry per row. A look at a level before claiming it may be outdated, as caches of
 // multiprocessors are not coherent; it then shows UNREACHED, and the claim decides.
 //
-// Capacities. What a full W-frontier cannot hold goes straight to the G-frontier.
+// Capacities. Vertices that do not fit a full W-frontier go to the G-frontier.
 #include "barrier.cuh"
 #include "claim.cuh"
 #include "profile.cuh"
 
-// What launches tell each other, and the host. The frontier of a level is sizes[level % 3] rows in
+// State shared by launches and the host. The frontier of a level is sizes[level % 3] rows in
 // queue(level). A level adds to the size of the next one, which is 0 before, and clears that of the one after.
 struct search_state {
     int level;  // whose frontier is to be expanded next
@@ -45,9 +45,9 @@ struct search {
 // What a block has discovered, in shared memory.
 struct w_frontiers {
     int *entries;  // `capacity` of them for each W-frontier
-    int *sizes;    // may exceed the capacity, by what went elsewhere
+    int *sizes;    // may exceed the capacity, by the vertices that did not fit
     int capacity;
-    int *queue;  // the G-frontier, for what finds no place here, and its size
+    int *queue;  // the G-frontier, for vertices that do not fit, and its size
     int *queue_size;
 
     __device__ __forceinline__ void clear() {
@@ -81,7 +81,7 @@ struct w_frontiers {
     }
 };
 
-// Discover what is unreached among the neighbours of a row at this level.
+// Discover the unreached neighbours of a row at this level.
 template <bool look_first>
 __device__ __forceinline__ void expand(const search &search, int row, int level, w_frontiers &found) {
     claim_neighbours<look_first>(search.row_offsets, search.column_indices, search.levels, row, level, [&](int first) {
@@ -91,8 +91,8 @@ __device__ __forceinline__ void expand(const search &search, int row, int level,
     });
 }
 
-// Expand this block's share of a level. The frontier is shared out evenly, so that small ones, too, are spread over
-// all blocks, down to a warp each.
+// Expand this block's share of a level. The frontier is divided evenly, so that even small ones are spread over all
+// blocks, down to one warp each.
 __device__ __forceinline__ void expand_share(const search &search, search_state *state, int *entries, int capacity,
                                              int level, unsigned size) {
     __shared__ int sizes[W_FRONTIERS];
@@ -132,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
               int level, int size) {
     extern __shared__ int entries[];  // of this level and the next, by parity
     __shared__ int sizes[3][W_FRONTIERS];
-    __shared__ int spilled[3];  // rows for which there was no place in shared memory
+    __shared__ int spilled[3];  // rows that did not fit shared memory
     const search search = {row_offsets, column_indices, run_lengths, levels, even_queue, odd_queue};
     auto frontiers = [&](int level) {
         return w_frontiers{entries + level % 2 * W_FRONTIERS * capacity, sizes[level % 3], capacity,
@@ -142,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     frontiers(level + 1).clear();
     if (threadIdx.x == 0) spilled[(level + 1) % 3] = 0;
     __syncthreads();
-    bool in_shared = false;  // where this level's frontier is
+    bool in_shared = false;  // whether this level's frontier is in shared memory
     do {
         w_frontiers current = frontiers(level), next = frontiers(level + 1);
         frontiers(level + 2).clear();

@@ -1,10 +1,10 @@
-// What the device can do at most, one operation a kernel: what bfsbench/probe/ times.
+// Ceilings of the device, one operation per kernel, timed by bfsbench/probe/.
 //
-// Every kernel leaves something behind that shows whether it did its work: a sum of what it read, a count of what went
-// wrong, where it ended. Sums and counts are one a thread, because adding them up in one place would be timed too.
+// Every kernel writes a result by which its work is checked: a sum of the values read, a count of failures, or the
+// last address. Sums and counts are per thread, because adding them up would be timed too.
 //
-// Where rates are measured, counters are signed: as those must not overflow, the compiler knows how often a loop runs
-// and lets several of its accesses be in flight.
+// Where rates are measured, counters are signed: as they must not overflow, the compiler knows the number of
+// iterations and keeps several accesses in flight.
 #include "add_min.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
@@ -19,7 +19,8 @@ __device__ __forceinline__ unsigned scatter(unsigned i, int bits) {
     return i ^ i >> half;
 }
 
-// Where the i-th access goes. A pass over all 2^bits numbers takes each of them once; every pass begins elsewhere.
+// The index of the i-th access. A pass over all 2^bits numbers takes each of them once; every pass has another
+// start.
 __device__ __forceinline__ unsigned place(unsigned i, int bits) {
     return scatter(i + (i >> bits) * 0x632BE5ABu, bits);
 }
@@ -57,8 +58,8 @@ extern "C" __global__ void random_bit_tests(const unsigned *__restrict__ bitmap,
     sums[global_thread()] = sum;
 }
 
-// Every pass swaps every word from one value to the next. A thread has the same words in all passes, so that each swap
-// finds what the one before left.
+// Every pass swaps every word from one value to the next. A thread has the same words in all passes, so each swap
+// finds the value of the one before.
 extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes, unsigned long long *failures,
                                           int start) {
     unsigned failed = 0;
@@ -68,8 +69,8 @@ extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes,
     failures[global_thread()] = failed;
 }
 
-// Additions with minima in registers, as many CHAINS of them a thread as hide how long one takes: the host defines how
-// many. Each adds 1 to its number, `rounds` times; the bound is never met.
+// Additions with minima in registers, with CHAINS independent chains per thread to hide the latency; the host
+// defines CHAINS. Each adds 1 to its number, `rounds` times; the bound is never met.
 template <class Operation>
 __device__ __forceinline__ void run_chains(int rounds, int bound, unsigned *sums, Operation operation) {
     int numbers[CHAINS];

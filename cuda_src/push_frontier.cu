@@ -1,7 +1,7 @@
 // push_frontier: vertex-centric push with frontiers (PMPP ch. 15, Fig. 15.12).
 //
-// The frontier of a level is a queue in global memory. A thread takes a vertex of it, claims the neighbours that
-// nobody has reached with an atomicCAS on their level, and appends those it won to the next frontier.
+// The frontier of a level is a queue in global memory. A thread takes a vertex of it, claims the unreached
+// neighbours with an atomicCAS on their level, and appends the claimed ones to the next frontier.
 //
 // Invariant. A vertex is claimed by one thread only, so it enters one frontier once, and a queue of V entries
 // cannot overflow. There are no races.
@@ -9,7 +9,7 @@
 #include "queue.cuh"
 
 // sizes[] holds the lengths of the frontiers of levels modulo 3: this level's is read, the next one's is grown,
-// and the one after is cleared for its turn.
+// and the one after is cleared for the next launch.
 extern "C" __global__ void push_frontier(const offset_t *__restrict__ row_offsets,
                                          const int *__restrict__ column_indices, int *levels, int num_vertices,
                                          const int *__restrict__ queue, int *next_queue, int *sizes,

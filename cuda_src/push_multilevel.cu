@@ -2,17 +2,17 @@
 //
 // A level whose frontier a block can hold is not worth a launch. push_multilevel is one block that runs level after
 // level with a barrier between them, the frontiers in its shared memory, until one has more than small_frontier
-// vertices or none. Larger levels are launched one by one, by push_private's kernel. The host switches as often as
-// the sizes of the frontiers ask for.
+// vertices or none. Larger levels are launched one by one, by push_private's kernel. The host switches by the sizes
+// of the frontiers.
 //
 // Between launches the frontier of a level lies in the global queue of the level's parity, its length in
 // sizes[level % 3]. Inside, vertex i of the frontier lies at i in the shared queue of that parity, as long as there
-// is room, and at i in the global queue otherwise. A level that finds too much is thus completed like any other, and
-// handed over by copying the shared part in front of the rest.
+// is room, and at i in the global queue otherwise. So a level that outgrows the shared queue is completed like any
+// other, and handed over by copying the shared part in front of the rest.
 //
 // Invariants. A vertex is claimed by one thread only, so a global queue of V entries cannot overflow. There are no
 // races: a level reads the queues of its own parity and appends to those of the other; and its counter, modulo 3, is
-// read by all while the next one's is grown and the one after that, which nobody looks at, is cleared. So one
+// read by all while the next one's is grown and the one after that, which no thread reads, is cleared. So one
 // barrier a level is enough.
 //
 // Cost. A level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A thread

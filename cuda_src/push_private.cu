@@ -2,15 +2,15 @@
 //
 // As push_frontier, but a block appends to a private frontier in shared memory, where its threads contend with
 // each other only. When all its vertices are expanded, the block reserves room in the global frontier with one
-// atomic and copies the private one there side by side.
+// atomic and copies the private one there, coalesced.
 //
-// Invariants. A vertex is claimed by one thread only, so a global frontier of V entries cannot overflow. What a
-// full private frontier cannot take goes to the global one at once. There are no races.
+// Invariants. A vertex is claimed by one thread only, so a global frontier of V entries cannot overflow. Vertices
+// that do not fit a full private frontier go to the global one at once. There are no races.
 #include "graph.cuh"
 #include "queue.cuh"
 
 // sizes[] holds the lengths of the global frontiers of levels modulo 3: this level's is read, the next one's is
-// grown, and the one after is cleared for its turn.
+// grown, and the one after is cleared for the next launch.
 extern "C" __global__ void push_private(const offset_t *__restrict__ row_offsets,
                                         const int *__restrict__ column_indices, int *levels, int num_vertices,
                                         unsigned local_capacity, const int *__restrict__ queue, int *next_queue,

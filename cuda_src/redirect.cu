@@ -1,8 +1,8 @@
 // redirect: vertices taken in order of out-degree (Springer, section 3.4).
 //
-// jobs[] lists all vertices by out-degree, so that the threads of a warp are given vertices of like degree, while
-// the graph stays as it is. The kernel is that of frontier_numbers but for this one look-up: against reorder it
-// saves renumbering the graph and loses coalesced reads of levels and row offsets.
+// jobs[] lists all vertices by out-degree, so that the threads of a warp have vertices of similar degree, while the
+// graph is unchanged. The kernel is that of frontier_numbers with this one look-up added. Compared with reorder it
+// saves renumbering the graph, but reads of levels and row offsets are not coalesced.
 //
 // Races. As in frontier_numbers.
 #include "neighbours.cuh"

@@ -20,7 +20,7 @@ extern "C" __global__ void simple(const offset_t *__restrict__ row_offsets, cons
             int neighbour = column_indices[e];
             // As unsigned numbers, UNREACHED is larger than any level.
             if ((unsigned)levels[neighbour] > (unsigned)(level + 1)) {
-                levels[neighbour] = level + 1;  // benign race: a larger level is mended in a later launch
+                levels[neighbour] = level + 1;  // benign race: a later launch corrects a larger level
                 *progress = iteration + 1;  // benign race: all write the same
             }
         }

@@ -3,8 +3,8 @@
 //
 // With the frontier as a boolean vector x, y = A^T x is true for the out-neighbours of the frontier, and y without
 // the reached vertices is the next frontier. A thread takes a row of A^T, that is a column of A (CSC), and sums its
-// whole dot product; only then the mask is applied. Taking neither a short cut at the first true term nor the mask
-// beforehand is what makes this the matrix formulation; with both it would be pull.
+// whole dot product; only then the mask is applied. The matrix formulation neither stops at the first true term nor
+// applies the mask beforehand; with both it would be pull.
 //
 // Races. None: a thread writes only its own row's level and element of y, and reads no other row's level.
 #include "graph.cuh"

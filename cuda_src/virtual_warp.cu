@@ -1,10 +1,9 @@
 // virtual_warp: W_SZ neighbouring threads share a vertex (Springer, section 3.5 and Fig. 13; Hong et al. 2011).
 //
-// A virtual warp is given as many consecutive vertices as it has threads and takes them one after the other.
-// Whether a vertex is in the frontier is decided by all its threads alike (the SISD phase); then they walk its
-// neighbours side by side (the SIMD phase), W_SZ consecutive entries of the adjacency list at a time. Idle
-// threads within a warp fall from the spread of degrees to its W_SZ-th part, and the list is read coalesced.
-// W_SZ = 1 is frontier_numbers.
+// A virtual warp has as many consecutive vertices as threads and takes them one after the other. All its threads
+// test whether a vertex is in the frontier (the SISD phase); then they visit its neighbours together (the SIMD
+// phase), W_SZ consecutive entries of the adjacency list at a time. Idle threads within a warp are reduced to a
+// W_SZ-th part, and the list is read coalesced. W_SZ = 1 is frontier_numbers.
 //
 // Races. As in frontier_numbers. Threads of one virtual warp may see different values for the vertex they
 // share only while its level changes from UNREACHED to level + 1; neither equals level.

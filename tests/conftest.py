@@ -14,27 +14,42 @@ from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from tests.devices import BACKENDS
 
-settings.register_profile("unhurried", deadline=None)  # how long an example takes is the machine's business
-settings.load_profile("unhurried")
+# Without deadlines: the time of an example depends on the machine.
+settings.register_profile("some", deadline=None, max_examples=25)
+settings.register_profile("exhaustive", deadline=None, max_examples=200)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("exhaustive" if is_exhaustive(config) else "some")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Have an exhaustive run try properties, too: on more examples."""
+    for item in items if is_exhaustive(config) else ():
+        if hasattr(getattr(item, "obj", None), "hypothesis"):
+            item.add_marker(pytest.mark.exhaustive)
+
+
+def is_exhaustive(config: pytest.Config) -> bool:
+    return config.option.markexpr == "exhaustive"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Path]:
-    """A cache of the tests' own, shared by all workers of one test run. Compiled code, which is found by what
-    it is made of, stays in pytest's cache for the next run."""
+    """A cache of the tests' own, shared by all workers of one test run. Compiled code, which is addressed by
+    its content, stays in pytest's cache for the next run."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if worker else base) / "cache"
     folder.mkdir(exist_ok=True)
     with suppress(FileExistsError):
         (folder / "native").symlink_to(pytestconfig.cache.mkdir("compiled"))
-    before = os.environ.get("BFSBENCH_CACHE")
-    os.environ["BFSBENCH_CACHE"] = str(folder)
-    yield folder
-    if before is None:
-        del os.environ["BFSBENCH_CACHE"]
-    else:
-        os.environ["BFSBENCH_CACHE"] = before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BFSBENCH_CACHE", str(folder))
+        # Or each program that a test starts compiles all modules anew.
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        yield folder
 
 
 @pytest.fixture(scope="module", params=BACKENDS)

@@ -75,7 +75,7 @@ def test_searches_take_what_stands_for_a_graph(tmp_path: Path) -> None:
     ):
         assert bfsbench.search(given, "cpu_queue", 0).levels.tolist() == [0, 1, 2, 1]
     assert bfsbench.all_pairs(matrix, "cpu_floyd_warshall").distances[0].tolist() == [0, 1, 2, 1]
-    with pytest.raises(UsageError, match="a list is no graph: taken are a Graph, a name or path"):
+    with pytest.raises(UsageError, match="a list is not a graph: accepted are a Graph, a name or path"):
         bfsbench.search([1, 2], "cpu_queue")
     with pytest.raises(UsageError, match="has weights that were not read"):
         bfsbench.all_pairs(3 * matrix, "cpu_floyd_warshall")
@@ -107,7 +107,7 @@ def test_a_sweep_is_a_data_frame(tmp_path: Path) -> None:
 
 
 class Heard(SweepProgress):
-    """Keeps what it is told of a sweep."""
+    """Records the callbacks of a sweep."""
 
     def __init__(self) -> None:
         self.words: list[object] = []
@@ -140,7 +140,7 @@ def test_a_sweep_is_heard_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest
         ({"repeats": 0}, "repeats must be at least 1"),
         ({"preset": "best"}, "'best' is no preset of knobs"),
         ({"W_SZ": 5}, "knob W_SZ belongs to none"),
-        ({"block": "64:32:x2"}, "does not get from its first value to its last"),
+        ({"block": "64:32:x2"}, "does not reach its last value from its first"),
         ({"resume": True}, "resume needs the"),
         ({"profile": True}, "level profiles go beside a result file"),
         ({"mixed_devices": True}, "goes with --cluster"),

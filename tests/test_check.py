@@ -1,4 +1,4 @@
-"""'bfsbench check' as a user meets it."""
+"""'bfsbench check' as a user runs it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def test_a_folder_of_ones_own_is_checked(tmp_path: Path) -> None:
 def test_declarations_that_nothing_needs_are_listed(tmp_path: Path) -> None:
     (tmp_path / "mine_to_check.py").write_text(MODULE)
     kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_check(")
-    lines = [line + "  // benign race: none" if "if (levels" in line else line for line in kernel.splitlines()]
+    lines = [
+        line + "  // benign race: none" if "if (levels" in line else line for line in kernel.splitlines()
+    ]
     (tmp_path / "mine_to_check.cu").write_text("\n".join(lines))
     done = check(tmp_path, "--dataset", "lattice(rows=3,columns=5)")
     assert done.returncode == 0, done.stdout

@@ -1,4 +1,4 @@
-"""What the shell offers."""
+"""Shell completions."""
 
 from __future__ import annotations
 

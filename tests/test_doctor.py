@@ -38,7 +38,7 @@ def forget_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine with nothing on its PATH but what the test puts into the returned folder."""
+    """A machine whose PATH is only the returned folder, which the test fills."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -58,7 +58,7 @@ def program(path: Path, script: str) -> None:
 def libcuda(
     *, status: int = 0, gpus: tuple[str, ...] = ("NVIDIA H200",), capability: tuple[int, int] = (9, 0)
 ) -> SimpleNamespace:
-    """Stands in for the driver: one function per call that the check makes."""
+    """Replaces the driver: one function per call that the check makes."""
 
     def put(reference: Any, value: object) -> None:
         reference._obj.value = value

@@ -1,4 +1,4 @@
-"""The progress display of graphs that take long to make."""
+"""The progress display of graphs that take long to load."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every graph takes longer than a moment, which is short."""
+    """Loading always takes longer than the delay of the display."""
 
     def load_slowly(text: str, progress: Progress | None = None) -> Graph:
         assert progress is not None

@@ -9,7 +9,8 @@ import pytest
 from bfsbench.bench.results import read_rows
 from bfsbench.errors import UsageError
 from bfsbench.graphs.load import load
-from tests.bench.test_run import LATTICE, Completed, bfsbench, run
+from tests.bench.test_run import LATTICE, run
+from tests.commands import Completed, bfsbench
 
 SPARSE = "# a graph\n10 200\n200 3000\n10 7\n7 3000\n3000 41\n50 10\n"
 
@@ -22,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def complaints(done: Completed) -> list[str]:
-    """What is on stderr, without the notice that a slow machine takes a moment to convert the graph."""
+    """The lines on stderr, without the progress line that appears on a slow machine."""
     return [line for line in done.stderr.splitlines() if line != "converting ./g.txt"]
 
 

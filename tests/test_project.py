@@ -1,4 +1,4 @@
-"""What holds for the project as a whole: style, types, start-up time, the README's commands."""
+"""Checks of the whole project: style, types, start-up time, the README's commands."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_no_file_has_outgrown_its_job(folder: str) -> None:
 
 
 def test_the_command_line_starts_quickly() -> None:
-    """In processor time, which is what it takes on a machine with nothing else to do."""
+    """In processor time, which other load affects little."""
     times = []
     for _ in range(5):
         before = children_s()
@@ -81,6 +81,6 @@ def test_heavy_packages_wait_until_they_are_needed() -> None:
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
-    commands = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if "pytest" in line]
-    assert commands[0] in (ROOT / "README.md").read_text().splitlines()
-    assert commands[1].startswith(".venv/bin/pytest -m exhaustive")
+    first, second = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if "pytest" in line]
+    assert first in (ROOT / "README.md").read_text().splitlines()
+    assert second == ".venv/bin/pytest -m exhaustive"

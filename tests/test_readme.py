@@ -1,4 +1,4 @@
-"""What the README and the results page say is true: the example runs, the numbers are those of the rows."""
+"""README and results page are correct: the example runs, and the numbers are those of the rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ for name, edges in SHAPES.items():
 
 
 def python(folder: Path, *words: str) -> str:
-    """What Python says on stderr, with the folder's variants."""
+    """Python's stderr, with the folder's variants."""
     environment = os.environ | {"BFSBENCH_VARIANTS": str(folder), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True

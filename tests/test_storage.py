@@ -1,4 +1,4 @@
-"""Whole files or none, links and modes, and locks that hold what the name means."""
+"""Atomic files, links and modes, and locks on the file that has the name."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ TWO_PARTS = "0 1\n1 2\n3 4\n5 5\n"
 
 
 def bfsbench(*words: str, cwd: Path, check: int = 0, folder: Path | None = COMPONENTS) -> str:
-    """The output of a command that knows the family; with ``check`` above 0, what it says is wrong."""
+    """The output of a command with the family's folder; its stderr if it should fail with ``check``."""
     environment = os.environ | ({"BFSBENCH_VARIANTS": str(folder)} if folder else {})
     command = [sys.executable, "-m", "bfsbench", *words]
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)

@@ -93,7 +93,7 @@ def test_an_edited_header_makes_a_new_library(empty_cache: Path, tmp_path: Path)
 
 
 def test_a_header_in_angle_brackets_is_one_too(tmp_path: Path) -> None:
-    """The translator leaves it to the compiler."""
+    """The translator does not expand it; the compiler does."""
     source, header = tmp_path / "get.cu", tmp_path / "value.inc"
     source.write_text('#include <value.inc>\nextern "C" __global__ void get(int* out) { *out = VALUE; }\n')
     for value in (3, 4):
@@ -180,7 +180,7 @@ def test_zigs_first_compilation_is_not_the_workers(
     fresh_compiler: Callable[[], None],
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """It takes longer than a worker has to start, so it is done before, and said."""
+    """It takes longer than a worker's start limit, so it is done before, with a line on stderr."""
     real = compiler()[0]
     package = tmp_path / "modules" / "ziglang"
     package.mkdir(parents=True)

@@ -1,10 +1,13 @@
-"""Every variant against the sequential search, on every backend present, over shapes that break things."""
+"""Every variant against the sequential search, on every backend present, over difficult shapes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -18,9 +21,13 @@ from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, HostVariant, KernelSetup, KernelVariant, LevelKernelVariant
 from bfsbench.variants.frontier_queue import FrontierQueue
 from bfsbench.variants.level_queues import LevelQueueVariant
+from tests.parameters import covering
 from tests.shapes import SHAPES, SOURCES, with_wide_offsets
 from tests.variants import searching
 from tests.variants.searching import shape
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
 
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
 LAUNCHES = [(None, 64), (1, 32), (3, 96), (500, 256)]
@@ -55,13 +62,23 @@ def levels_of(
     return [searching.levels_of(search, source) for source in sources]
 
 
-def knob_corners(variant: type[KernelVariant]) -> list[dict[str, int]]:
-    """The defaults, and each knob at each of its choices or at both ends of its range."""
-    corners: list[dict[str, int]] = [{}]
-    for knob in variant.knobs:
-        values = knob.choices or (knob.minimum, knob.maximum)
-        corners += [{knob.name: value} for value in values if value is not None and value != knob.default]
-    return corners
+def knob_corners() -> Iterator[ParameterSet]:
+    """Of every variant each knob at each of its choices, of which those in between are left to exhaustive
+    runs, or at both ends of its range."""
+    for variant in KERNEL_VARIANTS:
+        for knob in variant.knobs:
+            values = [
+                value for value in knob.choices or (knob.minimum, knob.maximum) if value != knob.default
+            ]
+            for value in values:
+                inner = pytest.mark.exhaustive if value not in (values[0], values[-1]) else ()
+                yield pytest.param(
+                    variant, {knob.name: value}, id=f"{variant.name}-{knob.name}-{value}", marks=inner
+                )
+
+
+def name_or_number(parameter: type[KernelVariant] | int) -> str:
+    return str(parameter) if isinstance(parameter, int) else parameter.name
 
 
 def shared_memory_of(
@@ -91,30 +108,30 @@ def test_levels_equal_the_reference(device: Device, variant: type[KernelVariant]
         assert levels_of(variant, device, graph, sources, grid, block) == expected, (grid, block)
 
 
-@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
-def test_levels_do_not_depend_on_knobs(device: Device, variant: type[KernelVariant]) -> None:
+@pytest.mark.parametrize(("variant", "knobs"), knob_corners())
+def test_levels_do_not_depend_on_knobs(
+    device: Device, variant: type[KernelVariant], knobs: dict[str, int]
+) -> None:
     for name in ("kronecker", "lattice", "pmpp"):
         graph = shape(name)
         sources = list(SOURCES[name])
         expected = [reference_levels(graph, source).tolist() for source in sources]
-        for knobs in knob_corners(variant):
-            if shared_memory_of(variant, device, graph, knobs) > device.limits.shared_memory_per_block_optin:
-                with pytest.raises(LaunchError):
-                    levels_of(variant, device, graph, sources, None, 64, **knobs)
-            else:
-                assert levels_of(variant, device, graph, sources, None, 64, **knobs) == expected, knobs
+        if shared_memory_of(variant, device, graph, knobs) > device.limits.shared_memory_per_block_optin:
+            with pytest.raises(LaunchError):
+                levels_of(variant, device, graph, sources, None, 64, **knobs)
+        else:
+            assert levels_of(variant, device, graph, sources, None, 64, **knobs) == expected
 
 
-@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
-def test_levels_do_not_depend_on_the_schedule(variant: type[KernelVariant]) -> None:
-    for seed in SCHEDULES:
-        device = open_device("cpu", seed)
-        for name in ("kronecker", "hub", "duplicate_edges", "pmpp"):
-            graph = shape(name)
-            sources = list(SOURCES[name])
-            expected = [reference_levels(graph, source).tolist() for source in sources]
-            assert levels_of(variant, device, graph, sources, 3, 64) == expected, (name, seed)
-        device.close()
+@pytest.mark.parametrize(("variant", "seed"), covering(KERNEL_VARIANTS, SCHEDULES), ids=name_or_number)
+def test_levels_do_not_depend_on_the_schedule(variant: type[KernelVariant], seed: int) -> None:
+    device = open_device("cpu", seed)
+    for name in ("kronecker", "hub", "duplicate_edges", "pmpp"):
+        graph = shape(name)
+        sources = list(SOURCES[name])
+        expected = [reference_levels(graph, source).tolist() for source in sources]
+        assert levels_of(variant, device, graph, sources, 3, 64) == expected, name
+    device.close()
 
 
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
@@ -126,7 +143,6 @@ def test_wide_offsets_give_the_same_levels(device: Device, variant: type[KernelV
     assert [reference_levels(wide, source).tolist() for source in SOURCES["kronecker"]] == expected
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     edges=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=200),
     source=st.integers(0, 40),

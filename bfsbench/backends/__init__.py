@@ -1,4 +1,4 @@
-"""Devices that run the kernels of ``cuda_src``: a real GPU, or this machine's CPU in its place."""
+"""Devices that run the kernels of ``cuda_src``: a GPU, or an emulation on this machine's CPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def open_device(backend: str, schedule_seed: int = 0) -> Device:
     """Open a device: ``cuda``, ``cpu``, or ``auto`` for CUDA where there is a GPU and the CPU otherwise.
 
     ``schedule_seed`` chooses the order in which the CPU runs threads and blocks.
-    Raises UsageError when ``cuda`` is asked for and cannot be had.
+    Raises UsageError when ``cuda`` is asked for and not available.
     """
     if backend == "cpu":
         from bfsbench.backends.cpu import CpuDevice

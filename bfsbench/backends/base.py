@@ -1,4 +1,4 @@
-"""The device interface: all that a variant's host loop may ask of a GPU.
+"""The device interface: everything a variant's host loop may use of a GPU.
 
 Two implementations: :mod:`bfsbench.backends.cuda` (PyCUDA) and :mod:`bfsbench.backends.cpu` (the same ``.cu``
 files compiled as C++). Operations are issued in order on one stream and may be asynchronous; only
@@ -29,7 +29,7 @@ Define = int | str
 
 @dataclass(frozen=True)
 class Limits:
-    """What the device can do, as read from it. Sizes in bytes."""
+    """Limits of the device, as it reports them. Sizes in bytes."""
 
     warp_size: int
     max_threads_per_block: int
@@ -39,16 +39,17 @@ class Limits:
     shared_memory_per_block: int
     """Without asking."""
     shared_memory_per_block_optin: int
-    """With ``shared`` of ``Kernel.bind`` above the former; the device interface does the asking."""
+    """The limit for kernels that opt in, which the device interface does when ``shared`` of ``Kernel.bind``
+    needs it."""
     shared_memory_per_multiprocessor: int
     memory: int
     max_blocks_per_multiprocessor: int = 32
     reserved_shared_memory: int = 0
-    """Of a multiprocessor's, taken for each block."""
+    """Shared memory of a multiprocessor that the system reserves for each block."""
     blocks_per_cluster: int = 1
-    """1 where there are no thread-block clusters."""
+    """Largest thread-block cluster; 1 where there are none."""
     l2_cache: int = 0
-    """0 where it is not known."""
+    """In bytes; 0 where unknown."""
 
 
 class Buffer(Protocol):
@@ -56,7 +57,7 @@ class Buffer(Protocol):
 
     dtype: np.dtype[Any]
     struct: type[Struct] | None
-    """Of its elements, if they are structs that kernels know."""
+    """The struct type of its elements, if kernels declare them as structs."""
     size: int
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
@@ -76,10 +77,10 @@ class Signal(Protocol):
         """Wait for all work issued so far and return the word ``index``."""
 
     def read_all(self) -> list[int]:
-        """The same for all words, at the price of one."""
+        """Like ``read`` for all words, at the cost of one word."""
 
     def read_struct(self) -> Any:
-        """The same for a struct: its attributes are the members, until the next reading."""
+        """Like ``read_all`` as a struct: its attributes are the members. Valid until the next read."""
 
     def fill(self, value: int, index: int | None = None) -> None:
         """Set the word ``index``, or every word, asynchronously."""
@@ -88,7 +89,7 @@ class Signal(Protocol):
         """Set the words of a member of the struct, or of one element of an array, asynchronously."""
 
     def member(self, name: str) -> Argument:
-        """Where a member of the struct is: the argument for a pointer to it."""
+        """The address of a member of the struct, as a kernel argument."""
 
 
 class Launch(Protocol):
@@ -107,13 +108,13 @@ class Kernel(Protocol):
         """Fix all arguments but the last, threads a block and dynamic shared memory (bytes).
 
         Arguments are given by the names of the kernel's parameters; some, the first ones, may be given by
-        position. ``scalars`` are the ``int`` parameters that the launch itself will be given: their number,
-        or their names in order. Raises LaunchError, naming the parameter, where arguments do not fit the
-        kernel's declaration, or if the device could never launch it so.
+        position. ``scalars`` are the last ``int`` parameters, which each launch gives: their number, or their
+        names in order. Raises LaunchError, naming the parameter, where arguments do not fit the kernel's
+        declaration, or if the device can never launch this configuration.
         """
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        """How many blocks of this configuration the whole device holds at once."""
+        """How many blocks of this configuration are resident on the device at a time."""
 
 
 class Module(Protocol):
@@ -132,7 +133,7 @@ class Event(Protocol):
 
 
 class Device(Protocol):
-    """One GPU, or one stand-in for it."""
+    """One GPU, or an emulation of one."""
 
     backend: str
     """``cuda`` or ``cpu``; goes into every row."""
@@ -141,17 +142,17 @@ class Device(Protocol):
     def describe(self) -> dict[str, str]:
         """Provenance: ``gpu``, ``gpu_bus_id`` (on its host), ``compute_capability``, ``driver``, ``cuda``.
 
-        Empty where meaningless.
+        Empty where it does not apply.
         """
 
     def telemetry(self) -> dict[str, str]:
-        """State now: ``sm_clock_mhz``, ``memory_clock_mhz``, ``throttle``; empty where unknown."""
+        """The current state: ``sm_clock_mhz``, ``memory_clock_mhz``, ``throttle``; empty where unknown."""
 
     def energy_joules(self) -> float | None:
-        """What the whole board has used since some moment in the past; None where nothing counts it."""
+        """Energy used by the whole board since an unspecified moment in the past; None without a counter."""
 
     def other_processes(self) -> int:
-        """How many other processes compute on it now, as far as is known."""
+        """How many other processes are known to compute on the device now."""
 
     def module(
         self,
@@ -164,7 +165,7 @@ class Device(Protocol):
         """Compile a ``.cu`` file with macros defined; the same request again returns the same module.
 
         ``child_kernels`` is needed when kernels launch kernels. With a contract the file compiles only if its
-        types and macros are what the host takes them for. Raises ToolchainError with the first error.
+        types and macros agree with the host's. Raises ToolchainError with the first error.
         """
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:

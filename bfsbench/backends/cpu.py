@@ -1,6 +1,6 @@
 """The device interface on this machine's CPU: :mod:`bfsbench.emulator` runs the same ``.cu`` files.
 
-It is there to develop and test kernels without a GPU; no time taken on it says anything about one.
+It is for developing and testing kernels without a GPU. Its times do not predict those of a GPU.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class CpuDevice(Emulator):
         self.limits = _limits(self.hardware)
 
     def describe(self) -> dict[str, str]:
-        """Provenance; ``gpu`` says that this is an emulation, and in which schedule if not the usual one."""
+        """Provenance; ``gpu`` names the emulation, and its schedule where that is not the default."""
         schedule = f", schedule {self.seed}" if self.seed else ""
         gpu = f"emulated on {cpu_model()}{schedule}"
         return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}
 
     def telemetry(self) -> dict[str, str]:
-        """Nothing: there are no clocks to read."""
+        """Empty: there are no clocks to read."""
         return {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
 
     def energy_joules(self) -> float | None:

@@ -35,13 +35,14 @@ _PORTABLE_CLUSTER = 8
 _LARGE_CLUSTERS = cuda.function_attribute(14)
 """CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, for more than 8 blocks; PyCUDA has no name for it."""
 _CLUSTER_WIDTH = cuda.function_attribute(11)
-"""CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, what a kernel is compiled with or 0; nameless likewise."""
+"""CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, the cluster size a kernel is compiled with, or 0; PyCUDA has no
+name for it either."""
 _MAX_BLOCKS_PER_MULTIPROCESSOR = cuda.device_attribute(106)
 """CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR; nameless likewise."""
 _RESERVED_SHARED_MEMORY = cuda.device_attribute(111)
 """CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK: what CUDA takes of each block's."""
 _PENDING_CHILDREN = 16384
-"""Child kernels for which the device keeps room: far more than kernels launch, as it should never run out."""
+"""Pending child kernels that the device reserves memory for: far more than kernels launch."""
 
 
 class CudaLaunch:
@@ -58,7 +59,7 @@ class CudaLaunch:
         keep_alive: tuple[Argument, ...],
     ) -> None:
         self._keep_alive = keep_alive  # the arguments hold only the addresses of buffers
-        # What PyCUDA's prepared calls end in; they pack all arguments again each time, which took 2 us of 5.
+        # The function below PyCUDA's prepared calls. Those pack all arguments at each launch, 2 us of 5.
         self._launch = function._launch_kernel
         self._block = (block, 1, 1)
         self._shared = shared
@@ -91,11 +92,11 @@ class CudaKernel:
         function = self._configured(block, shared)
         arguments = tuple(self._signature.arrange(positional, named, scalars))
         scalars = scalars if isinstance(scalars, int) else len(scalars)
-        # Parameters lie in memory as the members of a struct do: those of one need no packing of their own.
+        # Parameters are laid out like members of a struct, so a struct needs no packing.
         members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
-        packed = [packed(member) for member in members]
-        letters = "".join(letter for letter, _ in packed) + "0i" * (scalars > 0)  # where an int may follow
-        fixed = struct.pack(letters, *(value for _, value in packed))
+        fields = [packed(member) for member in members]
+        letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)  # pads for an int
+        fixed = struct.pack(letters, *(value for _, value in fields))
         return CudaLaunch(function, block, shared, fixed, scalars, self._device.stream, arguments)
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
@@ -272,7 +273,7 @@ class CudaDevice:
 
 
 def _blocks_per_cluster(compute_capability: tuple[int, int]) -> int:
-    """The most that a launch may ask for, as CUDA's documentation has it: PyCUDA cannot ask the driver."""
+    """The largest cluster a launch may have, by CUDA's documentation: PyCUDA cannot query the driver."""
     if compute_capability < (9, 0):
         return 1
     return _PORTABLE_CLUSTER if compute_capability >= (12, 0) else 16
@@ -281,7 +282,7 @@ def _blocks_per_cluster(compute_capability: tuple[int, int]) -> int:
 def _occupancy(function: Any, block: int, shared: int, limits: Limits) -> int:
     """Blocks of a function that one multiprocessor holds, by threads, registers and shared memory.
 
-    PyCUDA does not wrap the driver's own calculation; this is NVIDIA's documented one for compute
+    PyCUDA does not wrap the driver's function; this is NVIDIA's documented calculation for compute
     capability 5.0 and later: registers are given to warps by 256 from four equal parts of the register file.
     """
     get, of = cuda.Context.get_device().get_attribute, cuda.device_attribute

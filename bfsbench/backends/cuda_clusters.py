@@ -1,4 +1,4 @@
-"""How many thread-block clusters a GPU holds at once: the driver knows, and PyCUDA cannot ask it."""
+"""How many thread-block clusters a GPU holds at once: a query of the driver, which PyCUDA does not wrap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _LaunchConfig(ctypes.Structure):
 
 def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, shared: int) -> int | None:
     """Clusters of ``cluster`` blocks, compiled into a kernel of a cubin, that the device of the current
-    context holds at once; None where the driver does not tell."""
+    context holds at once; None where the driver cannot answer."""
     driver = ctypes.CDLL(DRIVER_LIBRARY)
     if not hasattr(driver, "cuOccupancyMaxActiveClusters"):
         return None

@@ -1,8 +1,8 @@
-"""Compiling ``.cu`` files with PyCUDA, and keeping what came out.
+"""Compiling ``.cu`` files with PyCUDA, and caching the binaries.
 
-PyCUDA writes its cache in place and believes whatever it finds there, so that a process killed while it
-writes would leave a broken kernel for the next. Here each process works in a folder of its own that begins
-with links to all finished binaries, and links its own into the common folder once they are complete.
+PyCUDA writes its cache in place and does not check what it reads. A process killed while it writes would
+leave a broken kernel to the next one. Here each process works in a folder of its own that begins with links
+to all finished binaries, and links its own into the common folder once they are complete.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bfsbench.toolchain import find_nvcc, first_error
 
 @dataclass(frozen=True)
 class Binary:
-    """What came of compiling a file."""
+    """A compiled file."""
 
     module: Any
     """PyCUDA's."""

@@ -30,7 +30,7 @@ LAUNCH_REFUSED = (
 
 
 def translate(error: Exception) -> DeviceError:
-    """PyCUDA's exceptions, told apart by the driver's message."""
+    """Turn PyCUDA's exceptions into the project's, by the driver's message."""
     text = str(error).splitlines()[0]
     if isinstance(error, cuda.MemoryError):
         return DeviceOutOfMemoryError(text)

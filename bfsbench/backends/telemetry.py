@@ -11,11 +11,11 @@ THROTTLE_REASONS = {
     0x0000000000000040: "hardware thermal",
     0x0000000000000080: "power brake",
 }
-"""Bits of NVML's clocks-event reasons that slow a kernel down; idleness and user settings do not count."""
+"""Bits of NVML's clocks-event reasons that slow a kernel down; idleness and user settings are left out."""
 
 
 class Telemetry:
-    """Readings of one GPU; empty strings when nvidia-ml-py is missing or the driver does not tell."""
+    """Readings of one GPU; empty strings when nvidia-ml-py is missing or the driver has no value."""
 
     def __init__(self, pci_bus_id: str) -> None:
         self.driver = ""
@@ -50,7 +50,7 @@ class Telemetry:
         return values
 
     def energy_joules(self) -> float | None:
-        """What the board has used since the driver was loaded; None for GPUs that do not count it."""
+        """Energy used by the board since the driver was loaded; None for GPUs without the counter."""
         if self._nvml is None:
             return None
         try:
@@ -59,7 +59,7 @@ class Telemetry:
             return None
 
     def other_processes(self) -> int:
-        """How many processes beside this one compute on the GPU; 0 where the driver does not tell."""
+        """How many processes beside this one compute on the GPU; 0 where the driver has no answer."""
         if self._nvml is None:
             return 0
         try:

@@ -16,7 +16,7 @@ CLOCK_MOVES = 1.05
 
 
 def advise(samples: Samples, monitor: Monitor) -> list[str]:
-    """What is wrong with the samples or with the machine, most telling first."""
+    """Problems of the samples or of the machine, the most important first."""
     return [*_throttling(samples), *advise_times(samples.search_ms), *_clocks(samples), *_machine(monitor)]
 
 
@@ -31,7 +31,7 @@ def _throttling(samples: Samples) -> list[str]:
 
 
 def advise_times(times: Sequence[float]) -> list[str]:
-    """What is wrong with samples in ms, by themselves."""
+    """Problems of samples, in ms, alone."""
     if len(times) < 3:
         return []
     first, others = times[0], times[1:]

@@ -45,7 +45,7 @@ def _range(item: str) -> list[str]:
     multiply = parts[2].startswith("x")
     step = _number(parts[2].lstrip("x") if multiply else parts[2].removeprefix("+"), mistake)
     if first > last or (multiply and (step <= 1 or first <= 0)) or (not multiply and step <= 0):
-        raise UsageError(f"range '{item}' does not get from its first value to its last")
+        raise UsageError(f"range '{item}' does not reach its last value from its first")
     values = []
     value = first
     while value <= last:

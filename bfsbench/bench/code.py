@@ -1,4 +1,4 @@
-"""Which code a row measured: a hash of all that ran."""
+"""Which code a row measured: a hash of everything that ran."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from bfsbench.toolchain import NVCC_OPTIONS, compiler_version, nvcc_version
 from bfsbench.variants import find
 
 DIGITS = 16
-"""Of the hash in a row."""
+"""Hexadecimal digits of the hash in a row."""
 
 _HOSTS = re.compile(r"bfsbench\.(variants|families)\b")
-"""Modules that a variant's host loop may be in, besides those of users."""
+"""Modules of the package that a variant's host loop may be in."""
 
 
 def code_of(point: Point) -> str:
-    """What the column ``code`` has for a point that is measured now."""
+    """The value of the column ``code`` for a point measured now."""
     return code_hash(find(point.variant), dict(point.knobs), point.backend)[:DIGITS]
 
 
 def is_outdated(row: Mapping[str, str], point: Point) -> bool:
-    """Whether other code than a row's would run for its point now. Where that cannot be told, it would not:
-    rows of older files have no code, and this machine may lack the compiler."""
+    """Whether the code of a row's point has changed since the row was taken. False where this is unknown:
+    rows of older files have no hash, and this machine may lack the compiler."""
     now = code_of(point) if row["code"] else ""
     return bool(now) and row["code"] != now
 
@@ -41,9 +41,9 @@ def is_outdated(row: Mapping[str, str], point: Point) -> bool:
 def code_hash(variant: type[Variant], knobs: Mapping[str, KnobValue], backend: str) -> str:
     """SHA-256, in hexadecimal, of what runs for a point.
 
-    That is every kernel file with all its headers, or the native program; the modules of the host loop;
-    macros; the compiler's version and its options. Grid, block and knobs that are no macros are not code.
-    Empty where this machine lacks the compiler or a file.
+    It covers every kernel file with all its headers, or the native program; the modules of the host loop;
+    macros; the compiler's version and its options. It does not cover grid, block and run-time knobs. Empty
+    where this machine lacks the compiler or a file.
     """
     macros = tuple(
         (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time
@@ -77,7 +77,7 @@ def _program(variant: type[Variant]) -> Iterator[Path]:
 
 
 def _host_modules(variant: type[Variant]) -> Iterator[Path]:
-    """The modules of the variant's class and its bases, and what those of variants take from each other."""
+    """The modules of the variant's class and its bases, and the variants' modules that these import from."""
     names = {base.__module__ for base in variant.__mro__ if _is_host(base.__module__)}
     for name in sorted(names):
         module = sys.modules[name]

@@ -29,7 +29,7 @@ OUTCOME = (
     "energy_j",  # joules of one run, of the whole board; empty unless asked for
     "power_w",  # mean power while its energy was measured
     "method",  # how it was measured where that is not as usual: cold, warmup=3, interleaved
-    "warnings",  # what to mind about the samples, separated by '; '
+    "warnings",  # warnings about the samples, separated by '; '
 )
 
 GRAPH = (
@@ -59,7 +59,7 @@ PROVENANCE = (
 )
 
 FIRST = ("bfs", "apsp")
-"""Families whose columns every file has; those of others stand at the end of files with rows of theirs."""
+"""Families whose columns every file has. Columns of other families are appended to files with their rows."""
 
 _HERE = [families_here()[name] for name in FIRST]
 
@@ -83,7 +83,7 @@ ADDED = {
     **{"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": "", "code": ""},
     **{"samples_discarded": "", "energy_j": "", "power_w": "", "method": "", "warnings": ""},
 }
-"""Columns that older files do not have, and what their rows read as."""
+"""Columns that older files lack, and the values that their rows get."""
 
 NUMERIC = (
     *("source", "search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms"),

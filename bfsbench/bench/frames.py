@@ -1,8 +1,8 @@
-"""Messages between a sweep and its worker process: framed, numbered, checked, and read against a clock.
+"""Messages between a sweep and its worker process: framed, numbered, checked, and read with a time limit.
 
 A kernel may write anywhere, fork, or stop its process in the middle of a message. So nothing that comes from
-a worker is trusted: a frame says its length, the request that it answers and the checksum of what it holds,
-and what it holds is data alone (see :mod:`bfsbench.bench.messages`), never code.
+a worker is trusted: a frame has its length, the number of the request that it answers and the checksum of its
+payload, which is data alone (see :mod:`bfsbench.bench.messages`), never code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 
 
 class DamagedError(Exception):
-    """What came is not a message, or not the one that was due. The message of the error says what it is."""
+    """The bytes received are not a message, or not the expected one; the error's text says which."""
 
 
 def frame(number: int, payload: bytes) -> bytes:

@@ -1,7 +1,6 @@
-"""The rows that a file has already, as far as continuing it needs them.
-
-A million whole rows would take gigabytes. What tells rows apart is read at once, each text once; the rest of
-a row is read from the file when somebody asks for it.
+"""The rows that a file already has, as far as continuing it needs them. A million whole rows would take
+gigabytes. Only the identifying columns are read at first, each distinct text stored once; the rest of a row
+is read from the file on demand.
 """
 
 from __future__ import annotations
@@ -58,8 +57,8 @@ class KnownRow(Mapping[str, str]):
 
 
 class KnownRows(Sequence[KnownRow]):
-    """All rows that a file has when this is made. It may grow afterwards, or be replaced: its rows are read
-    from what the file was."""
+    """All rows that a file has when this is constructed. If the file grows or is replaced afterwards, its
+    rows are still read from the old file."""
 
     def __init__(self, path: Path, header: Sequence[str], columns: Sequence[str], texts: Texts) -> None:
         """``header``: the first line; ``columns``: those, and those ADDED since; ``texts``: of _BRIEF."""
@@ -87,7 +86,7 @@ class KnownRows(Sequence[KnownRow]):
         return (KnownRow(self, number) for number in range(len(self)))
 
     def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:
-        """Some of the rows, of which the file consists now, under a new ``header``."""
+        """The rows that were kept when the file was rewritten under a new ``header``."""
         chosen = {name: [texts[number] for number in numbers] for name, texts in self.texts.items()}
         return KnownRows(self._path, header, header, chosen)
 
@@ -99,13 +98,13 @@ class KnownRows(Sequence[KnownRow]):
         return {name: row.get(name, ADDED.get(name, "")) for name in self.columns}
 
     def lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
-        """Rows as they stand in the file. Raises InputError where rows have several lines."""
+        """Rows as lines of the file. Raises InputError where rows have several lines."""
         starts = self._line_starts()
         for number in numbers:
             yield os.pread(self._file, int(starts[number + 1] - starts[number]), int(starts[number]))
 
     def relaid(self, columns: Sequence[str]) -> Iterator[bytes]:
-        """All rows in lines of other columns: of those there are, and of those ADDED since or empty."""
+        """All rows as lines with other columns; missing columns get their default in ADDED, or are empty."""
         places = {name: place for place, name in enumerate(self.header)}
         more = [ADDED.get(name, "") for name in columns if name not in places]
         after = itertools.count(len(self.header))
@@ -122,7 +121,8 @@ class KnownRows(Sequence[KnownRow]):
                 lines.truncate()
 
     def _line_starts(self) -> npt.NDArray[np.int64]:
-        """Where each row begins and the last one ends. Raises InputError where a row has several lines."""
+        """Byte offsets where each row begins and the last one ends. Raises InputError where a row has several
+        lines."""
         if self._starts is None:
             ends = [np.empty(0, np.int64)]
             for start in range(0, self._size, _BLOCK):

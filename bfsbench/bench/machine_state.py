@@ -1,4 +1,4 @@
-"""The machine that samples are taken on: what is known of its state, and what can be done to it."""
+"""The machine that samples are taken on: its state, and flushing its caches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bfsbench.backends.base import Buffer, Device
 from bfsbench.bench.sampling import State
 
 FLUSHED = 4
-"""Times the size of the L2 cache is written to flush it."""
+"""Bytes written to flush the L2 cache / its size."""
 FLUSHED_BYTES = 256 << 20
-"""The same where its size is not known, as on the host."""
+"""Bytes written to flush a cache of unknown size, as on the host."""
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
@@ -26,7 +26,7 @@ class Machine:
         self._flushes = 0
 
     def state(self) -> State:
-        """By what the device tells of itself now."""
+        """The device's state by its telemetry."""
         if self._device is None:
             return State()
         told = self._device.telemetry()
@@ -34,15 +34,15 @@ class Machine:
         return State(int(told["sm_clock_mhz"]) if told["sm_clock_mhz"] else None, throttle)
 
     def energy_joules(self) -> float | None:
-        """Of the device alone."""
+        """The device's counter; the host has none."""
         return None if self._device is None else self._device.energy_joules()
 
     def other_processes(self) -> int:
-        """On the device."""
+        """Other processes on the device."""
         return 0 if self._device is None else self._device.other_processes()
 
     def governor(self) -> str:
-        """Of the first core."""
+        """The governor of the first core."""
         try:
             return _GOVERNOR.read_text().strip()
         except OSError:

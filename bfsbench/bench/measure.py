@@ -20,14 +20,14 @@ from bfsbench.programs import Clock, HostClock, Variant
 ENERGY_S = 1.0
 """Runs follow each other for at least this long when their energy is measured."""
 ENERGY_LIMIT_S = 10.0
-"""After which an energy counter that does not move is given up."""
+"""Seconds after which a counter that does not change is given up."""
 READ_EVERY_MS = 20.0
 """Between readings of the energy counter, which moves every 20 to 100 ms and takes time to read."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What the runs of a variant took, in ms; samples in the order taken."""
+    """Times of the runs of a variant, in ms; samples in the order taken."""
 
     samples: Samples
     reset_ms: float
@@ -35,7 +35,7 @@ class Timing:
     preprocess_ms: float
     energy: Energy | None
     warnings: list[str]
-    """What to mind about the samples, and what to do."""
+    """Warnings about the samples, with advice."""
 
     @property
     def search_ms(self) -> list[float]:
@@ -46,10 +46,10 @@ class Timing:
         return [sample.wall_ms for sample in self.samples.kept]
 
 
-def measure(variant: Variant, run: Run, sampling: Sampling, monitor: Monitor) -> Timing:
+def time_runs(variant: Variant, run: Run, sampling: Sampling, monitor: Monitor) -> Timing:
     """Prepare, run untimed, then time ``min_samples`` initialisations, and whole runs until there are enough.
 
-    Raises WrongResultError when an answer is wrong, that of any run.
+    Raises WrongResultError when the answer of any run is wrong.
     """
     started = time.perf_counter()
     variant.prepare()
@@ -63,16 +63,16 @@ def measure(variant: Variant, run: Run, sampling: Sampling, monitor: Monitor) ->
     energy = measure_energy(run, clock, monitor, min(samples.search_ms)) if sampling.energy else None
     warnings = advise(samples, monitor)
     if sampling.energy and energy is None:
-        warnings.append("energy: it is not known, as nothing counts it here")
+        warnings.append("energy: unknown, this device has no counter")
     return Timing(samples, min(resets), prepare_ms, variant.preprocess_ms, energy, warnings)
 
 
 def _nothing() -> None:
-    """Leave the caches as they are."""
+    """Does nothing: the caches stay warm."""
 
 
 def sample(run: Run, clock: Clock, flush: Callable[[], None] = _nothing) -> Sample:
-    """Time one run. The answer of the one before is overwritten first, and this one's is checked in the end.
+    """Time one run. The previous answer is overwritten first, and the new one is checked at the end.
 
     Raises WrongResultError.
     """
@@ -100,7 +100,7 @@ def _reset_ms(run: Run, clock: Clock, flush: Callable[[], None]) -> float:
 
 @dataclass(frozen=True)
 class Energy:
-    """Joules of a run, and mean watts while runs follow each other; of the whole board."""
+    """Energy of one run in J and mean power in W of back-to-back runs; of the whole board."""
 
     joules: float
     watts: float
@@ -109,8 +109,8 @@ class Energy:
 def measure_energy(
     run: Run, clock: Clock, monitor: Monitor, run_ms: float, now: Callable[[], float] = time.monotonic
 ) -> Energy | None:
-    """The energy of runs of about ``run_ms`` one after another, for ENERGY_S between two moments at which the
-    counter moved. None where nothing counts it, or nothing moves. The last run is checked: raises
+    """The energy of runs of about ``run_ms`` one after another, for at least ENERGY_S, between two changes of
+    the counter. None without a counter, or if it does not change. The last run is checked: raises
     WrongResultError.
     """
     used, begun, runs = monitor.energy_joules(), now(), 0

@@ -1,6 +1,5 @@
-"""What a sweep and its worker process say to each other, as MessagePack of declared types.
-
-Decoding makes these types or raises; unlike unpickling it runs nothing that the bytes ask for.
+"""The messages between a sweep and its worker process, as MessagePack of declared types. Decoding gives these
+types or raises; unlike unpickling it executes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bfsbench.errors import BfsbenchError
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What a worker says about its device when it is ready."""
+    """Description of a worker's device, sent when it is ready."""
 
     backend: str
     description: dict[str, str]
@@ -29,7 +28,7 @@ class DeviceInfo:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a request has no answer. ``fatal`` is the last word of a worker."""
+    """Why a request has no answer. After a ``fatal`` one the worker ends."""
 
     status: str
     reason: str
@@ -51,20 +50,20 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):
-    """A worker's first word: its device, None where it runs host programs only."""
+    """A worker's first message: its device, None where it runs host programs only."""
 
     device: DeviceInfo | None
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """A worker's only word where it cannot open its device: the class of the error, and its message."""
+    """The only message of a worker that cannot open its device: the class of the error, and its text."""
 
     kind: str
     reason: str
 
     @classmethod
     def of(cls, error: BfsbenchError) -> Refused:
-        """With the nearest class that :mod:`bfsbench.errors` has."""
+        """The message for an error, with the nearest class of :mod:`bfsbench.errors`."""
         kinds = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
         return cls(next(kinds), str(error))
 
@@ -82,7 +81,7 @@ class Row(msgspec.Struct, frozen=True, tag=True):
     columns: dict[str, str]
 
     def is_of(self, point: Point) -> bool:
-        """Whether it is the row of this point, and says what came of it."""
+        """Whether it is the row of this point, with a status."""
         return point.axes().items() <= self.columns.items() and "status" in self.columns
 
 
@@ -93,7 +92,7 @@ class Levels(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """There is no answer, and why."""
+    """The answer that a request failed, and why."""
 
     failure: Failure
 
@@ -107,7 +106,7 @@ _decode_answer: Callable[[bytes], Answer] = msgspec.msgpack.Decoder(Answer).deco
 
 
 def decode_answer(payload: bytes) -> Answer:
-    """Raises DamagedError for anything else."""
+    """The answer in these bytes. Raises DamagedError for anything else."""
     try:
         return _decode_answer(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -20,9 +20,9 @@ SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
 class Output:
     """The files a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
 
-    Without a path rows are only kept here. A point's profile is written before its row. So a profile without
-    a row is of a point that was interrupted; it is dropped here, as the point will be run again. ``retry``
-    drops the rows of failed points for the same purpose. Raises UsageError, InputError; also where rows lack
+    Without a path rows are kept in memory only. A point's profile is written before its row, so a profile
+    without a row belongs to an interrupted point. It is dropped, since the point will be run again. ``retry``
+    drops the rows of failed points for the same reason. Raises UsageError, InputError; also where rows lack
     the profiles or the parents that ``method`` asks for.
     """
 
@@ -69,12 +69,12 @@ class Output:
         return profiles
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
-        """The row of a point on its graph, if there is one of the code that would run now."""
+        """The row of a point on its graph, if there is one that measured the current code."""
         row = self._rows.get(_identity_of(point, graph))
         return None if row is None or is_outdated(row, point) else row
 
     def append(self, measured: Measured) -> None:
-        """Keep what became of a point; on disk when this returns."""
+        """Store the row of a point; it is on disk when this returns."""
         if self._profiles is not None:
             self._profiles.append(*measured.levels)
         if self._results is not None:
@@ -85,10 +85,9 @@ class Output:
         self._rows[identity] = measured.row
 
     def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
-        """Drop the rows of other code that others have taken the place of: once, when no more are to come.
-
-        A sweep that ends before leaves both, of which the later one counts. ``answers`` are rows from here,
-        which are returned read, as they are read from the file no more.
+        """Drop rows of older code that newer rows supersede. Called once, after the last row. An interrupted
+        sweep leaves both, and the later one counts. ``answers`` are rows of this output; they are returned
+        fully read, as the file may be rewritten.
         """
         if self._results is None or not self._replaced:
             return answers
@@ -128,28 +127,28 @@ class Output:
 
 
 def _identity(row: Mapping[str, str]) -> Identity:
-    """What no two rows have in common: the axes and the graph's checksum."""
+    """The unique key of a row: the axes and the graph's checksum."""
     return (*_named_today(row), row["graph_checksum"])
 
 
 def _identity_of(point: Point, graph: Graph) -> Identity:
-    """That of the row of a point."""
+    """The key of a point's row."""
     return (*point.axes().values(), graph.checksum)
 
 
 def _is_current(row: Mapping[str, str], latest: Mapping[str, str] | None) -> bool:
-    """Whether no row of other code has taken a row's place."""
+    """Whether no later row of the same point supersedes this one."""
     return latest is None or row["code"] == latest["code"]
 
 
 def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:
-    """A row's axes, its graph named as rows of today name it."""
+    """A row's axes, its graph named as in new rows."""
     graph, *others = axes_of(row)
     return (row_name(graph), *others)
 
 
 def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
-    """In what a row's device is not the one of ``origin``; empty if it is."""
+    """How a row's device differs from that of ``origin``; empty if it does not."""
     for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
         if name in origin and row[name] != origin[name]:
             return f"rows were taken with {name} '{row[name]}', this is '{origin[name]}'"

@@ -1,4 +1,4 @@
-"""Planning: what a sweep crosses, and the points that come of it."""
+"""Planning: the axes of a sweep, and the points they give."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ Batches = Generator[Sequence[Point], Sequence[Row], None]
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known when a sweep begins to measure."""
+    """What a sweep knows when it begins to measure."""
 
     graphs: Mapping[str, Graph]
-    """By what they are loaded by, as points name them."""
+    """Graphs by their locators, as points name them."""
     backend: str
-    """Of the rows of kernels."""
+    """The backend in rows of kernels."""
     limits: Limits | None
-    """Of the device; None when only host programs can run."""
+    """Limits of the device; None when only host programs can run."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What a sweep measures: at most ``total`` points, in ``batches``."""
+    """The points a sweep measures: at most ``total``, in ``batches``."""
 
     total: int
     batches: Batches
 
 
 class Work(Protocol):
-    """What a sweep is about: it names graphs and variants, and asks for points."""
+    """What a sweep measures: graphs, variants, and the points that depend on them."""
 
     @property
     def graphs(self) -> Sequence[str]:
-        """What the graphs are loaded by."""
+        """The graphs' locators."""
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
@@ -56,22 +56,21 @@ class Work(Protocol):
         """Raises UsageError for what a device of these limits cannot do."""
 
     def ask(self, setting: Setting) -> Questions:
-        """The points, some of which may depend on the rows of others. Raises UsageError."""
+        """The points; later ones may depend on the rows of earlier ones. Raises UsageError."""
 
 
 class Plannable(Work, Protocol):
-    """Work that can be counted beforehand."""
+    """Work whose number of points is known beforehand."""
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """The points, or where they depend on rows as many as there may be; without ``graphs`` with numbers
-        in place of the sources."""
+        """The points or, where they depend on rows, the most that there can be; without ``graphs``, sources
+        are placeholders."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """What a sweep crosses. Knob values are given by name and apply to each variant that has the knob; those
-    of other knobs are a variant's ``preset`` for the graph. Where a block is None, it is the variant's usual
-    one."""
+    """The axes of a sweep. Knob values are given by name and apply to each variant that has the knob; other
+    knobs have the values of the ``preset``. A block of None is the variant's default."""
 
     variants: Sequence[type[Variant]]
     grids: Sequence[int | None]
@@ -81,7 +80,7 @@ class Axes:
 
 
 def check_axes(axes: Axes, limits: Limits | None) -> None:
-    """Raises UsageError for knobs nobody has, values out of range, blocks and grids over the limits."""
+    """Raises UsageError for unknown knobs, values out of range, blocks and grids over the limits."""
     if axes.preset not in PRESETS:
         raise UsageError(f"'{axes.preset}' is no preset of knobs: choose from {', '.join(PRESETS)}")
     check_knobs(axes.variants, axes.knobs)
@@ -112,7 +111,8 @@ def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[
 def knob_settings(
     variant: type[Variant], given: Mapping[str, Sequence[str]], preset: Mapping[str, KnobValue]
 ) -> list[tuple[tuple[str, KnobValue], ...]]:
-    """All combinations of the knobs of one variant, where none are given the preset's, else the default."""
+    """All combinations of the knobs of one variant, with the preset's value, or the default, for knobs not
+    given."""
     lists = [
         [
             (knob.name, knob.check(value))
@@ -124,7 +124,7 @@ def knob_settings(
 
 
 def blocks_of(variant: type[Variant], axes: Axes) -> list[int]:
-    """Threads a block, of a variant that does not choose them by its knobs."""
+    """Threads per block of a variant that does not set them by its knobs."""
     return [variant.usual_block if block is None else block for block in axes.blocks]
 
 
@@ -162,8 +162,8 @@ def plan(
 
 
 def chosen_variants(names: Sequence[str], family: str | None = None) -> list[type[Variant]]:
-    """The variants of these names or aliases, and with ``all`` those of the family: the one given, or that of
-    the others named. Raises UsageError for an unknown name, and for a variant of another family."""
+    """The variants of these names or aliases; ``all`` is every variant of the family given, or of the family
+    of the other names. Raises UsageError for an unknown name, and for a variant of another family."""
     named = [find(name) for name in names if name != "all"]
     for variant in named:
         if family is not None and variant.family != family:
@@ -176,7 +176,7 @@ def chosen_variants(names: Sequence[str], family: str | None = None) -> list[typ
 
 @dataclass(frozen=True)
 class Part:
-    """Graphs, by what they are loaded by, and the axes and sources that all of them are crossed with."""
+    """Graphs, by their locators, and the axes and sources that they are crossed with."""
 
     graphs: Sequence[str]
     axes: Axes
@@ -185,13 +185,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Crossing:
-    """The work of a sweep whose points are known beforehand: every combination in each of the parts."""
+    """The work of a plain sweep: every combination in each of its parts."""
 
     parts: Sequence[Part]
 
     @property
     def graphs(self) -> list[str]:
-        """What they are loaded by."""
+        """The graphs' locators."""
         return list(dict.fromkeys(name for part in self.parts for name in part.graphs))
 
     @property
@@ -199,7 +199,7 @@ class Crossing:
         return list(dict.fromkeys(variant for part in self.parts for variant in part.axes.variants))
 
     def check(self, limits: Limits | None) -> None:
-        """Raises UsageError for what no variant has, and for what a device of these limits cannot do."""
+        """Raises UsageError for unknown knobs, and for launches beyond these limits."""
         for part in self.parts:
             check_axes(part.axes, limits)
 
@@ -209,8 +209,7 @@ class Crossing:
         return Questions(len(points), _once(points))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """The points, graph after graph; without ``graphs`` as many, with numbers in place of the sources
-        and of what a preset chooses.
+        """The points, graph after graph. Without ``graphs`` sources and preset values are placeholders.
 
         Raises UsageError for a source that a graph does not have, or a graph that a family cannot take.
         """
@@ -235,7 +234,7 @@ def _once(points: Sequence[Point]) -> Batches:
 
 @dataclass(frozen=True)
 class Several:
-    """Works that are done one after the other, into one file."""
+    """Several works, done one after the other into one file."""
 
     works: Sequence[Plannable]
 
@@ -249,17 +248,17 @@ class Several:
         return list(dict.fromkeys(variant for work in self.works for variant in work.variants))
 
     def check(self, limits: Limits | None) -> None:
-        """Raises UsageError for what one of the works cannot have."""
+        """Check each work. Raises UsageError."""
         for work in self.works:
             work.check(limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """The points of each work, which hears of its own rows."""
+        """The points of each work, which is sent the rows of its own points."""
         questions = [work.ask(setting) for work in self.works]
         return Questions(sum(one.total for one in questions), _one_after_the_other(questions))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Those of each work."""
+        """The planned points of each work."""
         return list(dict.fromkeys(point for work in self.works for point in work.planned(graphs, backend)))
 
 

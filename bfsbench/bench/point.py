@@ -1,4 +1,4 @@
-"""A point: one configuration to measure. A sweep is a list of points; a row is a point that was run."""
+"""A point: one configuration to measure. A sweep is a list of points; a row is the result of one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Point:
     """
 
     graph: str
-    """What it is loaded by: its full name, ``soc-Epinions1:directed``, or of a file its path as well."""
+    """The graph's locator: its full name, ``soc-Epinions1:directed``; for a file with its path."""
     source: int | None
     variant: str
     backend: str
@@ -26,7 +26,7 @@ class Point:
     knobs: tuple[tuple[str, KnobValue], ...] = ()
 
     def axes(self) -> dict[str, str]:
-        """The columns that identify a row, as they are written."""
+        """The columns that identify a row, as text."""
         host = self.backend == "host"
         return {
             "graph": row_name(self.graph),
@@ -40,11 +40,12 @@ class Point:
 
 
 def row_name(locator: str) -> str:
-    """What rows call a graph: a file by its name, wherever it lies. Older rows have the path as typed."""
+    """The name of a graph in rows: for a file its name without the folder. Older rows have the path as
+    typed."""
     name = locator.rpartition("/")[2]
-    return name if no_formula(name) == name else f"./{name}"  # tables are opened by spreadsheets
+    return name if no_formula(name) == name else f"./{name}"  # spreadsheets open these tables
 
 
 def knob_values(text: str) -> dict[str, str]:
-    """The values in a row's column ``knobs``, by name."""
+    """The knob values in a row's column ``knobs``, by name."""
     return dict(part.split("=", 1) for part in text.split())

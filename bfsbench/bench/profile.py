@@ -1,4 +1,4 @@
-"""The rows of the profile of a point, which say what each step of one run cost."""
+"""The rows of a point's profile: the cost of each step of one run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ COLUMNS = PROFILE_COLUMNS
 
 
 def profile_rows(steps: Sequence[Mapping[str, str]], row: Mapping[str, str]) -> list[dict[str, str]]:
-    """A row for each of the steps that a family's ``Problem.profile`` tells; ``row`` is the result row."""
+    """A row for each step that a family's ``Problem.profile`` returns; ``row`` is the result row."""
     shared = {name: row.get(name, "") for name in COLUMNS}
     return [{**shared, **step} for step in steps]

@@ -16,7 +16,7 @@ from bfsbench.paths import PACKAGE
 
 
 def _git(*arguments: str) -> str | None:
-    """What git says of the checkout, without a lock, which it would leave behind if it is killed."""
+    """Output of a git command on the checkout. It takes no lock, which a killed git would leave behind."""
     command = ["git", "--no-optional-locks", "-C", str(PACKAGE), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
@@ -25,18 +25,22 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip()
 
 
+RECORD = PACKAGE / "data" / "commit.txt"
+"""Of wheels and sdists: the commit that they are made of."""
+
+
 @cache
 def commit() -> str:
     """The checkout's commit with ``+dirty`` when its code has uncommitted changes.
 
-    Empty for an installed package. ``BFSBENCH_COMMIT`` says it where a source tree was copied to a machine
-    without its history, or with an older one.
+    Of an installed package the commit that it was made of; empty where nothing says it. ``BFSBENCH_COMMIT``
+    says it where a source tree was copied to a machine without its history, or with an older one.
     """
     if said := os.environ.get("BFSBENCH_COMMIT"):
         return said
     top, head = _git("rev-parse", "--show-toplevel"), _git("rev-parse", "--short=12", "HEAD")
     if top is None or head is None or Path(top) != PACKAGE.parent:
-        return ""
+        return RECORD.read_text().strip() if RECORD.is_file() else ""
     changed = _git("-C", top, "status", "--porcelain", "--untracked-files=no", "--", "bfsbench", "cuda_src")
     return head + ("+dirty" if changed else "")
 

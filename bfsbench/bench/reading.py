@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PORTION = 100_000
-"""Rows parsed at a time: memory is taken for the texts of these, and then once for each different text."""
+"""Rows parsed at a time: memory is needed for their texts, and for each distinct text once."""
 
 
 def read_tables(
@@ -31,7 +31,7 @@ def read_tables(
 ) -> pd.DataFrame:
     """The rows of files of these columns, some of them ``numeric``, in one table; see ``read_results``.
 
-    Columns to ``leave_out`` are not there, which saves their memory.
+    Columns in ``leave_out`` are not read, which saves memory.
     """
     import pandas as pd
 
@@ -54,7 +54,8 @@ def read_tables(
 
 
 def read_texts(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> dict[str, list[str]]:
-    """Some columns of a file as text, those ADDED since filled in. Raises InputError like ``read_rows``."""
+    """Some columns of a file as text; missing ones get their default in ADDED. Raises InputError like
+    ``read_rows``."""
     header = read_header(path, columns)
     try:
         frame = _parsed(path, header, set(), {*header} - {*wanted})
@@ -68,7 +69,7 @@ def read_texts(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> dic
 
 
 def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
-    """The rows of one file, by the parser, or by ``read_rows`` where that may find something wrong."""
+    """The rows of one file, by the fast parser, or by ``read_rows`` where the file may be malformed."""
     header = read_header(path, columns)
     try:
         frame = _parsed(path, header, numbers, leave_out)
@@ -81,11 +82,11 @@ def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Coll
 
 
 class _SuspiciousError(Exception):
-    """A row may be too long or short, or a number is none."""
+    """A row may have the wrong length, or a cell is not a number."""
 
 
 def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
-    """The file as pandas' parser reads it, in portions. Raises _SuspiciousError."""
+    """The file as pandas' parser reads it, in chunks. Raises _SuspiciousError."""
     import numpy as np
     import pandas as pd
 
@@ -110,7 +111,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
             for portion in portions:
                 last = portion[header[-1]]
                 if last.isna().any() or (last == "").any():
-                    raise _SuspiciousError  # so the parser reads a row that is too short
+                    raise _SuspiciousError  # a row that is too short looks like this
                 for name, parts in columns.items():
                     numeric = name in numbers
                     parts.append(portion[name].to_numpy() if numeric else _texts(portion[name], shared))
@@ -138,7 +139,7 @@ def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.obj
 
 
 def _checked(path: Path, columns: Sequence[str], numbers: set[str]) -> pd.DataFrame:
-    """The file as ``read_rows`` reads it, which says what is wrong with it and where. Raises InputError."""
+    """The file as ``read_rows`` reads it, whose errors name the place. Raises InputError."""
     import pandas as pd
 
     rows = read_rows(path, columns)

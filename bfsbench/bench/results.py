@@ -1,7 +1,7 @@
 """The result file: a CSV with one row a point, appended and flushed as rows are made.
 
-Every row carries all that is needed to judge it: what was run, what came of it, all samples, and where it was
-taken. A process killed while writing leaves at most one unfinished last line, which resuming cuts off.
+Every row is complete by itself: what was run, the outcome, all samples, and where it was taken. A process
+killed while writing leaves at most one unfinished last line, which resuming cuts off.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 1
-"""Columns that were ADDED since do not make another: older files are read as before."""
+"""Added columns (ADDED) do not change the version: older files are still read."""
 RESULT_FILE = f"result file of schema {SCHEMA_VERSION}"
 
 LEVELS_SUFFIX = ".levels.csv"
-"""Of the level profiles that lie beside a result file."""
+"""Kind of the level profiles beside a result file."""
 
 CEILINGS_SUFFIX = "ceilings.csv"
-"""Of the files in which a device's ceilings lie beside result files."""
+"""Suffix of the files with a device's ceilings, beside result files."""
 
 
 _BLOCK = 1 << 16
@@ -57,7 +57,7 @@ def _line(values: Iterable[str]) -> bytes:
 class ResultWriter:
     """Appends rows to a result file, or to another of given ``columns``; on disk when ``append`` returns.
 
-    ``rows`` are those there at the beginning; a file that lacks columns ADDED since is given them. Raises
+    ``rows`` are those in the file at the beginning; a file that lacks columns of ADDED gets them. Raises
     UsageError when there are rows and ``resume`` is false, when the file cannot be written or another run
     writes it; InputError when it is no result file of this schema.
     """
@@ -86,7 +86,7 @@ class ResultWriter:
             raise
 
     def _open(self) -> int:
-        """Open the file and keep a second sweep off it; the system lets go when this process ends."""
+        """Open the file and lock it against a second sweep; the lock ends with this process."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
@@ -103,7 +103,7 @@ class ResultWriter:
     def append(self, *rows: Mapping[str, Any]) -> None:
         """Write rows, all or none of them. Raises UsageError when that fails, as on a full disk.
 
-        The first row with columns that its family appends makes the file one with these columns.
+        The first row of a family that appends columns adds these to the file.
         """
         new = {name: None for row in rows for name in row if name not in self.columns}
         appended = [name for name in new if name in appended_columns(self._first_columns)] if new else []
@@ -114,13 +114,13 @@ class ResultWriter:
         self._write(b"".join(self._lines(rows)))
 
     def read_again(self) -> None:
-        """Have in ``rows`` what has been appended since, too."""
+        """Read appended rows into ``rows``."""
         from bfsbench.bench.known_rows import read_known
 
         self.rows = read_known(self.path, self._first_columns)
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
-        """Drop those of ``rows`` that are not wanted, by replacing the file as a whole if there are any."""
+        """Keep only the wanted ``rows``; the file is replaced as a whole if any are dropped."""
         kept = [number for number, row in enumerate(self.rows) if wanted(row)]
         if len(kept) < len(self.rows):
             self._rewrite(self.rows.lines(kept), kept)
@@ -128,8 +128,8 @@ class ResultWriter:
     def _rewrite(self, lines: Iterable[bytes], numbers: Sequence[int]) -> None:
         """Write the whole file anew, with the lines of these of ``rows``.
 
-        The new file is locked before it has the name, so that no other run comes between. Raises UsageError
-        also where the file has a second name (a hard link), under which the old rows would go on.
+        The new file is locked before it is renamed, so that no other run can open it between. Raises
+        UsageError also where the file has a second hard link, which would keep the old rows.
         """
         names = os.fstat(self._file).st_nlink
         if names > 1:
@@ -196,14 +196,15 @@ def _holds_rows(path: Path, columns: Sequence[str]) -> bool:
 
 
 def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
-    """Whether these are ``columns``, of which those ADDED may be absent, and columns that families append."""
+    """Whether these are ``columns``, where columns of ADDED may be absent, and columns that families
+    append."""
     expected = [name for name in columns if name in names or name not in ADDED]
     own, more = [*names[: len(expected)]], names[len(expected) :]
     return own == expected and (not more or set(more) <= set(appended_columns(tuple(columns))))
 
 
 def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str) -> str:
-    """Why a file with this header is not read."""
+    """The reason why a file with this header is refused."""
     strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
     if not _is_header([column for column in header if column not in strange], columns):
         return f"{name} is not a {kind}"
@@ -288,9 +289,9 @@ def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -
     """Rows of several result files, or of all in a folder, in one table.
 
     Columns as in ``COLUMNS`` and those that families append, less those to ``leave_out``, ``file`` the last;
-    those that hold numbers are float64 (NaN where empty), the rest text, in which control characters are
-    written as escapes. Raises InputError as ``read_rows`` does, and when a numeric column holds anything
-    else, or a count is none.
+    numeric columns are float64 (NaN where empty), the rest text, with control characters escaped. Raises
+    InputError as ``read_rows`` does, and when a numeric column holds anything else, or a count is not a whole
+    number.
     """
     from bfsbench.bench.reading import read_tables
 

@@ -1,4 +1,4 @@
-"""How a point and what became of it are written as a result row."""
+"""How a point and its outcome are written as a result row."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
 def failed_row(
     point: Point, graph: Graph, device: Mapping[str, str], status: str, reason: str
 ) -> dict[str, str]:
-    """A row without a time; ``reason`` is cut to its first line, and made harmless to terminals and
+    """A row without a time; ``reason`` is cut to its first line, and escaped for terminals and
     spreadsheets."""
     first = no_formula(printable((reason.splitlines() or [""])[0]))
     return base_row(point, graph, device) | {"status": status, "reason": first}

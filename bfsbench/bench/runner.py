@@ -1,4 +1,4 @@
-"""What carries a sweep's points out: one worker process, or those of a cluster."""
+"""What runs the points of a sweep: one worker process, or those of a cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Order:
 
     turns: bool = False
     seed: int | None = None
-    """That shuffles the points anew for each turn; None leaves them as they are."""
+    """Shuffles the points in each turn; None keeps their order."""
 
     @classmethod
     def of(cls, text: str) -> Order:
@@ -35,7 +35,7 @@ class Order:
 
     @property
     def words(self) -> str:
-        """As ``of`` has it; empty for ``sequential``."""
+        """The text that ``of`` parses; empty for ``sequential``."""
         if not self.turns:
             return ""
         return "interleaved" if self.seed is None else f"shuffled:{self.seed}"
@@ -61,13 +61,13 @@ class Method:
 
     @property
     def words(self) -> str:
-        """What differs from the usual, as in the column ``method``."""
+        """What differs from the defaults, as in the column ``method``."""
         return " ".join(filter(None, (self.sampling.words, self.order.words)))
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What became of a point."""
+    """The outcome of a point."""
 
     row: dict[str, str]
     levels: list[dict[str, str]] = field(default_factory=list)
@@ -77,13 +77,13 @@ class Measured:
 
 
 class Runner(Protocol):
-    """Runs points, each to a row. What a point does to a worker process costs that point only."""
+    """Runs points and makes a row of each. A point that breaks its worker process loses only itself."""
 
     device: DeviceInfo | None
     """The device that points run on, known once started; None when only host programs can run."""
 
     def start(self) -> object:
-        """Make ready unless it is. Raises BfsbenchError when there is nothing to run on."""
+        """Start, unless started. Raises BfsbenchError when there is nothing to run on."""
 
     def origins(self) -> list[dict[str, str]]:
         """Once started: provenance columns of the rows to come, one entry a device."""

@@ -1,4 +1,4 @@
-"""How many samples of a point are taken, and in what state the device is before each."""
+"""How many samples of a point are taken, and in which state of the device."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from bfsbench.errors import UsageError
 USUAL = 5
 """Samples of a point."""
 MOST = 1000
-"""Samples at most where it is noise or time that decides."""
+"""Most samples where noise or time decides."""
 FEWEST_FOR_NOISE = 6
-"""Samples without which there is no 95 % confidence interval of a median."""
+"""Fewest samples that give a 95 % confidence interval of the median."""
 RETAKEN = 4
-"""For each sample wanted, at most as many are thrown away because the device throttled."""
+"""For each sample wanted, at most this many are discarded because the device throttled."""
 REST_S = 0.1
 """Pause after a sample during which the device throttled."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """What decides how a point is sampled. ``Sampling.of`` makes one of what a user says."""
+    """How a point is sampled. ``Sampling.of`` makes one from a user's options."""
 
     min_samples: int = USUAL
     max_samples: int = USUAL
     max_noise: float = math.inf
-    """Sampling stops when ``noise`` is not above it."""
+    """Sampling stops when ``noise`` is at most this."""
     min_time_s: float = 0.0
-    """Sampling goes on until the samples add up to it."""
+    """Sampling goes on until the samples add up to this, in s."""
     warmup: int = 1
     """Runs before the samples, checked but not timed."""
     cold: bool = False
@@ -69,7 +69,7 @@ class Sampling:
                 raise UsageError(f"{name} must be at least 1, not {count}")
         open_ended = max_noise_percent is not None or min_time_s > 0
         if min_time_s < 0 or (max_noise_percent is not None and max_noise_percent <= 0):
-            raise UsageError("--min-time and --max-noise are not negative, and some noise there always is")
+            raise UsageError("--min-time must not be negative, and --max-noise must be positive")
         if (min_samples or max_samples) and not open_ended:
             raise UsageError("--min-samples and --max-samples go with --max-noise or --min-time")
         fewest = min_samples or min(repeats, max_samples or repeats)
@@ -82,7 +82,7 @@ class Sampling:
         return cls(fewest, most, noise, min_time_s, warmup, cold, energy)
 
     def enough(self, samples_ms: Sequence[float]) -> bool:
-        """Whether these samples, in ms, are all that are wanted."""
+        """Whether these samples, in ms, suffice."""
         count = len(samples_ms)
         if count < self.min_samples or count >= self.max_samples:
             return count >= self.max_samples
@@ -90,7 +90,7 @@ class Sampling:
 
     @property
     def words(self) -> str:
-        """What differs from the usual, as in the column ``method``."""
+        """What differs from the defaults, as in the column ``method``."""
         said = [f"warmup={self.warmup}"] if self.warmup != 1 else []
         said += [f"max_noise={100 * self.max_noise:g}%"] if math.isfinite(self.max_noise) else []
         said += [f"min_time={self.min_time_s:g}s"] if self.min_time_s else []
@@ -98,10 +98,9 @@ class Sampling:
 
 
 def noise(samples: Sequence[float]) -> float:
-    """How far the 95 % confidence interval of the median reaches from it, as a share of it.
-
-    The interval lies between two of the sorted samples, whatever their distribution is. Infinite for fewer
-    than FEWEST_FOR_NOISE samples.
+    """Half-width of the median's 95 % confidence interval, as a share of the median: the longer of its two
+    sides. Its ends are two of the sorted samples, whatever their distribution is. Infinite for fewer than
+    FEWEST_FOR_NOISE samples.
     """
     outside = _outside(len(samples))
     if outside < 0:
@@ -116,7 +115,7 @@ def _outside(count: int) -> int:
     """How many of ``count`` sorted samples lie beyond each end of the interval; -1 when there is none.
 
     The median is below the sample of index k if at most k samples are below it, with the probability that at
-    most k of ``count`` tossed coins show heads; above the one from the end likewise.
+    most k of ``count`` tossed coins show heads; the same holds from the other end.
     """
     outside, ways, term = -1, 0, 1
     while 40 * (ways + term) <= 2**count:  # a chance of 2.5 % at each end
@@ -128,7 +127,7 @@ def _outside(count: int) -> int:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run took in ms, by the variant's clock and by the host's."""
+    """The time of one run in ms, by the variant's clock and by the host's."""
 
     search_ms: float
     wall_ms: float
@@ -140,25 +139,25 @@ class State:
 
     sm_clock_mhz: int | None = None
     throttle: str = ""
-    """Why its clocks were held down, if they were."""
+    """Why its clocks were lowered; empty if they were not."""
 
 
 class Monitor(Protocol):
-    """What is known of the machine while samples are taken."""
+    """The state of the machine while samples are taken."""
 
     def state(self) -> State: ...
 
     def energy_joules(self) -> float | None:
-        """Used so far; None where nothing counts it."""
+        """Energy used so far; None without a counter."""
 
     def other_processes(self) -> int:
-        """How many others use the device."""
+        """How many other processes use the device."""
 
     def governor(self) -> str:
-        """Of the CPU's clocks, empty where unknown."""
+        """The governor of the CPU's clocks, empty where unknown."""
 
     def flush(self) -> None:
-        """Write more than the caches hold."""
+        """Flush the caches by writing more than they hold."""
 
 
 @dataclass
@@ -168,7 +167,7 @@ class Samples:
     kept: list[Sample] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     discarded: int = 0
-    """How many were thrown away because the device throttled."""
+    """How many were discarded because the device throttled."""
 
     @property
     def search_ms(self) -> list[float]:
@@ -181,8 +180,8 @@ def take(
     monitor: Monitor,
     rest: Callable[[float], None] = time.sleep,
 ) -> Samples:
-    """Take samples until there are enough. One during which the device throttled is thrown away and taken
-    again after a rest, up to RETAKEN times as often as samples are kept at most."""
+    """Take samples until there are enough. One during which the device throttled is discarded and taken again
+    after a pause, up to RETAKEN times the most samples that are kept."""
     samples = Samples()
     while not sampling.enough(samples.search_ms):
         sample = one()

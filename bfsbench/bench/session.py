@@ -1,4 +1,4 @@
-"""Executing points: everything one process keeps between them."""
+"""Executing points in one process, and the state it keeps between them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.machine_state import Machine
-from bfsbench.bench.measure import Timing, measure, timing_columns
+from bfsbench.bench.measure import Timing, time_runs, timing_columns
 from bfsbench.bench.point import Point
 from bfsbench.bench.profile import profile_rows
 from bfsbench.bench.row import base_row, failed_row
@@ -32,7 +32,7 @@ PROBLEMS_KEPT = 16
 
 
 class Session:
-    """One device, the graph in use, and what was computed about it.
+    """One device, the graph in use, and what was derived from it.
 
     ``backend`` as for ``open_device``; None runs host programs only.
     """
@@ -45,7 +45,7 @@ class Session:
         self._host, self._machine = Machine(None), Machine(self.device)
 
     def use(self, graph: Graph) -> None:
-        """Make ``graph`` the one in use; the one before leaves the device."""
+        """Make ``graph`` the one in use; the previous one is freed on the device."""
         if graph is not self._graph:
             self._graph = graph
             self._on_device = DeviceGraph(self.device, graph) if self.device else None
@@ -67,7 +67,7 @@ class Session:
         return variant(KernelSetup(self._on_device, grid, block, knobs))
 
     def problem(self, family: str, source: int | None) -> Problem:
-        """The question of a family about the graph in use, with its answer; the latest are kept."""
+        """The problem of a family on the graph in use, with its reference; the latest ones are kept."""
         if self._graph is None:
             raise UsageError("no graph is in use")
         key = family, source
@@ -80,12 +80,12 @@ class Session:
     def time(self, variant: Variant, problem: Problem, sampling: Sampling) -> Timing:
         """Check and time a variant that ``build`` made. Raises WrongResultError, DeviceError."""
         machine = self._host if variant.host else self._machine
-        timing = measure(variant, problem.run(variant), sampling, machine)
+        timing = time_runs(variant, problem.run(variant), sampling, machine)
         self._require_unwritten(variant)
         return timing
 
     def paths(self, variant: Variant, problem: Problem) -> Paths:
-        """Paths after ``time`` has timed the variant; see ``Problem.paths``."""
+        """The paths of a variant that ``time`` has timed; see ``Problem.paths``."""
         found = problem.paths(variant)
         self._require_unwritten(variant)
         return found
@@ -98,12 +98,12 @@ class Session:
             raise WrongResultError(f"a kernel wrote into the graph: {', '.join(written)}")
 
     def _renew_graph(self) -> None:
-        """Forget the graph on the device, so that the next variant has one that nobody has touched."""
+        """Discard the graph on the device, so that the next variant gets a fresh copy."""
         if self.device and self._graph:
             self._on_device = DeviceGraph(self.device, self._graph)
 
     def close(self) -> None:
-        """Give the device back."""
+        """Close the device."""
         self._graph = self._on_device = None
         self._machine = self._host
         if self.device:
@@ -111,7 +111,7 @@ class Session:
             self.device = None
 
     def measure(self, point: Point, method: Method) -> dict[str, str]:
-        """The row of a point, which says what went wrong when it did.
+        """The row of a point; a failure is a row that says why.
 
         Raises KernelError when the device cannot be trusted afterwards.
         """
@@ -131,7 +131,7 @@ class Session:
         return base_row(point, graph, device) | outcome | clocks
 
     def profile(self, point: Point, row: Mapping[str, str]) -> list[dict[str, str]]:
-        """The rows of a point's profile; ``row`` is its result row. None where its family knows nothing.
+        """The rows of a point's profile; ``row`` is its result row. None where its family has no profile.
 
         Raises WrongResultError, DeviceError.
         """
@@ -149,7 +149,7 @@ class Session:
 
     def _graph_of(self, point: Point) -> Graph:
         if self._graph is None or self._graph.locator != point.graph:
-            graph = load(point.graph, check=False)  # whoever planned the sweep has checked it
+            graph = load(point.graph, check=False)  # planning has checked it
             self.use(graph)
             return graph
         return self._graph
@@ -160,5 +160,5 @@ class Session:
         columns = timing_columns(timing) | problem.columns(min(timing.search_ms))
         columns["parents_ms"] = f"{self.paths(variant, problem).milliseconds:.6f}" if method.parents else ""
         if point.backend == "cpu":
-            columns["warnings"] = ""  # nobody minds how times of emulated kernels vary
+            columns["warnings"] = ""  # times of emulated kernels need no warnings
         return {"status": "ok", "method": method.words, **columns}

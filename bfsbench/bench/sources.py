@@ -1,4 +1,4 @@
-"""Choosing source vertices: the same list for everybody."""
+"""Choosing source vertices: the same list on every machine."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ def _mix(value: int) -> int:
 
 
 def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
-    """``count`` distinct vertices of non-zero out-degree, a function of the graph and the seed only.
-
-    All of them, in a seeded order, when there are fewer. Raises UsageError when there is none.
+    """``count`` distinct vertices of non-zero out-degree, which depend on the graph and the seed only; all of
+    them, in a seeded order, when there are fewer. Raises UsageError when there is none.
     """
     candidates = np.flatnonzero(np.diff(graph.row_offsets))
     if len(candidates) == 0:
@@ -57,7 +56,8 @@ class SourceChoice:
     count: int
     seed: int
     published: bool = False
-    """Whether those given are ids or names of the graph's file; vertices are counted from 0 otherwise."""
+    """Whether the given sources are ids or names of the graph's file; otherwise vertices are counted from
+    0."""
 
     @classmethod
     def of(
@@ -68,14 +68,14 @@ class SourceChoice:
         seed: int,
         published: bool = False,
     ) -> SourceChoice:
-        """The choice for one family: the sources given, or ``count``, 1 unless it is said; for a family
-        without sources none. Raises UsageError."""
+        """The choice for one family: the sources given, or ``count`` of them, by default 1; none for a family
+        without sources. Raises UsageError."""
         if not family.from_sources:
             if given is not None or count is not None:
                 raise UsageError(f"{family.title} have no source to choose")
             return cls((), 0, seed)
         if given is not None and count is not None:
-            raise UsageError("sources that are given and a number of them exclude each other")
+            raise UsageError("give sources or a number of them, not both")
         return cls((), count or 1, seed) if given is None else cls(tuple(given), 0, seed, published)
 
     def choose(self, graph: Graph) -> list[int | None]:
@@ -90,6 +90,6 @@ class SourceChoice:
         return [*choose_sources(graph, self.count, self.seed)] if self.count else [None]
 
     def stand_ins(self) -> list[int | None]:
-        """As many numbers as there will be sources, for counting points before the graph is there."""
+        """Placeholders, one for each source, for counting points before the graph is loaded."""
         numbers = [number for number in self.given if isinstance(number, int)]
         return [*(numbers or range(len(self.given) or self.count))] or [None]

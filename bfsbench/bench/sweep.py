@@ -1,7 +1,6 @@
-"""The sweep: the one service that makes rows of points, whoever asks for them.
-
-A request says what to measure and how, where rows go, and what runs it. Commands and Python functions make
-one of their words and call :func:`sweep`; a :class:`SweepProgress` hears how far it is.
+"""The sweep: the one service that measures points and writes rows. A request says what to measure and how,
+where rows go, and what runs it. Commands and Python functions make a request of their arguments and call
+:func:`sweep`; a :class:`SweepProgress` is notified of its progress.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ class Request:
     work: Work
     method: Method
     path: Path | None = None
-    """Of the result file; None keeps the rows in memory only."""
+    """Path of the result file; None keeps the rows in memory only."""
     resume: bool = False
-    """Take the rows that the file has, and measure the others."""
+    """Keep the rows that the file has, and measure the missing ones."""
     retry_failed: bool = False
     """With ``resume``: measure the points again that failed."""
     backend: str = "auto"
@@ -50,12 +49,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a sweep."""
+    """The outcome of a sweep."""
 
     rows: list[Mapping[str, str]]
-    """Of all points asked for, in that order, those included that were there before."""
+    """The rows of all points, in the order requested, those included that the file had before."""
     statuses: Counter[str]
-    """How many points ended with each status, of those measured now."""
+    """How many of the points measured now ended with each status."""
 
     @property
     def failed(self) -> int:
@@ -64,26 +63,26 @@ class Outcome:
 
 
 class SweepProgress:
-    """Is called as a sweep goes on. This one shows nothing; others override what they show."""
+    """Callbacks of a sweep. This base class shows nothing."""
 
     def loading(self, name: str) -> AbstractContextManager[Progress | None]:
-        """Surrounds the loading of a graph, and gives what to call with the bytes read so far and in all."""
+        """A context around the loading of a graph; its value is called with the bytes read so far and in
+        all."""
         return nullcontext()
 
     def begin(self, device: DeviceInfo | None, total: int) -> None:
         """The first of at most ``total`` points is about to be measured."""
 
     def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
-        """So many points are next; ``held`` are the rows of those that have one already."""
+        """``size`` points are next; ``held`` are the rows of those that have one already."""
 
     def done(self, measured: Measured) -> None:
-        """This became of a point; its row is on disk."""
+        """A point is done, with this outcome; its row is on disk."""
 
 
 def sweep(request: Request, progress: SweepProgress | None = None) -> Outcome:
-    """Measure what is asked for, and write each row as it is made.
-
-    An interrupt ends whatever runs and is passed on. Raises BfsbenchError.
+    """Measure the points of a request, and write each row as it is made. An interrupt stops the runner and is
+    raised again. Raises BfsbenchError.
     """
     shown = progress or SweepProgress()
     with _started(request) as runner:
@@ -98,8 +97,8 @@ def sweep(request: Request, progress: SweepProgress | None = None) -> Outcome:
 
 
 def preview(request: Request, work: Plannable) -> list[Point]:
-    """The points that a sweep of this work would ask for, found without making a graph: as many as there will
-    be, with numbers in place of the sources. Raises BfsbenchError."""
+    """The points of a sweep of this work, found without building a graph; sources are placeholders. Raises
+    BfsbenchError."""
     with _started(request) as runner:
         return work.planned({}, _backend(runner))
 
@@ -136,7 +135,7 @@ def _carry_out(
     method: Method,
     progress: SweepProgress,
 ) -> Outcome:
-    """Answer each batch of points, from the rows there are or by measuring."""
+    """Give each batch of points its rows, from the file or by measuring."""
     outcome = Outcome([], Counter())
     run = partial(run_in_turns, runner) if method.order.turns else runner.run
     progress.begin(runner.device, questions.total)

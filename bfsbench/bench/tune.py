@@ -1,8 +1,8 @@
 """Finding the fastest grid, block and knobs of a variant on a graph without measuring every combination.
 
-A search strategy is a generator: it yields configurations and is sent what each of them took. Nothing but
-those answers and its seed decides what it yields next. So a tuning is resumed by starting it over: what has
-rows already is answered from them, and measuring goes on where the rows end.
+A search strategy is a generator: it yields configurations and is sent the time of each. What it yields next
+depends on these times and its seed only. So a tuning is resumed by starting it over: points that have rows
+are answered from them, and measuring goes on where the rows end.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 BLOCKS_PER_MULTIPROCESSOR = (1, 2, 4, 8, 16, 32)
 FACTORS = (0.25, 0.5, 1, 2, 4)
-"""A knob that is bounded rather than listed is tried at these multiples of its default."""
+"""A knob with bounds instead of a list of choices is tried at these multiples of its default."""
 UP_FROM_ZERO = (0, 1, 2, 4, 8, 16)
-"""The same where the default is 0."""
+"""Values to try where the default is 0."""
 
 METHODS = ("optuna", "axes", "exhaustive")
 """One axis at a time and then Optuna, one axis at a time until nothing changes, every configuration."""
 
 Configuration = tuple[int, ...]
-"""An index into the values of each axis of a Space."""
+"""A configuration: an index into the values of each axis of a Space."""
 Took = dict[Configuration, float | None]
 """The search time of each configuration in the order asked, in ms; None for one that failed."""
 Strategy = Generator[Configuration, float | None, None]
@@ -56,7 +56,7 @@ class Axis:
     name: str
     values: tuple[KnobValue | None, ...]
     first: int
-    """Index of the value to begin with."""
+    """Index of the initial value."""
 
     @classmethod
     def of(cls, name: str, values: Iterable[KnobValue | None], first: KnobValue | None) -> Axis:
@@ -65,12 +65,12 @@ class Axis:
 
     @property
     def ordered(self) -> bool:
-        """Whether neighbours are alike, as numbers are and names are not."""
+        """Whether neighbouring values are similar: true of numbers, false of names."""
         return not any(isinstance(value, str) for value in self.values)
 
 
 def _rank(value: KnobValue | None) -> float:
-    """Names keep their order."""
+    """Sort key: numbers ascend, names keep their order."""
     return math.inf if value is None else 0 if isinstance(value, str) else value
 
 
@@ -85,8 +85,7 @@ class Space:
 
     @classmethod
     def of(cls, axes: Axes, graph: str, preset: Mapping[str, KnobValue], backend: str) -> Space:
-        """Of axes with one variant, which have grids and blocks; knobs that they leave out get values to try.
-
+        """The space of axes that have one variant, grids and blocks; knobs without values get some to try.
         The first configuration is that of ``run`` with this preset, as far as it is in the space. Raises
         UsageError for a knob value out of range.
         """
@@ -111,7 +110,7 @@ class Space:
 
     @property
     def first(self) -> Configuration:
-        """Where to begin."""
+        """The initial configuration."""
         return tuple(axis.first for axis in self.axes)
 
     def all(self) -> Iterator[Configuration]:
@@ -119,11 +118,11 @@ class Space:
         return itertools.product(*(range(len(axis.values)) for axis in self.axes))
 
     def values(self, configuration: Configuration) -> dict[str, KnobValue | None]:
-        """What a configuration chooses, by the axes' names."""
+        """The values of a configuration, by the axes' names."""
         return {axis.name: axis.values[index] for axis, index in zip(self.axes, configuration, strict=True)}
 
     def point(self, configuration: Configuration, source: int | None) -> Point:
-        """The point to measure."""
+        """The point of a configuration."""
         values = self.values(configuration)
         grid, block = (_whole(values.pop(name, None)) for name in ("grid", "block"))
         knobs = tuple((name, value) for name, value in values.items() if value is not None)
@@ -132,7 +131,7 @@ class Space:
         return Point(self.graph, source, self.variant, self.backend, grid, block, knobs)
 
     def nearest(self, start: Configuration, known: set[Configuration]) -> Configuration:
-        """The configuration fewest single steps from ``start`` that is not known; one must be."""
+        """The unmeasured configuration the fewest single steps from ``start``; there must be one."""
         met, waiting = {start}, deque([start])
         while waiting[0] in known:
             fresh = [neighbour for neighbour in self._neighbours(waiting.popleft()) if neighbour not in met]
@@ -152,7 +151,7 @@ def _whole(value: KnobValue | None) -> int | None:
 
 
 def with_launches(axes: Axes, limits: Limits | None) -> Axes:
-    """The axes, with grids and blocks to choose from on a device of these limits where none are given."""
+    """The axes; where grids or blocks are missing, with candidates for a device of these limits."""
     if limits is None:
         return axes
     counts = [limits.num_multiprocessors * factor for factor in BLOCKS_PER_MULTIPROCESSOR]
@@ -162,7 +161,7 @@ def with_launches(axes: Axes, limits: Limits | None) -> Axes:
 
 
 def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
-    """The knob's choices, or legal values around its default; and the one to begin with."""
+    """The knob's choices, or legal values around its default; and the index of the initial one."""
     if knob.choices or isinstance(knob.default, str):
         return list(knob.choices)
     low = -math.inf if knob.minimum is None else knob.minimum
@@ -172,7 +171,7 @@ def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
 
 
 def exhaustive(space: Space) -> Strategy:
-    """Every configuration, whatever the others took."""
+    """Every configuration."""
     for configuration in space.all():
         _took = yield configuration
 
@@ -200,11 +199,10 @@ def one_axis_at_a_time(space: Space) -> Strategy:
 
 
 def by_optuna(space: Space, seed: int) -> Strategy:
-    """Optuna's tree-structured Parzen estimator, until all configurations are known.
-
-    It begins with what ``one_axis_at_a_time`` asks for, which in few points tells more than random ones do:
-    most knobs matter much by themselves and little to each other. When it asks for a configuration again,
-    which would tell nothing new, the nearest unknown one is taken.
+    """Optuna's tree-structured Parzen estimator, until all configurations are measured. It starts with the
+    configurations of ``one_axis_at_a_time``, which are better than random ones when points are few: most
+    knobs have a large effect alone and little interaction. When it proposes a measured configuration again,
+    the nearest unmeasured one is taken.
     """
     import optuna
     from optuna.trial import TrialState, create_trial
@@ -233,7 +231,7 @@ def by_optuna(space: Space, seed: int) -> Strategy:
         configuration = _next(by_axes, milliseconds)
     while len(known) < space.size:
         trial = study.ask(distributions)
-        study.tell(trial, state=TrialState.FAIL)  # it is learnt from below
+        study.tell(trial, state=TrialState.FAIL)  # the sampler gets it below
         asked = tuple(int(trial.params[axis.name]) for axis in space.axes)
         configuration = space.nearest(asked, known)
         milliseconds = yield configuration
@@ -241,7 +239,7 @@ def by_optuna(space: Space, seed: int) -> Strategy:
 
 
 def _next(strategy: Strategy, milliseconds: float | None) -> Configuration | None:
-    """What a strategy yields when told what the last configuration took; None at its end."""
+    """The strategy's next configuration, after it is sent the time of the last one; None at its end."""
     try:
         return strategy.send(milliseconds)
     except StopIteration:
@@ -277,10 +275,8 @@ class Budget:
 def tune(
     strategy: Strategy, space: Space, sources: Sequence[int | None], budget: Budget
 ) -> Generator[Sequence[Point], Sequence[Row], Took]:
-    """Yields the points to measure within a budget, one at a time, and is sent their rows; returns what was
-    found.
-
-    A configuration takes as long as the median of its sources, and is given up when one of them fails.
+    """Yields the points to measure within a budget, one at a time, and is sent their rows; returns the times
+    found. The time of a configuration is the median over its sources; it is given up when one source fails.
     """
     took: Took = {}
     points = 0
@@ -299,7 +295,7 @@ def tune(
 
 
 def best(took: Took) -> tuple[Configuration, float] | None:
-    """The fastest configuration and its ms, the earliest of equals; None when all failed."""
+    """The fastest configuration and its time in ms, the first of equals; None when all failed."""
     times = [(configuration, value) for configuration, value in took.items() if value is not None]
     return min(times, key=lambda pair: pair[1], default=None)
 
@@ -308,13 +304,13 @@ def best(took: Took) -> tuple[Configuration, float] | None:
 class Tuning:
     """The work of a sweep for the fastest configuration of one variant on one graph.
 
-    Axes that are empty get values to try. ``points`` and ``minutes`` limit it; ``seed`` chooses what
-    ``optuna`` asks. Raises ToolchainError when optuna is needed and not installed, UsageError for a budget
-    that is too small.
+    Empty axes get values to try. ``points`` and ``minutes`` limit it; ``seed`` is that of ``optuna``'s
+    sampler. Raises ToolchainError when optuna is needed and not installed, UsageError for a budget that is
+    too small.
     """
 
     graph: str
-    """What it is loaded by."""
+    """Its locator."""
     axes: Axes
     sources: SourceChoice
     method: str = METHODS[0]
@@ -324,7 +320,7 @@ class Tuning:
     space: Space = field(init=False)
     """Once begun."""
     chosen: Sequence[int | None] = ()
-    """The sources, once begun."""
+    """The sources, set when it begins."""
     took: Took = field(default_factory=dict)
     """In the end."""
 
@@ -341,20 +337,20 @@ class Tuning:
 
     @property
     def graphs(self) -> list[str]:
-        """What it is loaded by."""
+        """Its locator."""
         return [self.graph]
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
-        """The one."""
+        """The one variant."""
         return self.axes.variants
 
     def check(self, limits: Limits | None) -> None:
-        """Raises UsageError for what the variant has not, and for what a device of these limits cannot do."""
+        """Raises UsageError for unknown knobs, and for launches beyond these limits."""
         check_axes(with_launches(self.axes, limits), limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """The points in the order of the method, each after the row of the one before."""
+        """The points in the order of the method, each chosen after the row of the one before."""
         graph, (variant,) = setting.graphs[self.graph], self.axes.variants
         find_family(variant.family).require(graph)
         preset = variant.preset(self.axes.preset, graph.statistics)
@@ -364,7 +360,7 @@ class Tuning:
         return Questions(min(total, self.points or total), self._batches())
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """As many points as may be spent, of the first configurations that there are."""
+        """As many points as the budget allows, of the first configurations."""
         launches = replace(self.axes, grids=self.axes.grids or [None], blocks=self.axes.blocks or [None])
         space = Space.of(launches, self.graph, {}, backend)
         sources = self.sources.choose(graphs[self.graph]) if graphs else self.sources.stand_ins()

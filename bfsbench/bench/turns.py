@@ -1,4 +1,5 @@
-"""Samples in turns: one of each point of a graph, then the next of each, so that drift hits all alike."""
+"""Samples in turns: one of each point of a graph, then the next of each, so that drift affects all
+equally."""
 
 from __future__ import annotations
 
@@ -15,16 +16,16 @@ from bfsbench.bench.sampling import Sampling
 from bfsbench.graphs.graph import Graph
 
 FIRST_TURN = ("prepare_ms", "preprocess_ms", "parents_ms", "energy_j", "power_w")
-"""Columns that only the first turn fills, or that mean the first time."""
+"""Columns that only the first turn fills, or that are about the first time."""
 
 
 def run_in_turns(
     runner: Runner, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method
 ) -> Iterator[Measured]:
-    """The rows of points, graph after graph, each put together of its turns. See Runner.run.
+    """The rows of points, graph after graph, each combined from its turns. See Runner.run.
 
     In each turn a point is prepared, run untimed and sampled once. ``runner`` yields rows in the order of the
-    points. A point that fails in a turn gets no other.
+    points. A point that fails in a turn gets no further one.
     """
     for _, of_graph in itertools.groupby(points, key=lambda point: point.graph):
         yield from _graph_in_turns(runner, list(of_graph), graphs, method)
@@ -54,7 +55,7 @@ def _done(turns: Sequence[Measured], sampling: Sampling) -> bool:
 
 
 def _together(turns: Sequence[Measured], method: Method) -> Measured:
-    """One row of all turns: figures are those of the fastest; of a failed point the row that says why."""
+    """One row of all turns: the figures of the fastest or, for a failed point, the row that says why."""
     first, last = turns[0].row, turns[-1].row
     if last["status"] != "ok":
         return Measured(last | {"method": method.words})

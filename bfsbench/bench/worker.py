@@ -2,8 +2,8 @@
 
 A failed kernel poisons a CUDA context and a hung one cannot be interrupted, so points are executed in a
 spawned process that can be replaced. It takes requests from a pipe and answers each with a message of the
-same number (:mod:`bfsbench.bench.messages`); after a failure that leaves the device in doubt it ends. What
-it sends is not trusted: see :mod:`bfsbench.bench.frames`.
+same number (:mod:`bfsbench.bench.messages`); after a failure that may have damaged the device's state it
+ends. What it sends is not trusted: see :mod:`bfsbench.bench.frames`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["START_LIMIT_S", "DeviceInfo", "Failure", "Worker"]
 
 START_LIMIT_S = 120.0
 CLOSE_LIMIT_S = 10.0
-"""For a process that has been told to end, or has closed its pipe, to be gone."""
+"""Seconds for a process to end after it was asked to, or after it closed its pipe."""
 
 
 def _die_with_parent() -> None:
@@ -53,9 +53,9 @@ def serve(connection: Connection, backend: str | None, schedule_seed: int) -> No
     os.setpgid(0, 0)  # what a kernel forks ends with this process
     _die_with_parent()
     os.register_at_fork(after_in_child=_die_with_parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
     pipe = Pipe(connection)
-    with contextlib.suppress(ConnectionError):  # whoever asked is gone
+    with contextlib.suppress(ConnectionError):  # the parent is gone
         try:
             session = Session(backend, schedule_seed)
         except BfsbenchError as error:
@@ -68,7 +68,7 @@ def serve(connection: Connection, backend: str | None, schedule_seed: int) -> No
 
 
 def _answer_all(pipe: Pipe, session: Session) -> None:
-    """Introduce the device, then answer requests until the pipe closes or the device is lost."""
+    """Describe the device, then answer requests until the pipe closes or the device is lost."""
     device, process = session.device, os.getpid()
     info = DeviceInfo(device.backend, device.describe(), device.limits) if device else None
     pipe.send(0, messages.encode(messages.Ready(info)))
@@ -79,7 +79,7 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
             return
         answer = _answer(session, messages.decode_request(request))
         if os.getpid() != process:
-            os._exit(0)  # a kernel forked: the process that was asked answers, its copy does not
+            os._exit(0)  # a kernel forked: only the original process answers
         pipe.send(number, messages.encode(answer))
         if isinstance(answer, messages.Failed) and answer.failure.fatal:
             return
@@ -102,7 +102,7 @@ def _answer(session: Session, request: messages.Request) -> messages.Answer:
 
 
 class Worker:
-    """A handle on a worker process, started when first needed and again after it was lost."""
+    """A handle on a worker process, which is started when first needed, and again after it was lost."""
 
     def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
         self._backend = backend
@@ -110,11 +110,11 @@ class Worker:
         self._process: multiprocessing.process.BaseProcess | None = None
         self._pipe: Pipe | None = None
         self._number = 0
-        """Of the last request: never used twice, so that no answer is taken for another's."""
+        """Number of the last request: never used twice, so that each answer matches one request."""
         self.device: DeviceInfo | None = None
 
     def start(self) -> Pipe:
-        """Start the process unless it runs. Raises the BfsbenchError it met when opening its device."""
+        """Start the process unless it runs. Raises the BfsbenchError that opening its device raised."""
         if self._pipe is not None:
             return self._pipe
         prepare_compiler()
@@ -129,7 +129,7 @@ class Worker:
         try:
             answer = messages.decode_answer(pipe.receive(0, START_LIMIT_S)[1])
             if not isinstance(answer, messages.Ready | messages.Refused):
-                raise DamagedError("the worker process did not introduce itself")
+                raise DamagedError("the worker process did not describe its device")
         except TimeoutError:
             self.stop()
             raise BfsbenchError(f"the worker process did not start within {START_LIMIT_S:.0f} s") from None
@@ -172,7 +172,7 @@ class Worker:
         answer = self._ask(method.limit_s, messages.Measure(point, method))
         if isinstance(answer, messages.Row) and answer.is_of(point):
             if answer.columns["status"] == "wrong":
-                self.stop()  # it may have written anywhere: the next point gets a fresh process
+                self.stop()  # it may have damaged memory: the next point gets a fresh process
             return answer.columns
         return self._failure(answer)
 
@@ -200,7 +200,7 @@ class Worker:
             return messages.Failed(Failure("crash", self._end_of_process()))
 
     def _failure(self, answer: messages.Answer) -> Failure:
-        """What is recorded where the answer is not the one asked for."""
+        """The failure to record where the answer is not the expected one."""
         if isinstance(answer, messages.Failed) and not answer.failure.fatal:
             return answer.failure
         self.stop()
@@ -209,7 +209,7 @@ class Worker:
         return Failure("crash", "the worker process gave the answer to another question")
 
     def _end_of_process(self) -> str:
-        """Reap a process that closed its pipe, and say how it ended."""
+        """Wait for a process that closed its pipe, and say how it ended."""
         code = self._exit_code(CLOSE_LIMIT_S)
         self.stop()
         if code is not None and code < 0:
@@ -218,7 +218,7 @@ class Worker:
         return f"the worker process ended with exit code {code}"
 
     def close(self) -> None:
-        """Let an idle process end by itself, its device closed properly."""
+        """Let an idle process close its device and end."""
         if self._pipe is not None:
             self._pipe.close()
             self._pipe = None
@@ -226,14 +226,14 @@ class Worker:
         self.stop()
 
     def _exit_code(self, limit_s: float) -> int | None:
-        """How the process ended; None if it has not within the time. Its copies do not count."""
+        """The exit code; None if the process has not ended within the time. Forked copies do not count."""
         deadline = time.monotonic() + limit_s
         while self._process and self._process.exitcode is None and time.monotonic() < deadline:
             time.sleep(0.005)
         return self._process.exitcode if self._process else None
 
     def stop(self) -> None:
-        """End the process and what it started, whatever they are doing."""
+        """Kill the process and everything it started."""
         if self._process is not None:
             _kill_group(self._process.pid)
             self._process.kill()
@@ -245,7 +245,7 @@ class Worker:
 
 
 def _kill_group(pid: int | None) -> None:
-    """End the processes of a worker's group; one that has just begun may have none yet."""
+    """Kill the processes of a worker's group; a process that has just begun may have no group yet."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if pid is not None:
             os.killpg(pid, signal.SIGKILL)

@@ -1,10 +1,11 @@
-"""The command line. Commands live in modules of this folder and are imported when called for."""
+"""The command line. Each command is a module of this folder, imported when it is called."""
 
 from __future__ import annotations
 
 import difflib
 import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -22,14 +23,14 @@ COMMANDS = {
     "fetch": "Download graphs and convert them.",
     "run": "Sweep variants over graphs, grids, blocks and knobs.",
     "tune": "Find the fastest grid, block and knobs of a variant on a graph.",
-    "reproduce": "Redo the papers' tables and figures.",
+    "reproduce": "Reproduce the papers' tables and figures.",
     "report": "Make tables, pictures or a page from result files.",
     "compare": "Compare result files: faster, slower, same, undecided.",
     "check": "Find data races and other faults of kernels, without a GPU.",
     "path": "Print a shortest path between two vertices.",
     "probe": "Measure what the device can do at most.",
     "text": "Write a text whose numbers come from result files.",
-    "roofline": "Hold searches against what the device can do at most.",
+    "roofline": "Compare searches with what the device can do at most.",
     "worker": "Offer this machine's GPUs to a sweep on a cluster.",
     "certificates": "Make certificates for a cluster of several hosts.",
     "doctor": "Check what is installed and what is missing.",
@@ -38,7 +39,7 @@ INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands' names and imports only the one that is called."""
+    """A group that imports only the command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -71,6 +72,7 @@ class LazyGroup(click.Group):
         **extra: Any,
     ) -> Any:
         """Whatever a user can cause ends in one line on stderr and an exit code, click's errors included."""
+        _escape_what_has_no_code()
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -88,7 +90,7 @@ class LazyGroup(click.Group):
         except OSError as error:
             if error.filename is not None or error.errno not in (errno.EPIPE, errno.ENOSPC):
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush
             _end(f"cannot write the output: {error.strerror}", 1)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -104,6 +106,14 @@ def main() -> None:
 
         bfsbench report
     """
+
+
+def _escape_what_has_no_code() -> None:
+    """Characters that the encoding of the terminal lacks are written as escapes, and so are bytes of file
+    names that are no text."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _end(message: str, code: int) -> NoReturn:

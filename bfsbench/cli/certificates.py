@@ -13,7 +13,7 @@ import click
     "--days", default=365, show_default=True, type=click.IntRange(1, 3650), help="How long they are valid."
 )
 def command(folder: Path, days: int) -> None:
-    """Make certificates in FOLDER, with which a scheduler, its workers and sweeps know each other.
+    """Make certificates in FOLDER, by which a scheduler, its workers and sweeps authenticate each other.
 
     Without them, whoever reaches a Dask scheduler or worker over the network can run code there as the user
     who started it. Copy FOLDER to every host, or keep it on a file system that they share; whoever can read

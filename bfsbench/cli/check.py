@@ -1,4 +1,4 @@
-"""``bfsbench check``: what kernels do wrong, without a GPU."""
+"""``bfsbench check``: finds faults of kernels, without a GPU."""
 
 from __future__ import annotations
 
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     shell_complete=completion.datasets,
     help="Graphs instead of the usual four small ones, named as for 'run'.",
 )
-@click.option(
-    "--grid", metavar="LIST", help="Blocks a launch; by default several, which the seed chooses from."
-)
-@click.option("--block", metavar="LIST", help="Threads a block; by default several as well.")
+@click.option("--grid", metavar="LIST", help="Blocks per launch; by default the seed chooses from several.")
+@click.option("--block", metavar="LIST", help="Threads per block; by default the seed chooses from several.")
 @click.option("--benign", is_flag=True, help="Show what is declared benign, too.")
 def check(
     what: tuple[str, ...],
@@ -48,18 +46,18 @@ def check(
     benign: bool,
     **knobs: str | None,
 ) -> None:
-    """Run kernels on the CPU, every access to memory watched, and report what is wrong by source line.
+    """Run kernels on the CPU with every memory access watched, and report faults by source line.
 
     Found are data races (between accesses that no barrier, fence with atomics, or launch puts in order),
     accesses outside of buffers and of variables in shared memory, use after free, reads of what was never
     written, divergent barriers, wrong masks, deadlocks, launches without end, launches of child kernels that
-    were refused unnoticed, and wrong answers. A FOLDER
-    holds variants as those that BFSBENCH_VARIANTS names do; all of them are checked.
+    were refused unnoticed, and wrong answers. A FOLDER holds variants of your own, like those that
+    BFSBENCH_VARIANTS names; all of them are checked.
 
     A race is benign if a comment says so on the line of the plain store (where others are atomic, of the
-    plain load), or on the one above: '// benign race: why'. '// benign unwritten: why' says it of a read of
-    what was never written. Such comments beside lines that ran without what they declare are listed, too. The
-    exit code is 1 if anything else was found.
+    plain load), or on the one above: '// benign race: why'. '// benign unwritten: why' does the same for a
+    read of memory that was never written. Such comments beside lines that ran without what they declare are
+    listed, too. The exit code is 1 if anything else was found.
     """
     from bfsbench.bench.plan import Axes, check_axes
     from bfsbench.checks import check as check_variant

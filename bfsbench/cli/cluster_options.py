@@ -1,4 +1,4 @@
-"""What the commands that reach a cluster have in common."""
+"""Options of the commands that connect to a cluster."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ tls_option = click.option(
     "--tls",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Show the certificates in this folder, and talk only to a scheduler and workers that have them too; "
+    help="Use the certificates in this folder, and accept only a scheduler and workers that have them; "
     "see 'bfsbench certificates'.",
 )
 
 
 def certificates_in(tls: Path | None) -> Certificates | None:
-    """Those that ``--tls`` names. Raises InputError as Certificates.of does."""
+    """The certificates that ``--tls`` names. Raises InputError as Certificates.of does."""
     from bfsbench.cluster.certificates import Certificates
 
     return None if tls is None else Certificates.of(tls)

@@ -1,10 +1,8 @@
-"""``bfsbench compare``: what got faster and what slower."""
+"""``bfsbench compare``: which points got faster or slower."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +11,8 @@ import click
 
 from bfsbench.cli import completion
 from bfsbench.cli.options import names_option, output_options, row_filters
+from bfsbench.cli.showing import chosen_format, opened, rendered
 from bfsbench.errors import UsageError
-from bfsbench.report.formats import render
-from bfsbench.storage import output
 
 if TYPE_CHECKING:
     from bfsbench.compare.points import Comparison
@@ -62,14 +59,14 @@ def command(
     graphs: list[str],
     variants: list[str],
     backends: list[str],
-    style: str,
+    style: str | None,
     out: Path | None,
 ) -> None:
     """Compare the times of B with those of A, point by point.
 
     A and B are result files, folders of them, or FILE@REVISION: the file as git has it at that revision. A
-    point is slower or faster when the intervals that its repeats allow say so with 95 % confidence and by
-    more than --threshold; the same when they say that it is not; and undecided when they cannot tell.
+    point is slower or faster when the 95 % confidence interval of the ratio of its times lies beyond
+    --threshold; the same when the interval lies within; and undecided otherwise.
 
     \b
     Exit code: 0  no point is slower
@@ -83,11 +80,12 @@ def command(
     for name in names:
         if name not in TABLES:
             raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
-    with output(out) if out else nullcontext(sys.stdout) as file:
+    with opened(out) as file:
         sides = _selected(*_sides(a, b, commits), graphs, variants, backends)
         found = compare(*sides, threshold / 100)
         _check(found, allow_different)
-        file.write(render([TABLES[name](found) for name in names or TABLES], style, narrow="--table"))
+        made = [TABLES[name](found) for name in names or TABLES]
+        file.write(rendered(made, chosen_format(style, out), file, narrow="--table"))
     if names and "summary" not in names:
         for line in (*found.differences, *found.warnings):
             click.echo(f"bfsbench: warning: {line}", err=True)
@@ -107,7 +105,7 @@ def _sides(a: str, b: str | None, commits: tuple[str, str] | None) -> tuple[Side
 def _selected(
     a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
 ) -> tuple[Side, Side]:
-    """The sides with those rows only; a name has to occur on either."""
+    """The sides with the selected rows only; each name must occur on one of them."""
     import pandas as pd
 
     from bfsbench.report import select
@@ -122,10 +120,10 @@ def _selected(
 
 
 def _check(found: Comparison, allow_different: bool) -> None:
-    """Raises UsageError when nothing can be said about the two sides."""
+    """Raises UsageError when the two sides cannot be compared."""
     if not found.points:
         emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""
         raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}")
     if found.differences and not allow_different:
         told = "; ".join(found.differences)
-        raise UsageError(f"not comparable: {told}; --allow-different compares all the same")
+        raise UsageError(f"not comparable: {told}; --allow-different compares them anyway")

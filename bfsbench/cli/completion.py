@@ -1,4 +1,4 @@
-"""What the shell may complete: names of datasets, variants, tables and plots, also behind commas.
+"""Shell completions: names of datasets, variants, tables and plots, also behind commas.
 
 Each function is a ``shell_complete`` of a click parameter. A word may be a list with commas; its last name is
 completed. Imports stand inside, since the parameters are declared whenever a command is loaded.

@@ -1,4 +1,4 @@
-"""``bfsbench doctor``: what can run here, and how to get the rest."""
+"""``bfsbench doctor``: what can run here, and how to install what is missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bfsbench.cli.cluster_options import certificates_in, tls_option
 from bfsbench.cluster.address import FORMS
 from bfsbench.doctor import Section, examine, usable_backends
 from bfsbench.errors import UsageError
-from bfsbench.report.formats import WIDTH
+from bfsbench.report.terminal import WIDTH
 
 
 @click.command()
@@ -88,7 +88,7 @@ def _record(section: Section) -> dict[str, object]:
 
 
 def _text(section: Section) -> str:
-    """Details are wrapped; what is to be typed stays on one line."""
+    """The checks as text; details are wrapped, commands stay on one line."""
     lines = [section.title]
     for check in section.checks:
         head = f"  {check.state:<7}  {check.name:<13}  "

@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Copy the files from a folder, in whatever packing, instead of downloading them.",
+    help="Copy the files from a folder, packed in any format, instead of downloading them.",
 )
-@click.option("--list", "show", is_flag=True, help="Show what the catalogue holds and what is here.")
+@click.option("--list", "show", is_flag=True, help="Show what the catalogue holds and what has been fetched.")
 @click.option(
     "--jobs", default=2, show_default=True, type=click.IntRange(1, 16), help="Downloads at the same time."
 )
-@click.option("--no-convert", is_flag=True, help="Only bring the files; convert them when they are used.")
+@click.option("--no-convert", is_flag=True, help="Only fetch the files; convert them when they are used.")
 @click.option(
     "--insecure",
     is_flag=True,
-    help="Take files over plain HTTP even where no checksum is known that they must have.",
+    help="Accept files over plain HTTP even where no checksum is known.",
 )
 @click.option(
     "--accept-changed",
     is_flag=True,
-    help="Take files that have changed since they were first downloaded, and hold later ones to these.",
+    help="Accept files that have changed since they were first downloaded, and record their checksums.",
 )
 @click.option(
     "--timeout",
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     show_default=True,
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
-    help="Seconds of silence after which a connection is tried anew.",
+    help="Seconds without data after which a connection is tried again.",
 )
 def fetch(
     names: tuple[str, ...],
@@ -65,11 +65,11 @@ def fetch(
     accept_changed: bool,
     timeout: float,
 ) -> None:
-    """Download graphs by name, check them against what their publishers say, and convert them.
+    """Download graphs by name, verify them by their published checksums and sizes, and convert them.
 
     An interrupted download continues where it stopped when the command is run again. Generated graphs are
-    generated. Where no checksum is published, the first download's is written down, and later ones are held
-    to it. One graph that fails does not stop the others; it makes the exit code 1.
+    generated. Where no checksum is published, that of the first download is recorded, and later downloads
+    must match it. One graph that fails does not stop the others; the exit code is then 1.
     """
     from bfsbench.graphs.catalogue import Catalogue
 

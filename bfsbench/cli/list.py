@@ -1,11 +1,12 @@
-"""``bfsbench list``: what there is to run."""
+"""``bfsbench list``: variants, datasets and the other lists."""
 
 from __future__ import annotations
 
 import click
 
+from bfsbench.cli.showing import rendered
 from bfsbench.listing import BRIEF, LISTS
-from bfsbench.report.formats import FORMATS, render
+from bfsbench.report.formats import FORMATS
 from bfsbench.variants import look
 
 
@@ -16,10 +17,10 @@ from bfsbench.variants import look
 def command(context: click.Context, what: str | None, style: str) -> None:
     """Show one of these lists; without a name, variants and datasets in brief.
 
-    A variant of your own that cannot be loaded is named with the reason, and makes the exit code 1.
+    A variant of your own that cannot be loaded is named with the reason, and the exit code is 1.
     """
     makers = [LISTS[what]] if what else BRIEF
-    click.echo(render([make() for make in makers], style, narrow="one of their names"), nl=False)
+    click.echo(rendered([make() for make in makers], style, narrow="one of their names"), nl=False)
     for problem in look().problems:
         click.echo(f"bfsbench: {problem}", err=True)
     context.exit(1 if look().problems else 0)

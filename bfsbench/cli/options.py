@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from bfsbench.backends import BACKENDS
 from bfsbench.cli import completion
-from bfsbench.report.formats import FORMATS
+from bfsbench.report.formats import FORMATS, SUFFIXES
 
 Declaration = Callable[[Callable[..., None]], Callable[..., None]]
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -52,8 +52,10 @@ row_filters = together(
     names_option("--backend", "backends", completion.backends, "Only cuda, host or cpu."),
 )
 
+BY_NAME = f"by default what the name of --out means ({', '.join(SUFFIXES)}), else text"
+
 output_options = together(
-    click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True),
+    click.option("--format", "style", type=click.Choice(FORMATS), help=f"Of the tables; {BY_NAME}."),
     click.option(
         "--out", type=click.Path(path_type=Path), help="Write to this file instead of the terminal."
     ),

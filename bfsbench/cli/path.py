@@ -1,4 +1,4 @@
-"""``bfsbench path``: the way that a search, or all-pairs shortest paths, found to a vertex."""
+"""``bfsbench path``: a shortest path found by a search, or by all-pairs shortest paths."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command(dataset: str, source: str, target: str, variant: str, backend: str) 
 
     Vertices have the ids or names of the graph's file, in the options and in the output; 'run --source'
     counts them from 0 instead. A search counts the arcs of a path, a variant of all-pairs shortest paths
-    their weights. What they find is checked. Without a path the exit code is 1.
+    their weights. The result is checked. Without a path the exit code is 1.
     """
     from bfsbench import api
     from bfsbench.cli.progress import load_with_progress

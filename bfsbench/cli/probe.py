@@ -1,4 +1,4 @@
-"""``bfsbench probe``: what the device can do at most."""
+"""``bfsbench probe``: measures the device's ceilings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import click
 
 from bfsbench.backends import open_device
 from bfsbench.cli.options import backend_option
+from bfsbench.cli.showing import rendered
 from bfsbench.errors import UsageError
-from bfsbench.report.formats import FORMATS, render
+from bfsbench.report.formats import FORMATS
 from bfsbench.storage import output
 
 if TYPE_CHECKING:
@@ -25,17 +26,17 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     default=Path("results/ceilings.csv"),
     show_default=True,
-    help="Where the figures go; the name ends in 'ceilings.csv'.",
+    help="File to write; its name must end in 'ceilings.csv'.",
 )
-@backend_option("The CPU shows that the kernels work; its figures are no ceilings.")
+@backend_option("'cpu' only shows that the kernels work; its figures are not ceilings.")
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
 def command(out: Path, backend: str, style: str) -> None:
     """Measure the device's ceilings: memory, atomics, additions with minima, barriers, launches.
 
-    Every probe is checked, then run 7 times; the best counts. 'bfsbench roofline' holds searches against
+    Every probe is checked, then run 7 times; the best counts. 'bfsbench roofline' compares searches with
     them.
     """
-    from bfsbench.probe import PROBES, measure
+    from bfsbench.probe import PROBES, run_probe
     from bfsbench.probe.ceilings import check_output, write_ceilings
 
     check_output(out)
@@ -47,17 +48,17 @@ def command(out: Path, backend: str, style: str) -> None:
         device = open_device(backend)
         try:
             click.echo(f"backend {device.backend}: {device.describe()['gpu']}", err=True)
-            figures = [figure for probe in PROBES.values() for figure in measure(probe, device)]
+            figures = [figure for probe in PROBES.values() for figure in run_probe(probe, device)]
             write_ceilings(file, figures, device)
         finally:
             device.close()
-    click.echo(render([_table(device, figures)], style), nl=False)
+    click.echo(rendered([_table(device, figures)], style), nl=False)
     click.echo(f"written to {out}", err=True)
 
 
 def _table(device: Device, figures: list[Figure]) -> Table:
     from bfsbench.report.table import Table
 
-    title = "Ceilings" if device.backend == "cuda" else "Emulated: shows that the probes work, no ceilings"
+    title = "Ceilings" if device.backend == "cuda" else "Emulated: not ceilings; shows that the probes work"
     rows = [(f.probe.name, f.setting, f.value, f.probe.unit, f.probe.meaning) for f in figures]
     return Table("ceilings", title, ("probe", "setting", "value", "unit", "of"), list(rows))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import click
 from rich.console import Console
@@ -29,19 +29,21 @@ from bfsbench.bench.runner import Measured
 from bfsbench.bench.sweep import SweepProgress
 from bfsbench.bench.worker import DeviceInfo
 from bfsbench.graphs import load
-from bfsbench.graphs.fetch import Stage
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import with_aliases
 from bfsbench.wording import printable
 
+if TYPE_CHECKING:
+    from bfsbench.graphs.fetch import Stage  # with all that downloads need
+
 LINE_EVERY_S = 10.0
-"""Between the lines of a sweep that is not on a terminal."""
+"""Seconds between lines of a sweep that does not write to a terminal."""
 MOMENT_S = 1.0
-"""How long making a graph may take before it is shown."""
+"""Seconds that building a graph may take before it is shown."""
 
 
 class Display:
-    """The base of all: bars that are there between entering and leaving, and lines above them."""
+    """The base class: bars that are shown between entering and leaving, and lines above them."""
 
     def __init__(self, *columns: ProgressColumn, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
@@ -61,14 +63,14 @@ class Display:
         self._bars.start()
 
     def _print(self, line: str, style: str = "") -> None:
-        """One message is one line, and brackets and colons in it are themselves."""
+        """Print a message as one line; brackets and colons in it are not markup."""
         self._console.print(
             printable(line), style=style, markup=False, highlight=False, emoji=False, soft_wrap=True
         )
 
 
 class SweepDisplay(Display, SweepProgress):
-    """How far a sweep is, its last result and how many points failed."""
+    """The progress of a sweep, its last result and the number of failed points."""
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
@@ -77,7 +79,7 @@ class SweepDisplay(Display, SweepProgress):
         self._by_worker: Counter[str] = Counter()
 
     def _open(self) -> None:
-        """The bar waits for the first point: graphs are loaded before, under bars of their own."""
+        """Show the bar at the first point: graphs are loaded before, with bars of their own."""
 
     @contextmanager
     def loading(self, name: str) -> Iterator[load.Progress]:
@@ -120,7 +122,7 @@ class SweepDisplay(Display, SweepProgress):
             self._print(f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}")
 
     def _pace(self) -> str:
-        """Points a minute so far, of several workers each, and how long the rest will take."""
+        """Points per minute so far, also of each of several workers, and an estimate of the time left."""
         minutes = max(time.monotonic() - self._started, 1e-3) / 60
         pace = f"{self._count / minutes:.0f} points/min"
         if len(self._by_worker) > 1:
@@ -130,7 +132,7 @@ class SweepDisplay(Display, SweepProgress):
 
 
 class FetchDisplay(Display):
-    """A bar a graph that is fetched; implements :class:`bfsbench.graphs.fetch.Display`."""
+    """A bar for each graph that is fetched; implements :class:`bfsbench.graphs.fetch.Display`."""
 
     def __init__(self, console: Console | None = None) -> None:
         names = TextColumn("{task.fields[graph]}"), TextColumn("{task.description}")
@@ -152,7 +154,7 @@ class FetchDisplay(Display):
         self._bars.update(self._tasks[name], completed=done, total=total)
 
     def note(self, name: str, text: str) -> None:
-        """Something goes wrong that does not end the stage."""
+        """A problem that does not end the stage."""
         self._print(f"{name}: {text}", style="yellow")
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:
@@ -164,8 +166,36 @@ class FetchDisplay(Display):
         self._print(f"{name}: {outcome}", style="red" if failed else "")
 
 
+class PicturesDisplay(Display):
+    """How many kinds of pictures are drawn, and how many pictures are written."""
+
+    def __init__(self, kinds: int) -> None:
+        described = TextColumn("{task.description}", markup=False)
+        super().__init__(BarColumn(), MofNCompleteColumn(), described, TimeElapsedColumn())
+        self._task = self._bars.add_task("", total=kinds, completed=-1)
+        self._kind, self._count, self._spoke = "", 0, time.monotonic()
+
+    def begin(self, kind: str) -> None:
+        """Pictures of the next kind are drawn."""
+        self._kind = kind
+        self._bars.advance(self._task)
+        self._say()
+
+    def written(self, path: Path) -> None:
+        """One picture is done."""
+        self._count += 1
+        self._say()
+
+    def _say(self) -> None:
+        said = f"kinds: {self._kind}, {self._count} pictures written"
+        self._bars.update(self._task, description=said)
+        if not self._live and time.monotonic() - self._spoke > LINE_EVERY_S:
+            self._spoke = time.monotonic()
+            self._print(said)
+
+
 class LoadingDisplay(Display):
-    """A bar that shows after a moment, and nothing at all when the work ends before that."""
+    """A bar that appears after a moment; nothing is shown when the work ends before."""
 
     def __init__(self, what: str, console: Console | None = None) -> None:
         description = TextColumn("{task.description}", markup=False)
@@ -197,10 +227,9 @@ class LoadingDisplay(Display):
 
 @contextmanager
 def loading(text: str, console: Console | None = None) -> Iterator[load.Progress]:
-    """Surrounds the loading of the graph that ``text`` names, and gives what to call with the bytes read.
-
-    While a graph is converted or generated, a terminal shows a bar; elsewhere one line says what takes so
-    long. Another says which library has read a file, where one has.
+    """A context around the loading of the graph that ``text`` names; its value is called with the bytes read.
+    While a graph is converted or generated, a terminal shows a bar, other outputs one line. Another line
+    names the library that has read a file, if one has.
     """
     request = load.resolve(text)
     what = f"{'generating' if request.spec else 'converting'} {request.path or request.name}"

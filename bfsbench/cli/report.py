@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,17 +13,22 @@ import click
 from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli import completion
 from bfsbench.cli.options import names_option, row_filters
+from bfsbench.cli.showing import chosen_format, opened, rendered
 from bfsbench.errors import InputError, UsageError
+from bfsbench.machine import usable_cores
 from bfsbench.report import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
-from bfsbench.report.formats import FORMATS, render
+from bfsbench.report.formats import FORMATS
 from bfsbench.report.html import page
 from bfsbench.report.levels import read_levels
 from bfsbench.report.plots import FORMATS as PICTURES
-from bfsbench.report.plots import PLOTS, NothingToDrawError, draw, save
-from bfsbench.storage import output
+from bfsbench.report.plots import PLOTS, NothingToDrawError, Picture, draw, saved
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bfsbench.cli.progress import PicturesDisplay
+
+PAGE = "html"
 
 
 @click.command()
@@ -34,27 +37,28 @@ if TYPE_CHECKING:
     "--table",
     "names",
     completion.tables,
-    f"Which tables: {', '.join(TABLES)}. Default: all, without heat maps of emulated kernels.",
+    f"Which tables: {', '.join(TABLES)}. Default: all but levels, a ranking of several graphs only, no heat "
+    "maps of emulated kernels.",
 )
 @names_option(
     "--plot",
     "kinds",
     completion.plots,
-    f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have something for.",
+    f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have data for.",
 )
 @row_filters
 @click.option(
     "--format",
     "style",
-    type=click.Choice((*FORMATS, "html", *PICTURES)),
-    default="text",
-    show_default=True,
-    help="html is one page with everything, for a browser; png and svg are pictures.",
+    type=click.Choice((*FORMATS, PAGE, *PICTURES)),
+    help="html is one page with everything, for a browser; png and svg are pictures; latex takes the package "
+    "booktabs. By default what the name of --out means (x.html, x.md, x.tex, x.png and so on), else text.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Write to this file instead of the terminal; pictures: to this folder.",
+    help="Write to this file instead of the terminal. Pictures: to this folder; with a name such as x.png "
+    "the one picture, by default the bars, or several beside each other as x-NAME.png.",
 )
 def command(
     files: tuple[Path, ...],
@@ -63,18 +67,21 @@ def command(
     graphs: list[str],
     variants: list[str],
     backends: list[str],
-    style: str,
+    style: str | None,
     out: Path | None,
 ) -> None:
     """Make tables, pictures or a page from result FILES; by default from the newest in results/.
 
     Options that take NAMES may be repeated or given a list with commas. Times of emulated kernels (backend
-    cpu) stand in tables and pictures of their own.
+    cpu) get tables and pictures of their own.
 
-        bfsbench report --format html --out report.html results/
+        bfsbench report --out report.html results/
+
+        bfsbench report --table ranking --out ranking.tex results/mine.csv
 
         bfsbench report --format svg --plot bars,heatmap --out pictures results/mine.csv
     """
+    style = _style(style, out)
     _check(names, kinds, style, out)
     for path in files:
         if str(path) in TABLES and not path.exists():
@@ -82,23 +89,33 @@ def command(
     files = files or (_newest(),)
     if style in PICTURES and out is not None:
         rows = select(_read(files), graphs, variants, backends)
-        _draw(rows, read_levels(files), kinds, out, style)
+        draw_all = _draw_file if out.suffix.lower() == f".{style}" else _draw
+        draw_all(rows, read_levels(files), kinds, out, style)
     else:
-        with output(out) if out else nullcontext(sys.stdout) as file:
-            unused = NOT_ON_PAGES if style == "html" else NOT_IN_TABLES
+        with opened(out) as file:
+            unused = NOT_ON_PAGES if style == PAGE else NOT_IN_TABLES
             rows = select(_read(files, unused), graphs, variants, backends)
-            if style == "html":
-                file.write(page(rows, read_levels(files)))
+            levels = read_levels(files)
+            if style == PAGE:
+                file.write(page(rows, levels))
             else:
-                colour = file.isatty() and "NO_COLOR" not in os.environ
-                file.write(render(tables(rows, names or None), style, colour=colour, narrow="--backend"))
+                made = tables(rows, names or None, levels)
+                file.write(rendered(made, style, file, narrow="--backend"))
     if style in PICTURES or (names and "provenance" not in names):
         for text in warnings(rows):
             click.echo(f"bfsbench: warning: {text}", err=True)
 
 
+def _style(style: str | None, out: Path | None) -> str:
+    """The format asked for, or else what the name of the file means."""
+    suffix = "" if out is None else out.suffix.lower().removeprefix(".")
+    if style is None and suffix in (PAGE, *PICTURES):
+        return suffix
+    return chosen_format(style, out)
+
+
 def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | None) -> None:
-    """Raises UsageError for names that do not exist and options that do not go together."""
+    """Raises UsageError for unknown names and options that exclude each other."""
     for what, chosen, known in (("table", names, TABLES), ("plot", kinds, PLOTS)):
         for name in chosen:
             if name not in known:
@@ -115,18 +132,43 @@ def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | N
 
 def _draw(rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], folder: Path, style: str) -> None:
     """Write pictures of these kinds and say which; without kinds, of all that have something to draw."""
-    written = 0
+    from bfsbench.cli.progress import PicturesDisplay
+
+    written = []
+    with PicturesDisplay(len(kinds or PLOTS)) as display:
+        for path in saved(_drawn(rows, levels, kinds, display), folder, style, usable_cores()):
+            written.append(path)
+            display.written(path)
+    if not written:
+        raise NothingToDrawError("no picture: the rows have nothing to draw")
+    for path in written:
+        click.echo(str(path))
+
+
+def _drawn(
+    rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], display: PicturesDisplay
+) -> Iterator[Picture]:
     for kind in kinds or PLOTS:
+        display.begin(kind)
         try:
-            for path in save(draw(kind, rows, levels), folder, style):
-                click.echo(str(path))
-                written += 1
+            yield from draw(kind, rows, levels)
         except NothingToDrawError as error:
             if kinds:
                 raise
             click.echo(f"bfsbench: no {kind}: {error}", err=True)
-    if not written:
-        raise NothingToDrawError("no picture: the rows have nothing to draw")
+
+
+def _draw_file(
+    rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], path: Path, style: str
+) -> None:
+    """Write the one picture of these kinds, or several with their names behind that of the file."""
+    pictures = [picture for kind in kinds or ["bars"] for picture in draw(kind, rows, levels)]
+    if len(pictures) == 1:
+        named = [replace(pictures[0], name=path.stem)]
+    else:
+        named = [replace(picture, name=f"{path.stem}-{picture.name}") for picture in pictures]
+    for written in saved(named, path.parent, style, usable_cores()):
+        click.echo(str(written))
 
 
 def _newest() -> Path:
@@ -139,7 +181,7 @@ def _newest() -> Path:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Whether anything follows the line of headers."""
+    """Whether any row follows the header."""
     try:
         with path.open("rb") as file:
             return len(list(islice(file, 2))) == 2

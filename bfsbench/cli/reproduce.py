@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,7 @@ from bfsbench.cli import completion
 from bfsbench.cli.sweep_options import Measuring, measuring_options
 from bfsbench.cli.sweeping import carry_out_points, print_plan
 from bfsbench.errors import UsageError
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 if TYPE_CHECKING:
     from bfsbench.experiments.choice import Choice
@@ -25,22 +23,22 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 
 
-@click.command(short_help="Redo the papers' tables and figures.")
+@click.command(short_help="Reproduce the papers' tables and figures.")
 @click.argument("names", nargs=-1, metavar="[NAME|FILE.toml]...", shell_complete=completion.experiments)
 @click.option("--list", "show", is_flag=True, help="Show the experiments there are.")
-@click.option("--dry-run", is_flag=True, help="Say what would be measured and how long that may take.")
+@click.option("--dry-run", is_flag=True, help="Print what would be measured and how long it may take.")
 @click.option(
     "--scale",
     default=1.0,
     show_default=True,
     type=click.FloatRange(min=0, max=1, min_open=True),
     metavar="S",
-    help="Shrink every graph to about this share of its vertices; it is marked as shrunk everywhere.",
+    help="Shrink every graph to about this share of its vertices; results are marked as shrunk.",
 )
 @click.option(
     "--stand-ins",
     is_flag=True,
-    help="Where a graph is missing, search a similar one, marked as a stand-in everywhere.",
+    help="Where a graph is missing, search a similar one; results are marked as from a stand-in.",
 )
 @click.option("--graph", "graphs", multiple=True, metavar="LABELS", help="Only these graphs.")
 @measuring_options("Measure only what the files in --out do not hold yet.")
@@ -57,7 +55,7 @@ RESULTS = Path("results")
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Measure nothing: make tables and pictures from these result files, as far as they hold the rows.",
+    help="Measure nothing: make tables and pictures from the rows of these result files.",
 )
 def command(
     names: tuple[str, ...],
@@ -70,11 +68,11 @@ def command(
     out: Path,
     rows: tuple[Path, ...],
 ) -> None:
-    """Carry out experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
+    """Run experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
 
     Each makes a result file, which 'bfsbench report' reads as well, and the experiment's tables and pictures:
     our times, the paper's beside them with the machine they were taken on, and whether its claims hold here.
-    Points that fail become rows that say why, and make the exit code 1.
+    Points that fail become rows that say why; the exit code is then 1.
     """
     from bfsbench.experiments import find
 
@@ -112,9 +110,8 @@ def _print_list() -> None:
 def _chosen(
     experiment: Experiment, labels: list[str], scale: float, stand_ins: bool, can_do_without: bool
 ) -> list[Choice]:
-    """What is searched for the graphs of these labels, or for all.
-
-    Raises UsageError for one that is missing, or only says so where the command ``can_do_without``."""
+    """The graphs searched for these labels, or for all. Raises UsageError for a missing one, or only warns
+    where the command ``can_do_without``."""
     from bfsbench.experiments.choice import choose, require_all
 
     known = {use.title: use for use in experiment.graphs}
@@ -147,7 +144,7 @@ def _carry_out(experiment: Experiment, choices: list[Choice], measuring: Measuri
 
 
 def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Measuring) -> None:
-    """Say how many points there are and how long they may take."""
+    """Print how many points there are and how long they may take."""
     from bfsbench.bench.sweep import preview
     from bfsbench.experiments.estimate import RULE, Experience
     from bfsbench.experiments.sweeps import work_of
@@ -170,6 +167,7 @@ def _loaded(choices: list[Choice]) -> dict[str, Graph]:
 
 def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[str, Graph]) -> None:
     """Print the tables, and write them as NAME.md, and the pictures where matplotlib is installed."""
+    from bfsbench.cli.showing import rendered
     from bfsbench.experiments.outcome import read_outcome
     from bfsbench.experiments.tables import tables, texts
     from bfsbench.report.formats import render
@@ -183,8 +181,7 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
         raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
     with output(folder / f"{experiment.name}.md") as file:
         file.write("\n".join([render(made, "markdown"), *(f"```\n{text}\n```\n" for text in drawn.values())]))
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    click.echo("\n".join([render(made, "text", colour=colour), *drawn.values()]))
+    click.echo("\n".join([rendered(made), *drawn.values()]))
     if importlib.util.find_spec("matplotlib") is None:
         click.echo("no pictures: pip install 'bfsbench[plots]' brings matplotlib", err=True)
         return
@@ -192,4 +189,4 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
 
     if paths := write_pictures(outcome, folder):
         names = ", ".join(path.name for path in paths)
-        click.echo(f"{counted(len(paths), 'picture')} in {folder}/: {names}", err=True)
+        click.echo(f"{plural(len(paths), 'picture')} in {folder}/: {names}", err=True)

@@ -1,18 +1,15 @@
-"""``bfsbench roofline``: how far searches are from what their device can do at most."""
+"""``bfsbench roofline``: how far searches are from their device's ceilings."""
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli.options import output_options, row_filters
+from bfsbench.cli.showing import chosen_format, opened, rendered
 from bfsbench.report import select
-from bfsbench.report.formats import render
-from bfsbench.storage import output
 
 
 @click.command()
@@ -31,23 +28,24 @@ def command(
     graphs: list[str],
     variants: list[str],
     backends: list[str],
-    style: str,
+    style: str | None,
     out: Path | None,
 ) -> None:
-    """Hold the searches of result FILES against the ceilings of the device they ran on.
+    """Compare the searches of result FILES with the ceilings of the device they ran on.
 
     For the fastest search of each variant, graph and source: edges read and bytes moved a second, the least
     time that latency, random access and bandwidth allow, which of them bounds the search, and its share of
-    the time measured. Edges are counted where level profiles lie beside the files ('bfsbench run
-    --profile'), and modelled from the rows where not; each line says which. 'bfsbench report --plot roofline'
+    the time measured. Edges are counted where there are level profiles beside the files ('bfsbench run
+    --profile'), and otherwise modelled from the rows; each line says which. 'bfsbench report --plot roofline'
     draws the shares.
     """
     from bfsbench.probe.ceilings import ceilings_beside, read_ceilings
     from bfsbench.report.levels import read_levels
     from bfsbench.report.roofline import roofline
 
-    with output(out) if out else nullcontext(sys.stdout) as file:
+    with opened(out) as file:
         beside = (file for path in files for file in result_files(path))
         measured = read_ceilings(ceilings or ceilings_beside(beside))
         rows = select(read_results(files), graphs, variants, backends)
-        file.write(render([roofline(rows, read_levels(files), measured)], style))
+        table = roofline(rows, read_levels(files), measured)
+        file.write(rendered([table], chosen_format(style, out), file))

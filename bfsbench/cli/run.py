@@ -1,4 +1,4 @@
-"""``bfsbench run``: from the command line to a sweep."""
+"""``bfsbench run``: sweeps variants over graphs, grids, blocks and knobs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from bfsbench.variants import all_families, family_of
     multiple=True,
     required=True,
     metavar="LIST",
-    help="Names, files or generators such as 'kronecker(scale=12)'. Behind each may stand :ids=keep, "
+    help="Names, files or generators such as 'kronecker(scale=12)'. Each may be followed by :ids=keep, "
     ":self_loops=drop, :duplicates=drop, :shrink=0.05 for a part of that size, and :directed or "
     ":symmetrised, in any order.",
 )
@@ -67,7 +67,7 @@ from bfsbench.variants import all_families, family_of
     metavar="LIST",
     help="Threads a block: numbers, ranges, or 'auto' for what suits a variant, mostly 256.",
 )
-@preset_option("Values of knobs that have no option of their own here")
+@preset_option("Values of knobs that are not given as options")
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")
 @measuring_options("Continue --out: measure only what it does not hold yet.")
@@ -75,20 +75,20 @@ from bfsbench.variants import all_families, family_of
 @click.option(
     "--profile",
     is_flag=True,
-    help="After the timed searches, search once more and write what each level cost to FILE.levels.csv, and "
-    "what a variant counts in it (see 'bfsbench list counters').",
+    help="After the timed searches, search once more and write the cost of each level to FILE.levels.csv, "
+    "with the variant's counters (see 'bfsbench list counters').",
 )
 @click.option(
     "--parents",
     is_flag=True,
     help="After the timed runs, find the breadth-first tree or the next hops, in parents_ms, and check it.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be measured, and measure nothing.")
 @click.option(
     "--sanitizer",
     type=click.Choice(TOOLS),
-    help="Measure nothing: run each point once under this tool of NVIDIA's compute-sanitizer, and say what "
-    "it finds, by source line.",
+    help="Measure nothing: run each point once under this tool of NVIDIA's compute-sanitizer, and print "
+    "its findings by source line.",
 )
 def run(
     datasets: tuple[str, ...],
@@ -111,10 +111,10 @@ def run(
 ) -> None:
     """Measure every combination of graph, source, variant, grid, block and knob values.
 
-    A point is run once and checked, against the sequential search or, of all-pairs shortest paths, which have
-    no source, against SciPy. Then it is timed --repeats times. Each becomes a row of the result file as soon
-    as it is measured; points that fail become rows that say why, and make the exit code 1. LIST is
-    comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges.
+    A point is run once and checked against the sequential search or, for all-pairs shortest paths, against
+    SciPy. Then it is timed --repeats times. Each becomes a row of the result file as soon as it is measured;
+    points that fail become rows that say why; the exit code is then 1. LIST is comma-separated;
+    FIRST:LAST:xF and FIRST:LAST:+S are ranges.
     """
     from bfsbench.bench.plan import Axes, Crossing, Part, chosen_variants
     from bfsbench.bench.sweep import preview
@@ -124,7 +124,7 @@ def run(
     question = family_of(chosen)
     sources = source_choice(question, source, source_id, num_sources, seed)
     if profile and not question.profile:
-        raise UsageError(f"--profile tells what the steps of a run cost; {question.title} have none")
+        raise UsageError(f"--profile measures the steps of a run; {question.title} have none")
     work = Crossing([Part(locators(datasets), axes, sources)])
     request = measuring.request(work, measuring.path(out, "run"), profile=profile, parents=parents)
     if sanitizer:

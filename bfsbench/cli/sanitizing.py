@@ -1,4 +1,4 @@
-"""A sweep under NVIDIA's compute-sanitizer: what its kernels do wrong on a GPU, by source line."""
+"""A sweep under NVIDIA's compute-sanitizer: faults of its kernels on a GPU, by source line."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from pathlib import Path
 import click
 
 from bfsbench.errors import ToolchainError, UsageError
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
-"""Options that mean nothing where no rows are kept."""
+"""Options that have no effect where no rows are kept."""
 _MARK = "========= "
 _MOST_SHOWN = 20
 
 
 def sanitize(tool: str, words: Sequence[str]) -> bool:
-    """Run ``bfsbench WORDS`` under a tool, each point with one repeat and without a result file to keep; say
-    what was found. Returns whether nothing was.
-
-    Raises ToolchainError where there is no compute-sanitizer, UsageError for words that make no sense with it
-    and where the sweep itself cannot be run.
+    """Run ``bfsbench WORDS`` under a tool, each point with one repeat and without a result file to keep;
+    print the findings. Returns whether there are none. Raises ToolchainError where there is no
+    compute-sanitizer, UsageError for options that exclude it and where the sweep itself cannot be run.
     """
     program = shutil.which("compute-sanitizer")
     if program is None:
@@ -49,11 +47,11 @@ def sanitize(tool: str, words: Sequence[str]) -> bool:
         raise UsageError(f"the sweep under compute-sanitizer ended with exit code {done.returncode}")
     found = Counter(finding for log in logs for finding in findings(log))
     for finding, count in found.most_common(_MOST_SHOWN):
-        click.echo(f"{finding}: {counted(count, 'time')}")
+        click.echo(f"{finding}: {plural(count, 'time')}")
     if len(found) > _MOST_SHOWN:
-        click.echo(f"and {counted(len(found) - _MOST_SHOWN, 'finding')} more")
+        click.echo(f"and {plural(len(found) - _MOST_SHOWN, 'finding')} more")
     total = sum(found.values())
-    click.echo(f"{tool}: {counted(total, 'error') if total else 'nothing found'}", err=True)
+    click.echo(f"{tool}: {plural(total, 'error') if total else 'nothing found'}", err=True)
     return not found and done.returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""The options that the commands that measure have in common, and what their words mean."""
+"""Options shared by the commands that measure, and how they are parsed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ source_options = together(
 
 
 def preset_option(use: str) -> Declaration:
-    """``--knobs``; ``use`` says what a preset's values are taken for."""
+    """``--knobs``; ``use`` says which knobs get a preset's values."""
     return click.option(
         "--knobs",
         "preset",
@@ -60,7 +60,7 @@ def preset_option(use: str) -> Declaration:
 
 
 def out_option(command: str) -> Declaration:
-    """``--out``, with what ``Measuring.path`` makes of the command's name."""
+    """``--out``; its default has the command's name, see ``Measuring.path``."""
     return click.option(
         "--out",
         type=click.Path(dir_okay=False, path_type=Path),
@@ -99,7 +99,7 @@ def given_knobs(options: Mapping[str, str | None]) -> dict[str, list[str]]:
 
 
 def limit_of(timeout: float) -> float:
-    """Seconds a point may take. Raises UsageError for what is no number."""
+    """Seconds a point may take. Raises UsageError for anything but a number."""
     if not math.isfinite(timeout):
         raise UsageError(f"--timeout: {timeout} is not a number of seconds")
     return min(timeout, LONGEST_TIMEOUT_S)
@@ -108,7 +108,7 @@ def limit_of(timeout: float) -> float:
 def source_choice(
     family: Family, source: str | None, source_id: str | None, count: int | None, seed: int
 ) -> SourceChoice:
-    """The sources of ``source_options``. Raises UsageError for what is no list of vertices."""
+    """The sources of ``source_options``. Raises UsageError for anything but a list of vertices."""
     from bfsbench.bench.sources import SourceChoice
 
     if source is not None and source_id is not None:
@@ -127,7 +127,7 @@ def source_choice(
 
 @dataclass(frozen=True)
 class Measuring:
-    """The words of ``measuring_options``."""
+    """The values of ``measuring_options``."""
 
     repeats: int
     timeout: float
@@ -150,7 +150,7 @@ class Measuring:
     def request(
         self, work: Work, path: Path | None, *, profile: bool = False, parents: bool = False
     ) -> Request:
-        """What to ask :func:`bfsbench.bench.sweep.sweep` for. Raises UsageError, ToolchainError."""
+        """The request to :func:`bfsbench.bench.sweep.sweep`. Raises UsageError, ToolchainError."""
         from bfsbench.bench.runner import Method, Order
         from bfsbench.bench.sampling import Sampling
         from bfsbench.bench.sweep import Request
@@ -174,15 +174,14 @@ class Measuring:
         return Request(work, method, path, self.resume, self.retry_failed, self.backend, maker)
 
     def path(self, out: Path | None, command: str) -> Path | None:
-        """Where rows go: to ``out``, else to a file named by the time, unless they are to be resumed."""
+        """The result file: ``out``, else a file named by the time, unless a sweep is to be resumed."""
         moment = datetime.now().strftime(f"{command}-%Y%m%d-%H%M%S.csv")
         return out if out or self.resume else Path("results") / moment
 
 
 def measuring_options(resume: str, *, many: bool = True) -> Declaration:
-    """How points are measured and where; the command gets all of it as ``measuring``, a Measuring.
-
-    ``resume`` says what ``--resume`` does; ``many`` points at a time can be ordered and spread.
+    """How points are measured and where; the command gets these options as ``measuring``, a Measuring.
+    ``resume`` is the help of ``--resume``; with ``many`` the points can be ordered and spread over workers.
     """
     only_for_many = (_ORDER, *_CLUSTER) if many else ()
     options = together(*_MEASURING, *_SAMPLING, *only_for_many, *_resuming(resume))
@@ -211,7 +210,7 @@ _MEASURING = (
         callback=lambda _context, _option, seconds: limit_of(seconds),
         help="Seconds a point may take, compiling included.",
     ),
-    backend_option("Where kernels run; the CPU shows that they work, never how fast they are."),
+    backend_option("Where kernels run; 'cpu' emulates a GPU, and its times do not predict a GPU's."),
     click.option(
         "--schedule-seed",
         default=0,
@@ -234,8 +233,8 @@ _SAMPLING = (
         "--max-noise",
         type=click.FloatRange(min=0, min_open=True),
         metavar="PERCENT",
-        help="Go on beyond --repeats until the 95 % confidence interval of the median reaches no further "
-        "than this from it.",
+        help="Go on beyond --repeats until the 95 % confidence interval of the median lies within "
+        "this share of it.",
     ),
     click.option(
         "--min-time",
@@ -260,7 +259,7 @@ _SAMPLING = (
     click.option(
         "--energy",
         is_flag=True,
-        help="After the samples, run for a second and more and note what a run costs the GPU in energy_j.",
+        help="After the samples, run for a second or more and write the GPU's energy per run to energy_j.",
     ),
 )
 
@@ -270,7 +269,7 @@ _ORDER = click.option(
     show_default=True,
     metavar="ORDER",
     help="'interleaved': the points of a graph take turns, a sample each; 'shuffled[:SEED]': in another "
-    "order each turn. So drift hits all alike; their rows are written when the graph is done.",
+    "order each turn. So drift affects all equally; their rows are written when the graph is done.",
 )
 
 _CLUSTER = (
@@ -283,7 +282,7 @@ _CLUSTER = (
     click.option(
         "--mixed-devices",
         is_flag=True,
-        help="With --cluster: accept workers with different GPUs or CPUs. Reports keep their rows apart.",
+        help="With --cluster: accept workers with different GPUs or CPUs. Reports do not mix their rows.",
     ),
     tls_option,
 )
@@ -298,7 +297,7 @@ def _resuming(text: str) -> tuple[Declaration, Declaration]:
 
 
 def names(items: Sequence[str], option: str) -> list[str]:
-    """What an option names that may be repeated, each time with a list."""
+    """The names in an option that may be repeated, each time with a list."""
     found = [name for item in items for name in axis_language.split_list(item)]
     if not found:
         raise UsageError(f"{option} names none")
@@ -306,7 +305,7 @@ def names(items: Sequence[str], option: str) -> list[str]:
 
 
 def locators(datasets: Sequence[str]) -> list[str]:
-    """What the graphs asked for are loaded by; found without reading more than a header."""
+    """The locators of the graphs; finding them reads no more than a header."""
     from bfsbench.graphs.load import resolve
 
     return list(dict.fromkeys(resolve(text).locator for text in names(datasets, "--dataset")))

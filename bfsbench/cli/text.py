@@ -23,15 +23,13 @@ from bfsbench.errors import BfsbenchError, InputError
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write it."
 )
-@click.option(
-    "--check", is_flag=True, help="Write nothing: exit with 1 unless FILE is what would be written."
-)
+@click.option("--check", is_flag=True, help="Write nothing: exit with 1 unless FILE is up to date.")
 def command(template: Path, folder: Path, out: Path | None, check: bool) -> None:
     """Fill in a TEMPLATE, a Jinja2 file, with numbers from result files, and print or write the text.
 
-    A template opens files by {{ rows("h200/all-variants.csv") }} and quotes them, as in
-    {{ all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error. See
-    bfsbench/texts.py for what a template can ask.
+    A template opens files by {{ rows("h200/all-variants.csv") }} and quotes them, as in {{
+    all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error.
+    bfsbench/texts.py describes the functions of templates.
     """
     from bfsbench.storage import output
     from bfsbench.texts import fill_in
@@ -51,5 +49,5 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
             raise InputError(f"cannot read {out}: {error.strerror}") from error
         if current != text:
             raise BfsbenchError(
-                f"{out} is not what {template} and the rows say: write it again without --check"
+                f"{out} is not up to date with {template} and the rows: write it again without --check"
             )

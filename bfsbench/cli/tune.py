@@ -1,4 +1,4 @@
-"""``bfsbench tune``: from the command line to a search for the fastest configuration."""
+"""``bfsbench tune``: finds the fastest configuration."""
 
 from __future__ import annotations
 
@@ -53,25 +53,25 @@ if TYPE_CHECKING:
 @click.option(
     "--grid",
     metavar="LIST",
-    help="Grids to choose from; by default auto and 1, 2, 4 .. 32 blocks a multiprocessor.",
+    help="Grids to choose from; by default auto and 1, 2, 4 .. 32 blocks per multiprocessor.",
 )
 @click.option("--block", metavar="LIST", help="Blocks to choose from; by default 32, 64 .. 1024 threads.")
-@preset_option("Values of knobs to begin with")
+@preset_option("Initial values of knobs")
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses sources and configurations.")
-@measuring_options("Continue --out: take what it holds instead of measuring.", many=False)
+@measuring_options("Continue --out: use its rows instead of measuring again.", many=False)
 @out_option("tune")
 @click.option(
     "--points",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Points to spend on each variant and graph, those that --resume finds included.",
+    help="Points to measure for each variant and graph, including those that --resume finds.",
 )
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True),
     metavar="M",
-    help="The same in minutes: no configuration is begun after them.",
+    help="Minutes for each variant and graph: no configuration is begun after them.",
 )
 @click.option(
     "--method",
@@ -100,10 +100,11 @@ def tune(
 ) -> None:
     """Find the configuration of each variant that searches each graph fastest, in --points or --minutes.
 
-    What counts is the median of search_ms over the sources. Every point becomes a row of the result file, as
-    from 'bfsbench run'. Knobs without a list are chosen from their choices, or from values around their
-    default. The same seed asks the same questions, so --resume goes on where a tuning stopped. In the end the
-    best configuration is printed as a 'bfsbench run' line. Host programs without knobs take one point.
+    Configurations are compared by the median of search_ms over the sources. Every point becomes a row of the
+    result file, as from 'bfsbench run'. Knobs without a list are chosen from their choices, or from values
+    around their default. The same seed chooses the same configurations, so --resume goes on where a tuning
+    stopped. At the end the best configuration is printed as a 'bfsbench run' line. Host programs without
+    knobs take one point.
     """
     from bfsbench.bench.plan import Axes, Several, check_knobs, chosen_variants
     from bfsbench.bench.tune import Tuning

@@ -1,8 +1,8 @@
 """Who may join a cluster: certificates for Dask's TLS.
 
 Whoever reaches a Dask scheduler or worker can run code there as the user who started it. With TLS each side
-shows a certificate, and talks to none that the same authority has not signed. One folder has all that a
-scheduler, its workers and its clients need; who can read it is trusted with all of them.
+shows a certificate, and accepts only those that the same authority has signed. One folder has all that a
+scheduler, its workers and its clients need. Whoever can read it is trusted with all of them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Certificates:
 
     @classmethod
     def of(cls, folder: Path) -> Certificates:
-        """Those of a folder. Raises InputError when one cannot be read, or others could read the key."""
+        """The certificates in a folder. Raises InputError when one cannot be read, or when others can read
+        the key."""
         found = cls(folder.expanduser().resolve())
         for path in found.files:
             try:
@@ -62,7 +63,8 @@ class Certificates:
         return found
 
     def security(self) -> Security:
-        """As Dask takes it, the same for each part of a cluster. Raises InputError for what is none."""
+        """Dask's Security object, the same for each part of a cluster. Raises InputError for invalid
+        files."""
         import ssl
 
         from distributed import Security
@@ -78,7 +80,7 @@ class Certificates:
         return made
 
     def options(self) -> str:
-        """For the command 'dask scheduler'."""
+        """Options for the command 'dask scheduler'."""
         ca, certificate, key = self.files
         return f"--protocol tls --tls-ca-file {ca} --tls-cert {certificate} --tls-key {key}"
 
@@ -86,7 +88,7 @@ class Certificates:
 def make(folder: Path, days: int = DAYS) -> Certificates:
     """Make a folder of new certificates, which only the user can read.
 
-    The authority's key is thrown away once it has signed: nothing else can ever join. Raises UsageError where
+    The authority's key is never stored, so no other certificate can be signed later. Raises UsageError where
     there are some already, ToolchainError without the library that makes them.
     """
     if importlib.util.find_spec("cryptography") is None:

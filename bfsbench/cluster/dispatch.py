@@ -1,4 +1,4 @@
-"""Giving points to workers and taking in what becomes of them."""
+"""Giving points to workers and collecting the outcomes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
 from bfsbench.cluster.members import POLL_S, Member, Members, ask
 from bfsbench.cluster.shares import Shares
-from bfsbench.cluster.tasks import Assignment, Equipment, Stranger, Unable, measure
+from bfsbench.cluster.tasks import Assignment, Equipment, Stranger, Unable, run_assignment
 from bfsbench.graphs.graph import Graph
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 AT_A_WORKER = 4
-"""Tasks that a worker has at most: the one it runs, and the next, so that it need not wait for us. A new one
-takes about 10 ms to come, and points may be shorter."""
+"""Most tasks that a worker has: the one it runs, and the next, so that it does not wait. A new task takes
+about 10 ms to arrive, and points may be shorter."""
 ANSWER_LIMIT_S = 2.0
-"""To fetch the result of a finished task, which takes forever when its worker has died since."""
+"""Seconds to fetch the result of a finished task; its worker may have died since."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Dispatch:
     """One run of points over the workers of a cluster.
 
     Dask re-runs the tasks of a worker that dies on others. A point that killed one would kill them all, so a
-    task is bound to one worker process; what becomes of a lost worker's points is decided here: the one it
-    had begun is a row ``crash``, the others are given to somebody else.
+    task is bound to one worker process. The points of a lost worker are handled here: the one it had begun
+    becomes a row ``crash``, the others go to other workers.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Dispatch:
         self._method = method
         self._shares = Shares(points, {name: graph.num_edges for name, graph in graphs.items()})
         self._tickets: dict[str, Ticket] = {}
-        """By key, in the order given out."""
+        """Tickets by key, in the order they were handed out."""
         self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
         """Keys of finished tasks."""
         self._begun: dict[str, str] = {}
@@ -69,7 +69,7 @@ class Dispatch:
         client.subscribe_topic(self._topic, self._note_begun)
 
     def __iter__(self) -> Iterator[Measured]:
-        """What became of each point, as it happens. Raises ClusterError when no worker is left."""
+        """The outcome of each point as it arrives. Raises ClusterError when no worker is left."""
         while self._shares or self._tickets:
             for member in ask(self._client, self._members.poll):
                 yield from self._lose(member)
@@ -83,7 +83,7 @@ class Dispatch:
                 yield from self._settle(ticket)
 
     def _hand_out(self, member: Member) -> None:
-        """Give a worker points until it has as many as it should."""
+        """Give a worker points until it has enough."""
         held = sum(ticket.member is member for ticket in self._tickets.values())
         while held < self._wanted():
             point = self._shares.take(member.address)
@@ -93,17 +93,17 @@ class Dispatch:
             key = f"{point.variant}-{uuid.uuid4()}"  # Dask's displays show what stands before the uuid
             identity, checksum = member.introduction.identity, self._graphs[point.graph].checksum
             task = Assignment(key, self._topic, identity, self._equipment, point, checksum, self._method)
-            future = self._client.submit(measure, task, key=key, workers=[member.address], pure=False)
+            future = self._client.submit(run_assignment, task, key=key, workers=[member.address], pure=False)
             self._tickets[key] = Ticket(key, point, member, future)
             future.add_done_callback(lambda _future, key=key: self._answered.put(key))
 
     def _wanted(self) -> int:
         """How many tasks a worker should have: the one it runs and at most half its share of what is left, so
-        that a slow one holds back little in the end."""
+        that a slow worker delays the end little."""
         return min(AT_A_WORKER, 1 + len(self._shares) // (2 * len(self._members.present)))
 
     def _settle(self, ticket: Ticket) -> Iterator[Measured]:
-        """What follows from a finished task."""
+        """Handle a finished task."""
         try:
             answer = ask(self._client, lambda: self._answer(ticket.future))
         except TimeoutError:
@@ -123,7 +123,8 @@ class Dispatch:
             yield replace(answer, worker=ticket.member.name)
 
     def _answer(self, future: Future[Any]) -> Measured | Unable | Stranger | BaseException:
-        """What a task returned, or raised: ``ask`` would blame the connection. Raises TimeoutError."""
+        """What a task returned, or its exception, which ``ask`` would take for a lost connection. Raises
+        TimeoutError."""
         from distributed import KilledWorker
 
         if future.status != "error":
@@ -133,7 +134,7 @@ class Dispatch:
         return Stranger() if isinstance(error, KilledWorker) else error
 
     def _lose(self, member: Member) -> Iterator[Measured]:
-        """A worker is gone: the point it had begun is lost with it, its others are not."""
+        """Handle a lost worker: only the point it had begun is lost."""
         self._members.forget(member)
         self._shares.leave(member.address)
         for ticket in [each for each in self._tickets.values() if each.member is member]:

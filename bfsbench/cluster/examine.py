@@ -1,4 +1,4 @@
-"""What the workers of a cluster have, and in what they differ."""
+"""The properties of a cluster's workers, and how they differ."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from bfsbench.cluster.tasks import inspect
 from bfsbench.cluster.waiting import Wait
 from bfsbench.errors import BfsbenchError
 from bfsbench.paths import cache_dir
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 ALIKE = ("gpu", "compute_capability", "driver", "cuda", "host_cpu", "python", "version", "commit", "cache")
-"""What workers of one sweep should have in common."""
+"""Properties that the workers of one sweep should share."""
 SAME_AS_HERE = ("python", "version", "commit")
-"""What they should have in common with the machine that begins the sweep."""
+"""Properties that they should share with the machine that begins the sweep."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Of a cluster."""
+    """The findings about a cluster."""
 
     workers: list[dict[str, str]]
-    """By worker: its name, ``trouble`` that keeps it from working, and provenance columns."""
+    """By worker: its name, ``trouble`` if it cannot work, and provenance columns."""
     here: dict[str, str]
-    """The same of this machine, as far as it matters."""
+    """The same columns of this machine."""
 
     @property
     def works(self) -> bool:
@@ -62,9 +62,8 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
 def examine(
     place: Place, certificates: Certificates | None = None, tell: Callable[[str], None] = lambda line: None
 ) -> Findings:
-    """Ask every worker that is there; ``tell`` is called with what is waited for, and with warnings.
-
-    Raises UsageError and BfsbenchError when none can be asked.
+    """Ask every worker present; ``tell`` is called with lines about waiting and with warnings. Raises
+    UsageError and BfsbenchError when none can be reached.
     """
     started = None
     security = certificates.security() if certificates else None
@@ -75,7 +74,7 @@ def examine(
         try:
             if warning := exposure(client.scheduler_info()["address"]):
                 tell(warning)
-            with Wait(counted(started.count, "worker"), tell, START_LIMIT_S).beside():
+            with Wait(plural(started.count, "worker"), tell, START_LIMIT_S).beside():
                 client.wait_for_workers(started.count, timeout=START_LIMIT_S)
             folder = cache_dir()
             folder.mkdir(parents=True, exist_ok=True)

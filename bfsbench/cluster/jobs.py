@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from distributed import Security
 
 _CLASSES = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster", "lsf": "LSFCluster"}
-"""Of dask_jobqueue, by QUEUES."""
+"""Classes of dask_jobqueue, by QUEUES."""
 _UNLIMITED = "1GB"
-"""What dask-jobqueue gets for a job's memory where the user says nothing; the job does not ask for it."""
+"""The memory of a job that dask-jobqueue needs where the user gives none; it is not requested."""
 _MEMORY_DIRECTIVES = ("--mem=", "-M ")
-"""Lines of job scripts that ask for memory."""
+"""Lines of job scripts that request memory."""
 
 
 def start(jobs: Jobs, security: Security | None, install: str) -> tuple[Any, int]:
-    """Dask's cluster of jobs, which have been submitted, and how many they are.
+    """Submit jobs; Dask's cluster of them, and their number.
 
     Raises UsageError for options that dask-jobqueue or the batch system refuses, and where the commands of
-    the batch system are not to be had; ToolchainError, with ``install``, when dask-jobqueue is not installed;
+    the batch system are missing; ToolchainError, with ``install``, when dask-jobqueue is not installed;
     InputError as ``options`` does.
     """
     if importlib.util.find_spec("dask_jobqueue") is None:
@@ -42,7 +42,7 @@ def start(jobs: Jobs, security: Security | None, install: str) -> tuple[Any, int
         cluster = make(**chosen, n_workers=0, security=security)
         for _ in range(count):
             cluster.worker_spec.update(cluster.new_worker_spec())
-        cluster.sync(cluster._correct_state)  # which submits; scale() would keep to itself what went wrong
+        cluster.sync(cluster._correct_state)  # which submits; scale() would hide errors
     except (TypeError, ValueError, RuntimeError) as error:
         if cluster is not None:
             _close(cluster)
@@ -55,13 +55,13 @@ def _close(cluster: Any) -> None:
     """Cancel what was submitted of a cluster that could not be started as a whole."""
     from distributed import Status
 
-    for job in cluster._created:  # Dask closes none that was neither submitted nor given up
+    for job in cluster._created:  # Dask closes only jobs that were submitted or given up
         job.status = Status.failed if job.status == Status.created else job.status
     cluster.close()
 
 
 def _in_a_line(error: Exception) -> str:
-    """What a command said before it failed, or the first line of any other error."""
+    """The output of a command that failed, or the first line of any other error."""
     text = str(error)
     said = text.rpartition("stderr:")[2].split()
     return " ".join(said) if "stderr:" in text and said else text.splitlines()[0]
@@ -72,7 +72,7 @@ def options(jobs: Jobs) -> dict[str, Any]:
 
     The settings are a TOML file of them, such as ``n_workers`` (jobs, 1 by default), ``queue``, ``walltime``,
     ``cores`` and ``memory`` (of a job), ``job_extra_directives = ["--gres=gpu:1"]``; what it leaves out is
-    taken from the Dask configuration, and memory that neither names is not asked for. Each job runs one
+    taken from the Dask configuration. Without a size in either, no memory is requested. Each job runs one
     worker of one thread. Raises InputError.
     """
     import dask
@@ -109,14 +109,14 @@ def options(jobs: Jobs) -> dict[str, Any]:
 
 
 def _job_size(queue: str, cores: int, memory: str | None) -> dict[str, Any]:
-    """How the batch system is asked for a job's cores, which are more than the threads of its worker."""
+    """How the batch system is asked for a job's cores, which outnumber the threads of its worker."""
     if queue == "slurm":
         return {"job_cpu": cores}
     if queue == "lsf":
         return {"ncpus": cores}
     if queue == "pbs":
         return {"resource_spec": f"select=1:ncpus={cores}" + (f":mem={memory}" if memory else "")}
-    return {}  # each installation of SGE has its own name for it: resource_spec, or job_extra_directives
+    return {}  # sites name this differently in SGE: use resource_spec or job_extra_directives
 
 
 def _read(settings: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Starting what Dask consists of: worker processes, one a GPU, and a scheduler where there is none.
+"""Starting Dask's processes: workers, one per GPU, and a scheduler where there is none.
 
 Whoever reaches one of them without TLS can run code there as its user. So those that serve one machine listen
-on 127.0.0.1 alone, and take nobody without their certificate; so do the pages that Dask shows.
+on 127.0.0.1 only, and require their certificate. Dask's pages listen there as well.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 CONNECT_LIMIT_S = 10
 WITHOUT_SCHEDULER_S = 60
-"""How long a worker waits for its scheduler, at first or again, before it ends."""
+"""Seconds that a worker waits for its scheduler, at first or again, before it ends."""
 INSTALL = f"{sys.executable} -m pip install distributed bokeh dask-jobqueue cryptography"
 
 NANNY = {
     "nthreads": 1,  # never two points at once on a device
-    "memory_limit": 0,  # a graph may fill the memory; Dask's guess of what is too much would kill the worker
+    "memory_limit": 0,  # a graph may fill the memory; Dask's own limit would kill the worker
     "dashboard": False,
-    "dashboard_address": f"{LOOPBACK}:0",  # a page that Dask serves nevertheless
+    "dashboard_address": f"{LOOPBACK}:0",  # Dask serves this page anyway
     "death_timeout": WITHOUT_SCHEDULER_S,
     "silence_logs": logging.CRITICAL,
 }
 
 
 def require_dask() -> None:
-    """Configure Dask: no log beside our lines, and workers that may have processes of their own.
+    """Configure Dask: no log output, and workers that may start processes.
 
     Raises ToolchainError when it is not installed.
     """
@@ -75,9 +75,9 @@ def visible_gpus() -> list[str]:
 def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     """Arguments of Dask's Nanny for each worker on this machine: ``count`` of them, None for one a GPU.
 
-    Without a GPU, or with one that ``backend`` does not want, they run the emulator, one a core unless
-    counted; for host programs (None), which would take cores from each other, it is one. Raises UsageError
-    for more workers than GPUs.
+    Without a GPU, or with a ``backend`` that does not use it, they run the emulator, by default one per core.
+    For host programs (None), which would compete for cores, it is one. Raises UsageError for more workers
+    than GPUs.
     """
     gpus = visible_gpus() if backend in ("auto", "cuda") else []
     if gpus and count is not None and count > len(gpus):
@@ -90,11 +90,10 @@ def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Threads and processes started inside never hear of an interrupt: it is left to the process that began.
-
-    A terminal tells all processes at once, and those of Python answer with a traceback.
+    """Threads and processes started inside ignore interrupts, which the main process handles. A terminal
+    sends an interrupt to all processes, and Python's would print a traceback.
     """
-    resource_tracker.ensure_running()  # Python's own helper would unblock what is blocked here
+    resource_tracker.ensure_running()  # Python's resource tracker would unblock these signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -104,7 +103,7 @@ def deaf() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """An interrupt is raised at the end, when what was started inside can be closed. For the main thread."""
+    """Delays an interrupt to the end, when everything started inside can be closed. For the main thread."""
     heard: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
     try:
@@ -118,17 +117,17 @@ def undisturbed() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Started:
-    """What this process started of a cluster."""
+    """The parts of a cluster that this process started."""
 
     workers: Any
     """Dask's handle on them; None where they run already."""
     count: int
-    """How many are to come before a sweep begins."""
+    """How many workers must have joined before a sweep begins."""
     security: Security | None
 
 
 def start_workers(place: Place, backend: str | None, security: Security | None) -> Started:
-    """Start what is to be started. ``security`` are the certificates to show, if any.
+    """Start workers as ``place`` says. ``security`` are the certificates to use, if any.
 
     To be called ``undisturbed``. Raises UsageError, InputError, ToolchainError.
     """
@@ -142,14 +141,14 @@ def start_workers(place: Place, backend: str | None, security: Security | None) 
 
 
 def starting(place: Place) -> str:
-    """What ``start_workers`` waits for, in words."""
+    """What ``start_workers`` waits for, as text."""
     if isinstance(place, Jobs):
         return f"{place.queue} to take the jobs"
     return "the processes of a cluster on this machine to start"
 
 
 def connect(place: Place, started: Started, tell: Callable[[str], None]) -> Client:
-    """A client of the scheduler; ``tell`` is called with what is waited for. Raises UsageError."""
+    """A client of the scheduler; ``tell`` is called with lines about waiting. Raises UsageError."""
     from distributed import Client
 
     security = started.security
@@ -167,7 +166,7 @@ def url(place: Running, security: Security | None) -> str:
 
 
 def no_scheduler(address: str, security: Security | None) -> UsageError:
-    """The error for one that does not answer, or not to us."""
+    """The error for a scheduler that does not answer, or refuses us."""
     other = "or show its certificates with --tls" if security is None else "or it has other certificates"
     return UsageError(f"no scheduler answers at {address}: start one with 'dask scheduler', {other}")
 
@@ -183,7 +182,7 @@ def exposure(address: str) -> str:
 
 
 def _for_one_machine() -> Security:
-    """Certificates in memory: the ports of 127.0.0.1 are open to all users of this machine."""
+    """Certificates in memory: all users of this machine can reach the ports of 127.0.0.1."""
     if importlib.util.find_spec("cryptography") is None:
         raise ToolchainError(f"clusters need cryptography: {INSTALL}")
     from distributed import Security
@@ -212,9 +211,9 @@ async def serve(
 ) -> None:
     """Run workers, as ``nannies`` gives them, until their scheduler ends or a signal comes.
 
-    ``tell`` is called with what is waited for. Raises UsageError when no scheduler answers.
+    ``tell`` is called with lines about waiting. Raises UsageError when no scheduler answers.
     """
-    Thread(target=Event().wait, daemon=True).start()  # hears what this one does not
+    Thread(target=Event().wait, daemon=True).start()  # whose processes get signals that this one blocks
     with deaf():
         wait = Wait(f"the scheduler at {address} to take in workers", tell, WITHOUT_SCHEDULER_S)
         await _serve(address, workers, security, wait)

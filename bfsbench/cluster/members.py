@@ -1,4 +1,4 @@
-"""The workers of a cluster: who they are, who has come and who is gone."""
+"""The workers of a cluster: which have joined and which are lost."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ T = TypeVar("T")
 
 POLL_S = 1.0
 WITHOUT_WORKERS_S = 30.0
-"""How long a sweep waits when nobody is left, for a worker to be restarted or another to come."""
+"""Seconds that a sweep without workers waits for one to restart or join."""
 SAME_CODE = ("version", "commit")
 
 
 class ClusterError(BfsbenchError):
-    """Nothing is left that could run points."""
+    """No worker is left that could run points."""
 
 
 def ask(client: Client, question: Callable[[], T]) -> T:
-    """The answer to something that the scheduler must be there for. Raises ClusterError when it is not."""
+    """The result of a call that needs the scheduler. Raises ClusterError when it is lost."""
     try:
         if client.status == "running":
             return question()
     except TimeoutError:
         raise
     except (CancelledError, OSError):
-        pass  # a lost connection cancels all that waits for it
+        pass  # a lost connection cancels all waiting calls
     raise ClusterError("the scheduler was lost: continue with --resume")
 
 
@@ -74,10 +74,9 @@ class Members:
         """By address."""
 
     def assemble(self, count: int, what: str, limit_s: float | None) -> None:
-        """Wait for ``count`` workers, which ``what`` names for the user, to come and introduce themselves.
-
-        Raises UsageError when none of them can work or when they do not belong together, ClusterError when
-        they do not come in time.
+        """Wait until ``count`` workers, which ``what`` names for the user, have joined and described
+        themselves. Raises UsageError when none of them can work or when they differ too much, ClusterError
+        when they do not join in time.
         """
         wait = Wait(what, self._tell, limit_s)
         while self._asked or len(self.present) + len(self._left_out) < count:
@@ -92,10 +91,9 @@ class Members:
             raise UsageError(next(iter(self._left_out.values())))
 
     def poll(self) -> list[Member]:
-        """Take in who has come, at most every POLL_S; returns who is gone.
-
-        A worker is gone when it has been missing for more than one look: what it sent last has then arrived.
-        Raises ClusterError when nobody is left.
+        """Admit new workers, at most every POLL_S; returns those that are lost. A worker is lost when it is
+        missing in two polls in a row: its last messages have then arrived. Raises ClusterError when no worker
+        is left.
         """
         now = time.monotonic()
         if now - self._polled < POLL_S:
@@ -116,16 +114,16 @@ class Members:
         return [member for member in self.present.values() if now - member.last_seen > 1.5 * POLL_S]
 
     def _without_workers(self) -> bool:
-        """Whether nobody has been there for too long."""
+        """Whether there has been no worker for too long."""
         self._alone = self._alone or Wait("another worker, as none is left", self._tell, WITHOUT_WORKERS_S)
         return self._alone.over()
 
     def forget(self, member: Member) -> None:
-        """The worker is gone; whoever has its address is new."""
+        """The worker is lost; another one at its address is new."""
         self.present.pop(member.address, None)
 
     def leave_out(self, member: Member, reason: str) -> None:
-        """Give the worker nothing more, and tell why."""
+        """Give the worker no more points, and report why."""
         if self.present.pop(member.address, None) is None:
             return
         self._left_out[member.address] = reason
@@ -135,7 +133,8 @@ class Members:
         return set(self._client.nthreads())
 
     def _take_in(self, addresses: set[str]) -> list[str]:
-        """Ask newcomers to introduce themselves, admit those who have; returns what speaks against some."""
+        """Ask new workers for their description and admit those that answered; returns objections to
+        others."""
         self._left_out = {key: reason for key, reason in self._left_out.items() if key in addresses}
         for address in addresses - set(self.present) - set(self._asked) - set(self._left_out):
             self._asked[address] = self._client.submit(
@@ -159,7 +158,7 @@ class Members:
         return objections
 
     def _objection(self, newcomer: Introduction) -> str | None:
-        """What keeps a worker from sharing a sweep with those that are here."""
+        """The reason why a worker cannot share a sweep with the present ones."""
         theirs = newcomer.origin()
         for member in self.present.values():
             ours = member.introduction.origin()

@@ -1,4 +1,4 @@
-"""A cluster's life around a sweep."""
+"""A cluster as the runner of a sweep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bfsbench.cluster.members import Members, ask
 from bfsbench.cluster.tasks import Equipment, release
 from bfsbench.cluster.waiting import Wait
 from bfsbench.graphs.graph import Graph
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -30,7 +30,7 @@ CLOSE_LIMIT_S = 2.0
 class Cluster:
     """A Runner (see there) that spreads points over the workers of a Dask cluster.
 
-    ``tell`` is called with what the user should know, a line at a time.
+    ``tell`` is called with lines for the user.
     """
 
     place: Place
@@ -39,7 +39,8 @@ class Cluster:
     """Whether workers may have different devices."""
     tell: Callable[[str], None]
     certificates: Certificates | None = None
-    """To show to a scheduler and to workers; without any, who may join is not checked beyond this machine."""
+    """Certificates for scheduler and workers; without any, a cluster beyond this machine has no access
+    control."""
     device: DeviceInfo | None = None
     client: Client | None = None
     """Dask's, once started."""
@@ -48,7 +49,8 @@ class Cluster:
     _members: Members | None = field(default=None, repr=False)
 
     def start(self) -> Members:
-        """Connect, wait for the workers and see that they go together. Raises UsageError, ClusterError."""
+        """Connect, wait for the workers and check that they are compatible. Raises UsageError,
+        ClusterError."""
         if self._members is not None:
             return self._members
         security = self.certificates.security() if self.certificates else None
@@ -71,14 +73,15 @@ class Cluster:
     def _expected(self, count: int) -> tuple[int, str, float | None]:
         """How many workers a sweep begins with, where they come from, and for how long it waits for them."""
         place = self.place
-        if isinstance(place, Jobs):  # a queue may take days: whoever comes first begins
-            return 1, f"the first of {counted(count, f'{place.queue} job')} to start", None
+        if isinstance(place, Jobs):  # a queue may take days: begin with the first job
+            return 1, f"the first of {plural(count, f'{place.queue} job')} to start", None
         if isinstance(place, Running):
             return count, f"what 'bfsbench worker dask://{place.scheduler}' starts", START_LIMIT_S
-        return count, f"{counted(count, 'worker')} on this machine", START_LIMIT_S
+        return count, f"{plural(count, 'worker')} on this machine", START_LIMIT_S
 
     def _dashboard(self) -> str:
-        """Where it is shown: of a scheduler that this process started, on this machine alone."""
+        """The dashboard's address, of a scheduler that this process started, reachable on this machine
+        only."""
         assert self.client is not None
         link = self.client.dashboard_link or "none"
         return link if self._workers is None else re.sub("//.*:", f"//{LOOPBACK}:", link)
@@ -88,13 +91,13 @@ class Cluster:
         return [member.introduction.origin() for member in self.start().present.values()]
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """Run points on whichever worker; see Runner. Raises ClusterError when none is left."""
+        """Run points on any worker; see Runner. Raises ClusterError when none is left."""
         members = self.start()
         assert self.client is not None
         yield from Dispatch(self.client, members, self.equipment, points, graphs, method)
 
     def close(self) -> None:
-        """End the workers that this process started; those that were there before give their device back."""
+        """End the workers that this process started; others close their device."""
         client, members = self.client, self._members
         if isinstance(self.place, Running) and client is not None and members is not None:
             from distributed import fire_and_forget
@@ -104,7 +107,7 @@ class Cluster:
         self.stop()
 
     def stop(self) -> None:
-        """End what this process started, whatever the workers are doing."""
+        """Kill what this process started."""
         if self.client is not None:
             self.client.close(timeout=CLOSE_LIMIT_S)
         if self._workers is not None:

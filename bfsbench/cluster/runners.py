@@ -18,11 +18,11 @@ def runner_maker(
     tell: Callable[[str], None],
     tls: Path | None = None,
 ) -> Callable[[str | None], Runner]:
-    """What makes the runner for a backend, not started yet; the backend None is for host programs only.
+    """A function that makes the runner for a backend, not started yet; the backend None is for host programs
+    only.
 
-    ``cluster`` is a place as ``--cluster`` names it, None for one process here. ``tell`` is called with what
-    the user should know, a line at a time. ``tls`` is a folder of certificates to show. Raises UsageError,
-    ToolchainError.
+    ``cluster`` is a place as ``--cluster`` names it, None for one process here. ``tell`` is called with lines
+    for the user. ``tls`` is a folder of certificates. Raises UsageError, ToolchainError.
     """
     if cluster is None:
         for option, given in (("--mixed-devices", mixed_devices), ("--tls", tls)):

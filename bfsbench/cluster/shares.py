@@ -9,12 +9,12 @@ from bfsbench.bench.point import Point
 
 
 class Shares:
-    """Points that nobody has yet, by graph.
+    """Points that no worker has yet, by graph.
 
-    A worker stays with a graph while that has points. Then it takes the graph with the most work left for
-    each worker that is on it, itself included: so workers spread over the graphs, and share the last ones.
-    A point's work is taken to be the number of edges, ``sizes``, which is crude; but what is estimated wrong
-    is put right whenever a worker needs a graph.
+    A worker stays with a graph while that has points. Then it takes the graph with the most work left per
+    worker on it, itself included. So workers spread over the graphs, and share the last ones. The work of a
+    point is estimated by the number of edges, ``sizes``. This is crude, but is corrected whenever a worker
+    needs a graph.
     """
 
     def __init__(self, points: Sequence[Point], sizes: Mapping[str, int]) -> None:
@@ -43,7 +43,7 @@ class Shares:
         return self._waiting[self._graph_of[worker]].popleft()
 
     def give_back(self, point: Point) -> None:
-        """A point that was taken and not run; it is the next of its graph."""
+        """Return a point that was taken and not run; it is the next of its graph."""
         self._waiting[point.graph].appendleft(point)
 
     def leave(self, worker: str) -> None:

@@ -1,8 +1,8 @@
-"""What happens on a Dask worker: functions that Dask calls there, one at a time, in the one thread it has.
+"""The functions that Dask calls on a worker, one at a time, in its only thread.
 
-Each worker keeps one :class:`bfsbench.bench.worker.Worker` between tasks, for as long as sweeps ask for the
-same backend, and the facts of the graph it is on. The arrays are read by the process that touches the device,
-from the cache or wherever graphs come from; tasks name graphs and carry none.
+Each worker keeps one :class:`bfsbench.bench.worker.Worker` between tasks, as long as sweeps use the same
+backend, and the description of the graph in use. Tasks carry the names of graphs only; the process that uses
+the device reads the arrays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bfsbench.paths import cache_dir
 
 @dataclass(frozen=True)
 class Equipment:
-    """What a worker measures with: the arguments of Worker."""
+    """The arguments of Worker."""
 
     backend: str | None
     schedule_seed: int
@@ -41,11 +41,11 @@ class Equipment:
 
 @dataclass(frozen=True)
 class Introduction:
-    """What a worker says about itself."""
+    """A worker's description of itself."""
 
     name: str
     identity: str
-    """Of the process: another one in its place has another."""
+    """Identifies the process: one that replaces it has another."""
     host: dict[str, str]
     """Provenance columns of its machine."""
     device: DeviceInfo | None
@@ -64,28 +64,28 @@ class Assignment:
     topic: str
     """Of Dask's events, on which the worker announces that it begins."""
     identity: str
-    """Of the process that is meant."""
+    """Identifies the process that should run it."""
     equipment: Equipment
     point: Point
     checksum: str
-    """Of the graph to be searched."""
+    """Checksum of the graph to be searched."""
     method: Method
 
 
 @dataclass(frozen=True)
 class Unable:
-    """A worker cannot work, and says why; the point it was given was not run."""
+    """A worker cannot work, and why; the point it was given was not run."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Stranger:
-    """The task was meant for another process at this address; it was not run."""
+    """The task was for another process at this address; it was not run."""
 
 
 class Station:
-    """What one Dask worker keeps between tasks."""
+    """The state that one Dask worker keeps between tasks."""
 
     def __init__(self) -> None:
         _leave_dasks_environment()
@@ -104,7 +104,7 @@ class Station:
         return self._worker
 
     def graph(self, name: str) -> Graph:
-        """A graph by its full name, fetched if it is not here. Raises BfsbenchError."""
+        """A graph by its full name, fetched if it is missing. Raises BfsbenchError."""
         if self._graph is None or self._graph[0] != name:
             dataset = resolve(name).dataset
             if dataset is not None and not dataset.generated and files.held(dataset) is None:
@@ -113,15 +113,14 @@ class Station:
         return self._graph[1]
 
     def release(self) -> None:
-        """Give the device back."""
+        """Close the device."""
         self._worker.close()
         self._equipment = self._graph = None
 
 
 def _leave_dasks_environment() -> None:
-    """Drop the variables that Dask sets for its workers: points are to run as in a sweep of one process.
-
-    Its MALLOC_TRIM_THRESHOLD_ has each large array paged in anew, which has been seen to cost a tenth.
+    """Drop the variables that Dask sets for its workers, so that points run as in a sweep of one process. Its
+    MALLOC_TRIM_THRESHOLD_ makes each large array page in again, which has cost a tenth of the time.
     """
     for name, value in dask.config.get("distributed.nanny.pre-spawn-environ").items():
         if os.environ.get(name) == str(value):
@@ -147,12 +146,12 @@ def introduce(equipment: Equipment) -> Introduction | Unable:
     return Introduction(str(worker.name), station.identity, provenance.host_columns(), device)
 
 
-def measure(task: Assignment) -> Measured | Unable | Stranger:
+def run_assignment(task: Assignment) -> Measured | Unable | Stranger:
     """Run a point as a sweep on one device does."""
     worker, station = distributed.get_worker(), _station()
     if station.identity != task.identity:
         return Stranger()
-    # Waits until the scheduler knows: the point may take this process with it, and unsent messages.
+    # Waits until the scheduler has the event: the point may kill this process and its unsent messages.
     begun = {"worker": worker.address, "key": task.key}
     sync(worker.loop, worker.scheduler.log_event, topic=task.topic, msg=begun)
     try:
@@ -165,12 +164,12 @@ def measure(task: Assignment) -> Measured | Unable | Stranger:
 
 
 def release() -> None:
-    """Give the worker's device back."""
+    """Close the worker's device."""
     _station().release()
 
 
 def inspect(probe: str) -> dict[str, str]:
-    """Facts for 'bfsbench doctor'; ``probe`` is the path of a file in the cache folder of who asks."""
+    """Facts for 'bfsbench doctor'; ``probe`` is the path of a file in the caller's cache folder."""
     introduction = introduce(Equipment("auto", 0))
     cache = doctor.cache_folder()
     facts = {"worker": str(distributed.get_worker().name), **provenance.host_columns()}
@@ -186,7 +185,7 @@ def inspect(probe: str) -> dict[str, str]:
 
 
 class _Quiet:
-    """Shows nothing of a fetch."""
+    """A fetch display that shows nothing."""
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None: ...
 

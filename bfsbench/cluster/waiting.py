@@ -1,4 +1,4 @@
-"""Saying what is waited for, and for how long."""
+"""Lines that say what is waited for, and for how long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 FIRST_S = 3.0
-"""What takes less is not worth a line."""
+"""Waits below this print no line."""
 LONGEST_S = 600.0
 """Between two lines."""
 
@@ -21,12 +21,12 @@ class Wait:
     what: str
     tell: Callable[[str], None]
     limit_s: float | None = None
-    """After which it is given up; None waits until it is interrupted."""
+    """Limit in s; None waits until it is interrupted."""
     _began: float = field(default_factory=lambda: time.monotonic())
     _next_s: float = FIRST_S
 
     def over(self, state: str = "") -> bool:
-        """Whether the limit is reached; to be asked often. ``state`` is how far it is, for the line."""
+        """Whether the limit is reached; to be called often. ``state`` is the progress, for the line."""
         waited = time.monotonic() - self._began
         if self.limit_s is not None and waited > self.limit_s:
             return True
@@ -38,7 +38,7 @@ class Wait:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Tells while something inside waits, which has a limit of its own."""
+        """Prints lines while the block inside waits, which has a limit of its own."""
         done = threading.Event()
 
         def look() -> None:

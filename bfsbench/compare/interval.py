@@ -1,10 +1,10 @@
-"""By what factor the times of two samples differ, and how sure that is.
+"""The ratio of the times of two samples, with a confidence interval.
 
-The interval is the one that belongs to the rank sum test of Mann and Whitney (Hodges and Lehmann 1963; Bauer
-1972): it holds the factors by which one sample could be scaled without the test telling it from the other. It
-asks for no distribution of the times, only that both samples have the same one but for the factor. Where
-repeats are few, a wild one among them widens it, on that repeat's side only: it can leave a point undecided,
-but neither make nor hide a difference on the other side.
+The interval belongs to the rank sum test of Mann and Whitney (Hodges and Lehmann 1963; Bauer 1972): it
+contains the factors by which one sample can be scaled such that the test finds no difference. It assumes no
+particular distribution of the times, only that both samples have the same one up to the factor. Where repeats
+are few, an outlier widens it on its own side only: it can leave a point undecided, but neither cause nor hide
+a difference on the other side.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_EXACT = 2500
 
 @dataclass(frozen=True)
 class LogRatio:
-    """Natural logarithm of how many times as long the second sample takes: its best estimate and its bounds.
+    """Natural logarithm of the ratio of the second sample's times to the first's: best estimate and bounds.
 
     Exchanging the samples exchanges the bounds and changes all signs, exactly.
     """
@@ -45,10 +45,9 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> LogRatio
 
 @lru_cache
 def _cut(first: int, second: int) -> int:
-    """Which of the ordered ratios, counted from either end, bounds the interval; 0 when none does.
-
-    The largest k for which fewer than k pairs are in favour of one sample with a probability of at most
-    _TAIL, were there no difference.
+    """Which of the sorted ratios, counted from either end, bounds the interval; 0 when none does. The largest
+    k for which, without a difference, fewer than k pairs favour one sample with a probability of at most
+    _TAIL.
     """
     pairs = first * second
     if pairs > _MOST_EXACT:
@@ -59,10 +58,9 @@ def _cut(first: int, second: int) -> int:
 
 
 def _rank_sum_probabilities(first: int, second: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """float64[first * second + 1]: the probability that k pairs have the second sample's value below.
-
-    The largest of all values is the first sample's, in which case it has all the second's values below it, or
-    the second's, in which case it is below none.
+    """float64[first * second + 1]: the probability that in k pairs the second sample's value is the smaller
+    one. A recursion over the largest of all values: if it is the first sample's, all values of the second are
+    below it; if it is the second's, it is below none.
     """
     probabilities: dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
     for n in range(first + 1):

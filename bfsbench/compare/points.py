@@ -1,9 +1,10 @@
-"""Points that two sides have in common, whether they may be compared, and what comes of it."""
+"""Points that two sides have in common, whether they may be compared, and the verdicts."""
 
 from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +25,11 @@ from bfsbench.compare.sides import Row, Side
 from bfsbench.errors import InputError
 
 EMULATED = "cpu"
-"""The backend whose times mean nothing."""
+"""The backend whose times are not compared."""
 
 SLOWER, FASTER, SAME, UNDECIDED = "slower", "faster", "same", "undecided"
 LOST, GAINED, FAILED = "lost", "gained", "failed"
-"""Of points that have no time on side B, on side A, on either."""
+"""Verdicts on points without a time on side B, on side A, on both."""
 VERDICTS = (SLOWER, LOST, FASTER, GAINED, SAME, UNDECIDED, FAILED)
 WORSE = (SLOWER, LOST)
 
@@ -48,12 +49,12 @@ class Compared:
     a_ms: float | None
     b_ms: float | None
     ratio: LogRatio | None
-    """Of B's times to A's; None where a side has none."""
+    """The ratio of B's times to A's; None where a side has none."""
     repeats_needed: int | None = None
-    """Of an undecided point: repeats of either side, in all, that are likely to decide it; None where no
+    """For an undecided point: repeats of each side, in all, that are likely to decide it; None where no
     reasonable number is."""
     runs_needed: int | None = None
-    """The runs to take them in, those taken included."""
+    """The number of runs to take them in, those taken included."""
 
 
 @dataclass(frozen=True)
@@ -73,26 +74,26 @@ class _Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of comparing side ``b`` with side ``a``."""
+    """The result of comparing side ``b`` with side ``a``."""
 
     a: Side
     b: Side
     threshold: float
     points: list[Compared]
     only_a: list[tuple[str, ...]]
-    """Axes of the points that side B lacks."""
+    """Axes of the points that only side A has."""
     only_b: list[tuple[str, ...]]
     differences: list[str]
-    """What makes points incomparable, a line each."""
+    """Differences that make points incomparable, a line each."""
     warnings: list[str]
-    """What else is not the same on both sides."""
+    """Other differences between the sides."""
     num_emulated: int
-    """Rows left out because their times mean nothing."""
+    """Rows of emulated kernels, which are left out."""
     noise: dict[str, float]
-    """By what share times of unchanged code are taken to differ from run to run, by backend: a standard
-    deviation."""
+    """Run-to-run noise by backend: the standard deviation of the times of unchanged code, as a share of
+    them."""
     num_same_code: int
-    """Points of which both sides measured the same code."""
+    """Number of points for which both sides measured the same code."""
 
     def count(self, verdict: str) -> int:
         return sum(point.verdict == verdict for point in self.points)
@@ -107,7 +108,7 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
     """Compare every point of side B with the same of side A.
 
     ``threshold`` is the relative difference up to which times count as the same: 0.05 for 5 %.
-    Raises InputError for samples that are no times.
+    Raises InputError for samples that are not times.
     """
     rows_a, rows_b = (_by_point(side) for side in (a, b))
     common = [axes for axes in rows_a if axes in rows_b]
@@ -132,7 +133,8 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
 
 
 def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
-    """The rows of each point that was not emulated; of several codes, those of the latest."""
+    """The rows of each point that was not emulated; where they measured several codes, those of the
+    latest."""
     points: dict[tuple[str, ...], list[Row]] = {}
     for row in side.rows:
         if row["backend"] != EMULATED:
@@ -141,7 +143,8 @@ def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
 
 
 def _of_latest_code(rows: list[Row]) -> list[Row]:
-    """Those that measured what the latest did; rows of older files, which do not say, stay."""
+    """The rows that measured the same code as the latest row; rows of older files, without a hash, are
+    kept."""
     latest = max((row for row in rows if row["code"]), key=lambda row: row["taken_at"], default=None)
     return rows if latest is None else [row for row in rows if row["code"] in ("", latest["code"])]
 
@@ -152,11 +155,18 @@ def _is_same_code(first: list[Row], second: list[Row]) -> bool:
 
 
 def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: list[Row]) -> _Pair:
-    first, second = _samples(a, rows_a), _samples(b, rows_b)
+    runs_a, runs_b = _samples(a, rows_a), _samples(b, rows_b)
+    first, second = list(itertools.chain(*runs_a)), list(itertools.chain(*runs_b))
     if not first or not second:
         return _Pair(axes, first, second, None)
-    runs = tuple(sum(row["status"] == "ok" for row in rows) for rows in (rows_a, rows_b))
-    return _Pair(axes, first, second, Evidence(compare_samples(first, second), (runs[0], runs[1])))
+    runs, scatter = (len(runs_a), len(runs_b)), _scatter(runs_a) + _scatter(runs_b)
+    return _Pair(axes, first, second, Evidence(compare_samples(first, second), runs, scatter))
+
+
+def _scatter(runs: Sequence[Sequence[float]]) -> float:
+    """Of the runs of one side; see Evidence.scatter."""
+    medians = [math.log(statistics.median(samples)) for samples in runs]
+    return sum((median - statistics.fmean(medians)) ** 2 for median in medians)
 
 
 def _noise(pairs: Sequence[_Pair]) -> dict[str, float]:
@@ -171,7 +181,7 @@ def _noise(pairs: Sequence[_Pair]) -> dict[str, float]:
 def _compared(
     pair: _Pair, noises: Mapping[str, float], threshold: float, enough: float, num_points: int
 ) -> Compared:
-    """The verdict on a point; ``enough`` is the p-value that is enough among ``num_points``."""
+    """The verdict on a point; ``enough`` is the p-value that suffices among ``num_points``."""
     first, second, evidence, noise = pair.first, pair.second, pair.evidence, noises[pair.backend]
     times = min(first, default=None), min(second, default=None)
     if evidence is None:
@@ -196,18 +206,19 @@ def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
     return SAME if -most <= ratio.low and ratio.high <= most else UNDECIDED
 
 
-def _samples(side: Side, rows: Iterable[Row]) -> list[float]:
-    """All timed repeats of a point, in ms. Raises InputError for one that is no time."""
-    found = []
+def _samples(side: Side, rows: Iterable[Row]) -> list[list[float]]:
+    """The timed repeats of each run of a point, in ms. Raises InputError for one that is not a time."""
+    found: list[list[float]] = []
     for row in rows:
         if row["status"] != "ok":
             continue
+        found.append([])
         for text in row["search_ms_samples"].split(";"):
             sample = _number(text)
             if not 0 < sample < math.inf:
                 point = " ".join(filter(None, axes_of(row)))
                 raise InputError(f"{side.name}: '{text}' is no time in ms, in the samples of {point}")
-            found.append(sample)
+            found[-1].append(sample)
     return found
 
 
@@ -219,7 +230,7 @@ def _number(text: str) -> float:
 
 
 def _method(row: Row) -> dict[str, str]:
-    """What has to agree before times of one point are compared."""
+    """Properties that must agree before times of one point are compared."""
     device = ("host_cpu",) if row["backend"] == "host" else ("gpu", "compute_capability")
     facts = {name: row[name] for name in ("schema", "graph_checksum", "method", *device)}
     if row["status"] == "ok":
@@ -228,7 +239,7 @@ def _method(row: Row) -> dict[str, str]:
 
 
 def _circumstances(row: Row) -> dict[str, str]:
-    """What may be the very thing that is compared, and explains a difference if it is not."""
+    """Properties that may differ on purpose, and may explain a difference."""
     names = ("driver", "cuda", "host_cpu", "python", "throttle")
     return {name: row[name] for name in names if name not in _method(row)}
 
@@ -253,7 +264,7 @@ def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> 
 
 
 def _listed(name: str, values: Iterable[str]) -> str:
-    """The values in words, a few if there are many; of checksums as much as tells them apart."""
+    """The values as text, a few if there are many; checksums shortened as far as they stay distinct."""
     length = _SHORT if name.endswith("checksum") else None
     shown = sorted(value[:length] or "none" for value in values)
     return ", ".join(shown[:_MOST_LISTED]) + (", ..." if len(shown) > _MOST_LISTED else "")

@@ -1,4 +1,4 @@
-"""What stands on a side of a comparison: rows of a file, of a folder, of a revision in git, of a commit."""
+"""A side of a comparison: rows of a file, of a folder, of a revision in git, of a commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = dict[str, str]
 
 @dataclass(frozen=True)
 class Side:
-    """Result rows with the name they go by."""
+    """Result rows with a name for messages."""
 
     name: str
     rows: list[Row]
@@ -41,7 +41,7 @@ def of_commits(side: Side, first: str, second: str) -> tuple[Side, Side]:
 
 
 def _commit_called(wanted: str, side: Side) -> str:
-    """The commit in a side's rows that is spelt so, or begins so."""
+    """The commit in a side's rows that equals or begins with ``wanted``."""
     counts = Counter(row["commit"] for row in side.rows)
     if wanted in counts:
         return wanted

@@ -1,4 +1,4 @@
-"""A comparison as tables: in sum, point by point, and what could not be paired."""
+"""A comparison as tables: a summary, the points, and the unmatched points."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from bfsbench.compare.points import (
 )
 from bfsbench.compare.sides import Side
 from bfsbench.report.table import Cell, Table
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 _MOST_SHOWN = 20
-"""Points of a verdict that are shown to people; programs get all."""
+"""Most points of a verdict in text; other formats have all."""
 _DATE = len("2026-11-21")
 _GRAPH, _VARIANT = AXES.index("graph"), AXES.index("variant")
 
 
 def summary(found: Comparison) -> Table:
-    """A line per variant and graph: verdicts counted, and the geometric mean of the points' ratios."""
+    """A line per variant and graph: numbers of verdicts, and the geometric mean of the points' ratios."""
     groups: dict[tuple[str, str], list[Compared]] = {}
     for point in found.points:
         groups.setdefault((point.axes[_GRAPH], point.axes[_VARIANT]), []).append(point)
@@ -46,7 +46,7 @@ def summary(found: Comparison) -> Table:
 
 
 def geometric_mean(points: Sequence[Compared]) -> float | None:
-    """Of how many times as long B takes as A, over the points that have times on both sides."""
+    """The geometric mean of the ratio of B's times to A's, over the points that have times on both sides."""
     ratios = [point.ratio.middle for point in points if point.ratio]
     return math.exp(sum(ratios) / len(ratios)) if ratios else None
 
@@ -55,10 +55,10 @@ def _notes(found: Comparison) -> Iterator[str]:
     told = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if found.count(verdict))
     for name, side in (("A", found.a), ("B", found.b)):
         yield f"{name}: {side.name}, {_origin(side)}."
-    yield f"{counted(len(found.points), 'point')} in both: {told}."
+    yield f"{plural(len(found.points), 'point')} in both: {told}."
     mean = geometric_mean(found.points)
     if mean is not None:
-        yield f"Ratio: how many times as long B takes as A, as geometric mean; over all points {mean:.3f}."
+        yield f"Ratio: times of B / times of A, as geometric mean; over all points {mean:.3f}."
     yield (
         f"Slower, faster: by more than {found.threshold * 100:.3g} %, by the spread of the repeats and a "
         f"noise of {_percent(found.noise)} from run to run; of the points called so at most "
@@ -70,11 +70,11 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield "Lost: had a time in A and has none in B; gained: the reverse."
     for name, only in (("A", found.only_a), ("B", found.only_b)):
         if only:
-            yield f"Only in {name}: {counted(len(only), 'point')}; see the table 'unmatched'."
+            yield f"Only in {name}: {plural(len(only), 'point')}; see the table 'unmatched'."
     if found.num_same_code:
         yield f"Both sides measured the same code at {found.num_same_code} of {len(found.points)} points."
     if found.num_emulated:
-        yield f"No times to compare: {counted(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
+        yield f"No times to compare: {plural(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
 
 
@@ -86,19 +86,19 @@ def _percent(noise: Mapping[str, float]) -> str:
 
 
 def _advice(found: Comparison) -> Iterator[str]:
-    """How many repeats would decide the undecided points."""
+    """Lines on how many repeats would decide the undecided points."""
     undecided = [point for point in found.points if point.verdict == UNDECIDED]
     needed = sorted((point.repeats_needed, point.runs_needed) for point in undecided if point.repeats_needed)
     if needed:
         half, most = needed[(len(needed) - 1) // 2], needed[-1]
         yield (
-            f"Repeats that are likely to decide {counted(len(needed), 'undecided point')}: {half[0]} on "
+            f"Repeats that are likely to decide {plural(len(needed), 'undecided point')}: {half[0]} on "
             f"either side, in {half[1]} runs, for half of them, {most[0]} in {most[1]} for all "
             "(repeats_needed, runs_needed in the table 'points'; put the files of a side into one folder)."
         )
     if beyond := len(undecided) - len(needed):
         yield (
-            f"More than {MOST_RUNS} runs would be needed for {counted(beyond, 'undecided point')}: the ratio "
+            f"More than {MOST_RUNS} runs would be needed for {plural(beyond, 'undecided point')}: the ratio "
             "is too near the threshold."
         )
 
@@ -166,7 +166,7 @@ def _drawing(table: Table, verdict: str) -> Table:
 
 
 def unmatched(found: Comparison) -> Table:
-    """The points that only one side has; people see how many there are of each variant and graph."""
+    """The points that only one side has; in text, their number by variant and graph."""
     rows: list[tuple[Cell, ...]] = [
         (side, *axes) for side, only in (("A", found.only_a), ("B", found.only_b)) for axes in only
     ]

@@ -1,6 +1,7 @@
 """CUDA kernels on a CPU: ``.cu`` files compiled as C++, with a fiber for every CUDA thread.
 
-README.md in this folder says what is emulated and what is not. No time taken here says anything about a GPU.
+README.md in this folder says what is emulated and what is not. Times taken here do not predict those of a
+GPU.
 
     with Emulator() as device:
         x = device.upload(np.arange(100, dtype=np.int32))

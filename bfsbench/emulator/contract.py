@@ -1,4 +1,5 @@
-"""What a kernel file and its kernels' arguments are held against, so that host and kernels agree."""
+"""The contract that a kernel file and its kernels' arguments are checked against, so that host and kernels
+agree."""
 
 from __future__ import annotations
 
@@ -14,21 +15,21 @@ from bfsbench.emulator.translate import declared_parameters, texts
 
 @dataclass(frozen=True)
 class Contract:
-    """What the host has in common with a kernel file, besides the arguments of kernels."""
+    """Declarations that the host shares with a kernel file, besides the arguments of kernels."""
 
     owner: str
-    """Who says so, for messages."""
+    """The owner's name, for messages."""
     types: Mapping[str, CType] = field(default_factory=dict)
-    """By the names that the file gives them. Those that it never mentions do not matter."""
+    """Structs by their names in the file. Those that the file does not mention are ignored."""
     constants: Mapping[str, int] = field(default_factory=dict)
     """Likewise."""
 
     def key(self) -> tuple[object, ...]:
-        """Equal for contracts that say the same."""
+        """Equal for equal contracts."""
         return (self.owner, *self.types.items(), *self.constants.items())
 
     def assertions(self, source: Path, include: Sequence[Path], macros: Mapping[str, int | str]) -> str:
-        """C++ to compile behind the file: it fails where the file has the types or macros otherwise."""
+        """C++ to compile after the file: it fails where the file's types or macros differ."""
         words = {word for text in texts(source, include) for word in re.findall(r"\w+", text.mask)}
         types = {name: known for name, known in self.types.items() if name in words}
         constants = {name: value for name, value in self.constants.items() if {*name.split("::")} <= words}

@@ -58,7 +58,7 @@ class Event:
 
 
 class Emulator:
-    """A GPU stood in for by this machine's CPU. Launches run to their ends before they return.
+    """A GPU emulated on this machine's CPU. Launches complete before they return.
 
     seed: 0 runs blocks on ``workers`` cores (default: all) in the fastest order. Any other value runs them on
     one core in an order drawn from it: of blocks, of threads, and of interruptions; equal seeds, equal runs.
@@ -118,7 +118,7 @@ class Emulator:
     ) -> Module:
         """Translate, compile and load a ``.cu`` file. Raises ToolchainError naming its file and line.
 
-        With a contract it compiles only if it has types and macros as the host has them.
+        With a contract it compiles only if its types and macros agree with the host's.
         """
         self.refuse_if_closed()
         source = source.resolve()
@@ -170,7 +170,7 @@ class Emulator:
         return Signal(self, self._allocate(ctypes.sizeof(words) // 4, np.dtype(np.int32)), words)
 
     def event(self) -> Event:
-        """A clock reading to be."""
+        """A new event, not recorded yet."""
         return Event(self)
 
     def synchronize(self) -> None:
@@ -185,7 +185,7 @@ class Emulator:
         self._finalizer()
 
     def findings(self) -> list[Finding]:
-        """What was found wrong since the last call, of a device that is ``watched``."""
+        """Faults found since the last call; needs ``watched``."""
         self.refuse_if_closed()
         found = ctypes.POINTER(NativeFinding)()
         count = self.runtime.emu_findings(self.machine, ctypes.byref(found))
@@ -204,7 +204,7 @@ class Emulator:
 
     @contextmanager
     def traced(self) -> Iterator[list[Access]]:
-        """A list that has all accesses to memory when the block ends, of a device that is ``watched``."""
+        """A list that is filled with all accesses to memory when the block ends; needs ``watched``."""
         accesses: list[Access] = []
         self.runtime.emu_set_recording(self.machine, True)
         try:
@@ -231,7 +231,7 @@ class Emulator:
             raise DeviceError("the emulated device has been closed")
 
     def set_written(self, words: npt.NDArray[Any]) -> None:
-        """The host has given a value to these words of a buffer."""
+        """Mark words of a buffer as initialised by the host."""
         if self.watched and words.size:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 

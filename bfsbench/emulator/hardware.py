@@ -1,4 +1,4 @@
-"""What the emulated GPU has room for."""
+"""Resources of the emulated GPU."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Hardware:
     """Of all buffers together; by default most of the host's."""
 
     def native(self) -> NativeLimits:
-        """The same for the runtime, which has no part in ``memory``."""
+        """The limits as the runtime takes them; it does not need ``memory``."""
         return NativeLimits(*(getattr(self, name) for name, _ in NativeLimits._fields_))
 
 

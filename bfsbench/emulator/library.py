@@ -25,6 +25,8 @@ _RUNTIME = _HERE / "runtime"
 
 _PROCESSOR_FLAGS = ["-mpopcnt"] if platform.machine() in {"x86_64", "AMD64"} else []
 _COMMON_FLAGS = ["-w", "-fvisibility=hidden", f"-I{_INCLUDE}", *_PROCESSOR_FLAGS]
+_KERNELS_LEVEL = "-O1"
+"""Of optimisation. Threads take turns so often that -O3 makes them no faster, but takes longer to compile."""
 
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
@@ -56,7 +58,7 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
 
 
 def build_runtime(*, portable_fibers: bool = False) -> Path:
-    """Compile the runtime once. ``portable_fibers`` selects the switch that every POSIX system has."""
+    """Compile the runtime once. ``portable_fibers`` selects the context switch of POSIX."""
     sources = sorted(_RUNTIME.glob("*.cpp"))
     flags = [*_COMMON_FLAGS, *(["-DEMU_PORTABLE_FIBERS"] if portable_fibers else [])]
     return build_library("cuda-on-cpu", sources, flags)
@@ -87,16 +89,16 @@ def build_kernels(
 
     ``include`` are folders of its headers, besides its own; ``appended`` is C++ to compile behind it.
     ``interruptible`` makes every basic block a place where a thread may be interrupted, which finds more
-    races and takes about twice the time; it is always done for files that say ``volatile``, whose threads
-    may poll memory. ``watched`` tells the runtime of every access to memory.
-    Raises ToolchainError with the first error, naming file and line of the source.
+    races and takes about twice the time. It is always done for files that contain ``volatile``, whose threads
+    may poll memory. ``watched`` calls the runtime before every access to memory. Raises ToolchainError with
+    the first error, naming file and line of the source.
     """
     translation = translate(source, include, appended)
     if translation.launches_kernels and not child_kernels:
         raise ToolchainError(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"
         )
-    flags = [*_COMMON_FLAGS, *_kernel_flags(source, defines, include)]
+    flags = [*_COMMON_FLAGS, _KERNELS_LEVEL, *_kernel_flags(source, defines, include)]
     if watched:
         flags += _watching()
     if interruptible or watched or translation.volatile:
@@ -108,7 +110,7 @@ def build_kernels(
 
 
 def _kernel_flags(source: Path, defines: Mapping[str, Define], include: Sequence[Path]) -> list[str]:
-    """What every compilation of translated kernels needs besides the common flags."""
+    """Flags for translated kernels, besides the common ones."""
     return [
         *(f"-I{folder}" for folder in (_INCLUDE, _INCLUDE / "cuda", source.parent, *include)),
         *("-include", str(_INCLUDE / "cuda_on_cpu.h")),
@@ -120,14 +122,14 @@ def _kernel_flags(source: Path, defines: Mapping[str, Define], include: Sequence
 def diagnose(
     source: Path, defines: Mapping[str, Define], warnings: Sequence[str], include: Sequence[Path] = ()
 ) -> str:
-    """What the compiler has to say of a ``.cu`` file under the given warning options; empty if nothing.
+    """The compiler's warnings about a ``.cu`` file with the given options; empty if there are none.
 
     Raises ToolchainError if the file cannot be translated.
     """
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translate(source, include).text, encoding="utf-8")
-        ours = ["-isystem", str(_INCLUDE), "-isystem", str(_INCLUDE / "cuda")]  # about which nobody is asked
+        ours = ["-isystem", str(_INCLUDE), "-isystem", str(_INCLUDE / "cuda")]  # these are always off
         flags = [*ours, *_PROCESSOR_FLAGS, *_kernel_flags(source, defines, include), *warnings]
         # Not -fsyntax-only, which ziglang's compiler cannot do.
         command = [*compiler(), "-std=c++17", *flags, "-c", str(text), "-o", str(text.with_suffix(".o"))]
@@ -135,15 +137,15 @@ def diagnose(
 
 
 def _watching() -> list[str]:
-    """Options for a call before every access to memory, with the lines that instructions come from."""
+    """Options for a call before every access to memory, and for line numbers."""
     own = ("-mllvm", "-tsan-{}") if "clang" in compiler_version() else ("--param", "tsan-{}")
     chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
     options = [word.format(option) for option in chosen for word in own]
-    return ["-DEMU_WATCH", "-fsanitize=thread", *options, "-O1", "-g1"]
+    return ["-DEMU_WATCH", "-fsanitize=thread", *options, "-g1"]
 
 
 def _every_basic_block() -> str:
-    """The coverage option for a call at every basic block; clang leaves out some unless told not to."""
+    """The coverage option for a call at every basic block; clang prunes some blocks without the option."""
     return "edge,no-prune,trace-pc" if "clang" in compiler_version() else "trace-pc"
 
 

@@ -18,7 +18,7 @@ class Line(NamedTuple):
         return f"{Path(self.file).name}:{self.number}"
 
     def says(self, mark: str) -> bool:
-        """Whether a comment on the line, or one that has the line above to itself, holds these words."""
+        """Whether a comment on the line, or a comment alone on the line above, contains these words."""
         return self.comment(mark) is not None
 
     def comment(self, mark: str) -> Line | None:
@@ -32,7 +32,7 @@ class Line(NamedTuple):
         return Line(self.file, self.number - 1) if above.startswith("//") and mark in above else None
 
     def text(self) -> str:
-        """The line itself, or nothing where the file cannot be read."""
+        """The text of the line; empty where the file cannot be read."""
         lines = _lines_of(self.file)
         return lines[self.number - 1].strip() if 0 < self.number <= len(lines) else ""
 
@@ -54,7 +54,7 @@ def line_at(library: Path, address: int) -> Line | None:
 
 @cache
 def _table(library: Path) -> tuple[list[int], list[Line | None]]:
-    """Where instructions of another line begin, in order, and which line that is."""
+    """Sorted addresses at which the source line changes, and the lines."""
     from elftools.elf.elffile import ELFFile
 
     rows: list[tuple[int, Line | None]] = []
@@ -74,7 +74,7 @@ def _table(library: Path) -> tuple[list[int], list[Line | None]]:
 
 
 def _file_names(program: Any) -> dict[int, str]:
-    """Paths by the numbers that a line program has for them."""
+    """Paths by their numbers in a line program."""
     header = program.header
     first = 0 if header.version >= 5 else 1
     folders = [folder.decode() for folder in header.include_directory]

@@ -1,4 +1,4 @@
-"""Device memory of the emulation: NumPy arrays that start out as garbage."""
+"""Device memory of the emulation: NumPy arrays, filled with poison at first."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Buffer:
         self.dtype: np.dtype[Any] = array.dtype
         self.size = array.size
         self.struct: type[Struct] | None = None
-        """Of its elements, if they are structs that kernels know."""
+        """The struct type of its elements, if kernels declare them as structs."""
         self.pointer = ctypes.c_void_p(array.ctypes.data)
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
@@ -107,6 +107,6 @@ class Signal:
         self._device.set_written(self._array[words])
 
     def member(self, name: str) -> Signal:
-        """The words of a member, as an argument: what a kernel is given a pointer to."""
+        """The words of a member, as a pointer argument of a kernel."""
         assert self.struct is not None
         return Signal(self._device, self._array[self.struct.words(name).start :])

@@ -1,8 +1,8 @@
 """Inline PTX to C++: an ``asm`` statement becomes calls of functions that do what its instructions do.
 
-Each instruction is looked up in a table; include/emu/ptx.h has the functions. A statement with an instruction that
-the table lacks becomes a ``static_assert`` that names it: so it is refused, with its line, only if the preprocessor
-lets it through.
+Each instruction is looked up in a table; include/emu/ptx.h has the functions. A statement with an
+instruction that the table lacks becomes a ``static_assert`` that names it: so it is refused, with its line,
+only if the preprocessor lets it through.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BINARY = {
 _UNARY = {"not": "~a", "neg": "-a", "popc": "__builtin_popcountll(a)"}
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "hi": ">"}
 _SPECIAL = {
-    **{name: "::emu::nanoseconds()" for name in ("globaltimer", "clock64", "clock")},
+    **dict.fromkeys(("globaltimer", "clock64", "clock"), "::emu::nanoseconds()"),
     "laneid": "::emu::lane()",
     **{f"{name}.{axis}": f"{variable}.{axis}" for axis in "xyz" for name, variable in
        (("tid", "threadIdx"), ("ctaid", "blockIdx"), ("ntid", "blockDim"), ("nctaid", "gridDim"))},
@@ -131,7 +131,9 @@ _Emit = Callable[[_Instruction, _Statement], str]
 
 def _elements(instruction: _Instruction, operand: str) -> list[str]:
     """The registers of a vector, or the one there is."""
-    count = {"v2": 2, "v4": 4, "v8": 8}.get(next((m for m in instruction.modifiers if m.startswith("v")), ""), 1)
+    count = {"v2": 2, "v4": 4, "v8": 8}.get(
+        next((m for m in instruction.modifiers if m.startswith("v")), ""), 1
+    )
     names = [name.strip() for name in operand.strip("{}").split(",")]
     if len(names) != count:
         raise _UnknownError(operand)
@@ -260,11 +262,14 @@ def _arithmetic(instruction: _Instruction, statement: _Statement) -> str:
     values = [f"{kind} a = {statement.value(sources[0], kind)};"]
     if len(sources) > 1:
         values.append(f"{second} b = {statement.value(sources[1], second)};")
-    return f"{{ {' '.join(values)} ::emu::ptx::put({statement.place(target)}, static_cast<{kind}>({formula})); }}"
+    put = f"::emu::ptx::put({statement.place(target)}, static_cast<{kind}>({formula}));"
+    return f"{{ {' '.join(values)} {put} }}"
 
 
 def _policy(instruction: _Instruction, statement: _Statement) -> str:
-    return f"::emu::ptx::put({statement.place(instruction.operands[0])}, uint64_t{{0}});"  # there are no caches
+    return (
+        f"::emu::ptx::put({statement.place(instruction.operands[0])}, uint64_t{{0}});"  # there are no caches
+    )
 
 
 def _nothing(_: _Instruction, __: _Statement) -> str:
@@ -282,7 +287,10 @@ _TABLE: dict[str, _Emit] = {
 
 
 def translate_asm(source: SourceText, opening: int, closing: int) -> str:
-    """C++ for the statement whose brackets are at these positions. Raises ToolchainError if it cannot be read."""
+    """C++ for the statement whose brackets are at these positions.
+
+    Raises ToolchainError if it cannot be read.
+    """
     sections = split_at(":", source.code[opening + 1 : closing], source.mask[opening + 1 : closing])
     template, *others = [*sections, "", ""][:3]
     if _STRING.sub("", template).strip():
@@ -312,7 +320,7 @@ def _statements(text: str, statement: _Statement) -> Iterator[str]:
         if not rest:
             continue
         if declaration := _REGISTERS.fullmatch(rest):
-            kind = _TYPES[declaration.group(1)] if declaration.group(1) in _TYPES else ""
+            kind = _TYPES.get(declaration.group(1), "")
             for name in declaration.group(2).split(","):
                 if not kind or not re.fullmatch(r"[\w%$]+", name.strip()):
                     raise _UnknownError(rest)

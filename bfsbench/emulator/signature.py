@@ -14,21 +14,21 @@ from bfsbench.emulator.structs import CType, Struct
 from bfsbench.errors import LaunchError
 
 Argument = Any
-"""A kernel's: a buffer, a signal or a member of one, None, an int, a NumPy scalar, a Struct, or a tuple of
-these for a struct."""
+"""A kernel's argument: a buffer, a signal or a member of one, None, an int, a NumPy scalar, a Struct, or a
+tuple of these for a struct."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """Of a kernel, as its declaration has it."""
+    """A parameter as declared by a kernel."""
 
     type: str
-    """Without ``const`` and the like: ``offset_t *``."""
+    """The type without qualifiers: ``offset_t *``."""
     name: str
 
     @property
     def element(self) -> str | None:
-        """What it points to; None if it is no pointer."""
+        """The type it points to; None if it is not a pointer."""
         return self.type[:-1].strip() if self.type.endswith("*") else None
 
 
@@ -37,7 +37,7 @@ _PARAMETER = re.compile(r"(?P<type>.*?[\s*&])(?P<name>[A-Za-z_]\w*)?\s*(?P<array
 
 
 def parameter(text: str) -> Parameter:
-    """Of its declaration; without a name if that has none."""
+    """The parameter in a declaration; the name may be missing."""
     plain = " ".join(_QUALIFIERS.sub(" ", text).split())
     found = _PARAMETER.match(plain)
     if found is None or not found["type"].strip() or (found["name"] in _C_TYPES and not found["array"]):
@@ -68,12 +68,12 @@ _C_TYPES: Mapping[str, np.dtype[Any]] = {
 
 
 Scalars = int | tuple[str, ...]
-"""The last parameters, which a launch itself gives: how many, or their names."""
+"""The last parameters, which each launch gives: their number, or their names."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A kernel and its parameters, with the types that the host knows besides C++'s own."""
+    """A kernel and its parameters, with the types that the host declares besides C++'s own."""
 
     file: str
     kernel: str
@@ -87,7 +87,7 @@ class Signature:
         self, positional: Sequence[Argument], named: Mapping[str, Argument], scalars: Scalars
     ) -> list[Argument]:
         """Arguments for all parameters but the last ``scalars`` ones, in their order, ints in the parameter's
-        type. Raises LaunchError, in a line that names the parameter, for whatever does not fit.
+        type. Raises LaunchError, in a line that names the parameter, for arguments that do not fit.
         """
         count = self._checked_scalars(scalars)
         wanted = self.parameters[: len(self.parameters) - count]
@@ -161,12 +161,12 @@ class Signature:
 
 
 def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether two types have the same bits: the sign is the kernel's business."""
+    """Whether two integer types have the same size; the sign is ignored."""
     whole = given.kind in "iub" and wanted.kind in "iub"
     return given.itemsize == wanted.itemsize and (whole or given.kind == wanted.kind)
 
 
 def parameters(text: str, macros: Mapping[str, str]) -> tuple[Parameter, ...]:
-    """Of the text between a declaration's brackets, in which object-like macros are replaced."""
+    """The parameters in the text between a declaration's brackets; object-like macros are expanded."""
     expanded = re.sub(r"[A-Za-z_]\w*", lambda word: macros.get(word.group(), word.group()), text)
     return tuple(parameter(one) for one in split_at_commas(expanded) if one and one != "void")

@@ -14,7 +14,7 @@ _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Edit:
-    """Text to stand in place of ``code[start:end]``."""
+    """Text that replaces ``code[start:end]``."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class SourceText:
         return ToolchainError(f"{self.path}:{self.line(position)}: error: {message}")
 
     def closing(self, position: int) -> int:
-        """Where the bracket opened at a position is closed."""
+        """The position of the bracket that closes the one at a position."""
         depth = 0
         for i in range(position, len(self.mask)):
             if self.mask[i] in "([{":

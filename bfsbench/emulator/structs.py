@@ -1,4 +1,4 @@
-"""Structs that a host and its kernels both declare, and the proof that they declare them alike.
+"""Structs that a host and its kernels both declare, and assertions that the declarations agree.
 
 ``assertions`` makes C++ of Python's declarations that a kernel file is compiled with: if the file declares
 anything else, it does not compile.
@@ -46,11 +46,11 @@ class Struct(ctypes.Structure):
 
 
 CType = type[Struct] | np.dtype[Any]
-"""A type that both sides know: a struct, or an integer of some size."""
+"""A type that both sides declare: a struct, or an integer of some size."""
 
 
 def struct_of(dtype: Any) -> type[Struct] | None:
-    """The struct that an array's elements are declared to be, if they are one."""
+    """The struct type of an array's elements, if there is one."""
     return dtype if isinstance(dtype, type) and issubclass(dtype, Struct) else None
 
 
@@ -62,7 +62,7 @@ def _address(value: Any) -> Any:
 
 
 def assertions(owner: str, types: Mapping[str, CType], macros: Mapping[str, int | str]) -> str:
-    """C++ that compiles only if types, by their names in kernels, and macros are as ``owner`` has them."""
+    """C++ that compiles only if types, by their names in kernels, and macros agree with ``owner``'s."""
     lines = [f'#line 1 "{owner}"']
     for name, kind in types.items():
         if isinstance(kind, np.dtype):

@@ -1,4 +1,4 @@
-"""CUDA C++ to C++: the few constructs that no header can give a meaning are rewritten in the text.
+"""CUDA C++ to C++: rewrites the few constructs that a header cannot implement.
 
 - ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a call that queues a child launch.
 - ``__shared__ int s[256];`` becomes a reference into the running block's arena, and so does
@@ -45,9 +45,9 @@ class Kernel:
 
     name: str
     c_linkage: bool
-    """Only then can the host launch it by name."""
+    """Whether it has C linkage: only then can the host launch it by name."""
     parameters: str
-    """As written between the brackets."""
+    """The text between the brackets."""
     launch_bounds: str
     cluster: str
     body: range
@@ -68,9 +68,8 @@ class Translation:
 
 
 def translate(source: Path, include: Sequence[Path] = (), appended: str = "") -> Translation:
-    """Translate a ``.cu`` file. Raises ToolchainError, naming file and line, for what it cannot read.
-
-    ``appended`` is C++ that is compiled behind it.
+    """Translate a ``.cu`` file. Raises ToolchainError, naming file and line, for constructs it cannot
+    translate. ``appended`` is C++ that is compiled after it.
     """
     result = Translation(include)
     body = _translate_file(source, result, ())
@@ -126,7 +125,7 @@ def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str,
     for text in texts(source, include):
         kernels += _kernels(text)
         defined = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(text.code)}
-        macros = {**defined, **macros}  # what a file defines before it includes a header goes for the header
+        macros = {**defined, **macros}  # macros defined before an #include apply in the header
     return {kernel.name: parameters(kernel.parameters, macros) for kernel in reversed(kernels)}
 
 
@@ -154,7 +153,7 @@ def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
 def _expand_includes(source: SourceText, result: Translation, including: tuple[Path, ...]) -> Iterator[Edit]:
     for match, header in _headers(source, result.include):
         if header in including:
-            continue  # guarded against including itself
+            continue  # a guard against recursive inclusion
         inner = _translate_file(header, result, (*including, header))
         if _PRAGMA_ONCE.search(inner):
             guard = "EMU_ONCE_" + str(header).encode().hex()

@@ -1,4 +1,4 @@
-"""What a watched kernel did: accesses to memory one by one, and what is wrong with them."""
+"""The memory accesses of a watched kernel, and the faults found in them."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ class NativeRecord(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Access:
-    """One thread touched one place in memory."""
+    """One access of one thread to memory."""
 
     launch: int
-    """Counted from 0 when tracing began; child kernels count too."""
+    """The launch, counted from 0 when tracing began; child kernels count too."""
     kernel: str
     block: int
     thread: int
@@ -82,10 +82,10 @@ class Access:
     buffer: int | None
     """Address of the buffer (``Buffer.pointer.value``); None for other memory."""
     index: int
-    """Of the element in the buffer; of the byte in other memory."""
+    """Index of the element in the buffer; of the byte in other memory."""
     before: int
     after: int
-    """What was there, as an unsigned number of up to 8 bytes; of vectors the first 8 bytes."""
+    """The old value, as an unsigned number of up to 8 bytes; of vectors the first 8 bytes."""
     line: Line | None
 
 
@@ -94,7 +94,7 @@ class Actor:
     """One side of a finding."""
 
     what: str
-    """As in "plain write"."""
+    """The kind of access, such as "plain write"."""
     block: int
     thread: int
     line: Line | None
@@ -107,19 +107,20 @@ class Actor:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong, the first time it was seen at these lines."""
+    """A fault, as first seen at these lines."""
 
     fault: str
-    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``; ``lost launch``: a child kernel was
-    refused, and its launcher did not ask; ``endless``: where a thread of a launch without end was last."""
+    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``; ``lost launch``: a child kernel
+    was refused, and its launcher did not ask; ``endless``: where a thread of a launch without end was last.
+    """
     kernel: str
     where: str
     """Element and size of the buffer, or other memory."""
     actor: Actor
     other: Actor | None
-    """Who is raced with."""
+    """The other access of a race."""
     count: int
-    """How often it was seen at these lines."""
+    """How many times it was seen at these lines."""
 
     @property
     def benign(self) -> bool:
@@ -146,7 +147,7 @@ class Finding:
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
-        """The one or two lines that it is about."""
+        """The one or two source lines involved."""
         return (self.actor.line, self.other.line) if self.other else (self.actor.line,)
 
     def __str__(self) -> str:

@@ -1,8 +1,8 @@
-"""The papers' tables and figures, each a declarative file in this folder, and what is needed to redo them.
+"""The papers' tables and figures, each a declarative file in this folder, and the code that reproduces them.
 
 :mod:`declaration` is the files' format, :mod:`choice` picks the graphs, :mod:`sweeps` makes points of them;
-:mod:`outcome` is what came of it: rows seen as the experiment's graphs and series, from which :mod:`tables`,
-:mod:`claims` and the :mod:`drawings` are made, a module a kind. Printed numbers are in ``papers``.
+:mod:`outcome` groups the rows by the experiment's graphs and series, from which :mod:`tables`, :mod:`claims`
+and the :mod:`drawings` are made, one module for each kind. Printed numbers are in ``papers``.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ _HERE = Path(__file__).parent
 
 
 def bundled() -> list[str]:
-    """Names of the experiments that travel with the package, in alphabetical order."""
+    """Names of the bundled experiments, in alphabetical order."""
     return sorted(path.stem for path in _HERE.glob("*.toml"))
 
 
 def find(text: str) -> Experiment:
-    """The experiment of that name or in a file, told by ``.toml``.
-
-    All that it names is looked up, so that nothing is measured before a mistake is found. Raises UsageError,
-    with near misses, for a name that is none, InputError naming the file.
+    """The experiment of that name, or in a file that ends in ``.toml``. All names in it are looked up, so
+    that mistakes are found before anything is measured. Raises UsageError, with similar names, for an unknown
+    one, InputError naming the file.
     """
     from bfsbench.experiments.declaration import read_experiment
 
@@ -39,7 +38,7 @@ def find(text: str) -> Experiment:
 
 
 def _checked(experiment: Experiment) -> Experiment:
-    """The experiment itself. Raises InputError where it names what there is not."""
+    """The same experiment. Raises InputError for unknown names in it."""
     from bfsbench.experiments.printed import printed_tables
     from bfsbench.experiments.series import every_series, rivals, series_called
 

@@ -1,4 +1,5 @@
-"""Which graphs an experiment is carried out on: the papers' own, shrunk ones, or stand-ins, so marked."""
+"""Which graphs an experiment is carried out on: the papers' own, shrunk ones, or stand-ins; the latter two
+are marked."""
 
 from __future__ import annotations
 
@@ -17,24 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A graph of the experiment and what is searched for it."""
+    """A graph of the experiment, and the graph that is searched for it."""
 
     use: GraphUse
     request: Request
 
     @property
     def full_name(self) -> str:
-        """As rows name it, marks included."""
+        """Its name in rows, marks included."""
         return self.request.full_name
 
 
 def choose(
     uses: Iterable[GraphUse], scale: float = 1.0, stand_ins: bool = False
 ) -> tuple[list[Choice], list[str]]:
-    """What to search for each graph, and the names of those that are neither here nor replaced.
+    """The graph to search for each graph of the experiment, and the names of missing ones without a stand-in.
 
-    ``scale`` below 1 shrinks all of them to about that share of their vertices. Raises UsageError for a graph
-    or stand-in that nobody knows.
+    ``scale`` below 1 shrinks all of them to about that share of their vertices. Raises UsageError for an
+    unknown graph or stand-in.
     """
     chosen, missing = [], []
     for use in uses:
@@ -49,7 +50,7 @@ def choose(
 
 
 def require_all(missing: list[str], stand_ins: bool) -> None:
-    """Raises UsageError with the line that fetches the graphs that are missing."""
+    """Raises UsageError with the command that fetches the missing graphs."""
     if not missing:
         return
     which = f"{len(missing)} graphs are" if len(missing) > 1 else "a graph is"
@@ -58,14 +59,14 @@ def require_all(missing: list[str], stand_ins: bool) -> None:
 
 
 def is_here(request: Request) -> bool:
-    """Whether the graph can be had without fetching anything."""
+    """Whether the graph is available without fetching anything."""
     if request.dataset is None or not request.needs_file:
         return True
     return files.held(request.dataset) is not None
 
 
 def _stand_in(use: GraphUse, missing: Request) -> Request:
-    """The first stand-in that is here, marked; the missing graph itself if there is none."""
+    """The first available stand-in, marked; the missing graph itself if there is none."""
     for text in use.stand_ins:
         request = resolve(text)
         if is_here(request) and missing.dataset is not None:
@@ -75,7 +76,7 @@ def _stand_in(use: GraphUse, missing: Request) -> Request:
 
 
 def _marked(request: Request, scale: float) -> Request:
-    """The shrunk graph; the same where its generator has nothing to shrink."""
+    """The shrunk graph; unchanged where its generator cannot shrink it."""
     if scale >= 1:
         return request
     plain, marks = split_marks(request.locator.removesuffix(f":{request.direction}"))
@@ -88,7 +89,7 @@ def _named(plain: str, marks: Marks, request: Request) -> Request:
 
 
 def title_of(experiment: Experiment, full_name: str) -> str:
-    """What to call the graph of a row: the paper's name, and what it really was where that differs."""
+    """The title of a row's graph: the paper's name, and the actual graph where it differs."""
     plain, marks = split_marks(full_name.rpartition(":")[0])
     direction = full_name.rpartition(":")[2]
     use = _use_of(experiment, f"{plain}:{direction}", marks.stands_for)
@@ -99,7 +100,7 @@ def title_of(experiment: Experiment, full_name: str) -> str:
 
 
 def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
-    """The experiment's graph that a row's graph is, or stands for."""
+    """The graph of the experiment that a row's graph is, or replaces."""
     name, _, direction = full_name.rpartition(":")
     plain, marks = split_marks(name)
     return _use_of(experiment, f"{plain}:{direction}", marks.stands_for)

@@ -1,4 +1,4 @@
-"""The paper's claims held against the rows."""
+"""The paper's claims, checked against the rows."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ WORST_FIRST: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced")
 
 @dataclass(frozen=True)
 class Finding:
-    """What the rows say about a claim on one graph."""
+    """The verdict on a claim on one graph."""
 
     claim: Claim
     graph: str
-    """Title, with its marks."""
+    """The graph's title, with its marks."""
     verdict: Verdict
     evidence: str
-    """The numbers, or what is missing."""
+    """The numbers behind the verdict, or what is missing."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Amount:
     title: str
     least: float
     typical: float
-    """Of the median sample; as ``least`` for counts."""
+    """Time of the median sample; equals ``least`` for counts."""
     unit: str
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Amount:
 
 
 def findings(outcome: Outcome) -> list[Finding]:
-    """All claims of the experiment on all graphs they speak of; emulated kernels do not count."""
+    """Findings on all claims of the experiment and all their graphs; emulated kernels are left out."""
     measured = replace(outcome, rows=outcome.rows[outcome.rows["backend"] != "cpu"])
     return [
         found for claim in outcome.experiment.claims for found in _of_claim(outcome.graphs, measured, claim)
@@ -62,7 +62,7 @@ def findings(outcome: Outcome) -> list[Finding]:
 
 
 def verdict_of(found: list[Finding]) -> Verdict:
-    """On a claim as a whole: reproduced where it is so on every graph."""
+    """The verdict on a claim as a whole: reproduced if it is reproduced on every graph."""
     return next(verdict for verdict in WORST_FIRST if verdict in {finding.verdict for finding in found})
 
 
@@ -82,7 +82,7 @@ def _of_claim(graphs: list[str], outcome: Outcome, claim: Claim) -> Iterator[Fin
 def _judged(
     outcome: Outcome, claim: Claim, graph: str, series: Series, against: list[Series]
 ) -> tuple[Verdict, str]:
-    """The verdict on one graph is that on the rival for whom it is worst."""
+    """The verdict on one graph is the worst verdict over the rivals."""
     ours = _amount(outcome, claim.quantity, series, graph)
     if ours is None:
         return "undecided", f"{claim.quantity} of {series.title} was not measured"
@@ -105,15 +105,15 @@ def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amou
             return None
         row = best.loc[[graph]].iloc[0]
         return Amount(series.title, float(row["search_ms"]), float(row["median_ms"]), " ms")
-    counted = outcome.counted(series, graph)
-    return None if counted is None else Amount(series.title, counted[quantity], counted[quantity], "")
+    sums = outcome.counter_sums(series, graph)
+    return None if sums is None else Amount(series.title, sums[quantity], sums[quantity], "")
 
 
 def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, str]:
     """Place of the verdict in WORST_FIRST, factor, and evidence.
 
-    The factor is of fastest samples. It is undecided when it would fall on the other side of a bound with the
-    median sample of one of the two.
+    The factor is of fastest samples. The verdict is undecided when the median sample of one of the two would
+    give another one.
     """
     small, large = (ours, theirs) if claim.relation in ("faster", "fewer") else (theirs, ours)
     factor = _ratio(large.least, small.least)
@@ -127,14 +127,14 @@ def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, s
 
 
 def _in_words(factor: float, relation: Relation) -> str:
-    """How many times, in the direction in which it is more than once; nothing where one amount is 0."""
+    """The factor as text, in the direction in which it exceeds 1; empty where one amount is 0."""
     if factor < 1:
         factor, relation = _ratio(1, factor), _OPPOSITE[relation]
     return "" if math.isinf(factor) else f": {factor:.3g} times {relation}"
 
 
 def _ratio(large: float, small: float) -> float:
-    """Nothing is as much as nothing, and anything is infinitely more."""
+    """The ratio, where 0 / 0 is 1 and x / 0 is infinite."""
     if small == 0:
         return 1.0 if large == 0 else math.inf
     return large / small

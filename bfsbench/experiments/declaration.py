@@ -1,4 +1,4 @@
-"""What an experiment file says: graphs, sweeps, what to draw, and what the paper claims."""
+"""The content of an experiment file: graphs, sweeps, drawings, and the paper's claims."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     Drawing = Chart
 else:
     Drawing = reduce(or_, KINDS)
-    """One of the kinds there are: the file says which, and what it says is checked for that kind."""
+    """One kind of drawing, chosen by the file; its keys are checked for that kind."""
 
 
 class GraphUse(Part, frozen=True, kw_only=True):
     """A graph of the experiment."""
 
     name: str
-    """As ``run --dataset`` takes it."""
+    """The graph, as in ``run --dataset``."""
     label: str = ""
-    """What the paper calls it; the name by default."""
+    """The paper's name for it; by default ``name``."""
     stand_ins: list[str] = msgspec.field(default_factory=list)
-    """Graphs of the same class to search where this one is missing and ``--stand-ins`` allows it; the first
-    that is here is taken."""
+    """Graphs of the same class to search where this one is missing and ``--stand-ins`` is given; the first
+    available one is taken."""
     x: float | None = None
     """Its place on the horizontal axis of a curve whose ``x`` is ``given``."""
 
@@ -43,7 +43,7 @@ class GraphUse(Part, frozen=True, kw_only=True):
 
 
 class Sweep(Part, frozen=True, kw_only=True):
-    """What is crossed, as options of ``run``."""
+    """The axes of a sweep, as in the options of ``run``."""
 
     variants: list[str]
     """Names or aliases; ``all`` for every one."""
@@ -54,8 +54,8 @@ class Sweep(Part, frozen=True, kw_only=True):
     knobs: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     preset: str = PRESETS[0]
     tune: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Points for each variant and graph in which its best block and knobs are looked for, one axis at a
-    time; 0: they are crossed instead. ``grid``, ``block`` and ``knobs`` say what to choose from."""
+    """Points per variant and graph for tuning block and knobs, one axis at a time; 0: every combination is
+    measured. ``grid``, ``block`` and ``knobs`` are the values to choose from."""
     label: str = ""
     """Names the series of these rows in drawings, claims and printed tables; it has one variant then."""
 
@@ -86,12 +86,12 @@ class Experiment(Part, frozen=True, kw_only=True):
     """One table or figure of a paper, or one of the user's own."""
 
     file: str
-    """Where it was read from; not a key of the file."""
+    """The path it was read from; not a key of the file."""
     title: str
     paper: str
     figure: str = ""
     note: str = ""
-    """What a reader must know: choices made here, what the paper leaves open."""
+    """Notes for readers: choices made here, questions the paper leaves open."""
     family: str = DEFAULT
     graphs: list[GraphUse]
     source: str = ""
@@ -134,7 +134,7 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def _check(path: Path, experiment: Experiment) -> None:
-    """What the types do not say: the family exists, labels that are used exist and are unique."""
+    """Checks beyond types: the family exists, labels that are used exist and are unique."""
     families = all_families()
     if experiment.family not in families:
         there = ", ".join(families)

@@ -1,4 +1,4 @@
-"""How long a sweep will take, from what its points took before."""
+"""How long a sweep will take, estimated from earlier rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from bfsbench.errors import InputError
 from bfsbench.graphs.marks import Marks, split_marks
 
 UNKNOWN_S = {"cuda": 0.5, "host": 0.5, "cpu": 2.0}
-"""Seconds that a point of each backend counts where no row tells."""
+"""Seconds assumed for a point of each backend without earlier rows."""
 
 RULE = ", ".join(f"{seconds:g} s on {backend}" for backend, seconds in UNKNOWN_S.items())
 
 
 class Experience:
-    """What points of one graph, variant and backend took, in the rows of a folder and those below it."""
+    """Times of points by graph, variant and backend, from the result files in a folder and its subfolders."""
 
     def __init__(self, folder: Path) -> None:
         self._seconds: dict[tuple[str, str, str], list[float]] = {}
@@ -30,7 +30,7 @@ class Experience:
         try:
             rows = read_rows(path)
         except InputError:
-            return  # another kind of file, or of another schema: it tells nothing
+            return  # another kind of file, or of another schema: skip it
         for row in rows:
             if row["status"] == "ok":
                 samples = [float(sample) for sample in row["wall_ms_samples"].split(";")]
@@ -39,7 +39,7 @@ class Experience:
                 self._seconds.setdefault(key, []).append(spent_ms / 1e3)
 
     def seconds(self, points: Sequence[Point]) -> tuple[float, int]:
-        """What the points will take, and how many of them are guesses by RULE."""
+        """The expected time of the points, and how many of them were estimated by RULE."""
         known = [self._known(point) for point in points]
         guessed = [point.backend for point, seconds in zip(points, known, strict=True) if seconds is None]
         return _total(known) + sum(UNKNOWN_S[backend] for backend in guessed), len(guessed)
@@ -50,7 +50,7 @@ class Experience:
 
 
 def _itself(full_name: str) -> str:
-    """The graph's name without the mark of what it stands for."""
+    """The graph's name without a stand-in's mark."""
     name, _, direction = row_name(full_name).rpartition(":")
     plain, marks = split_marks(name)
     return f"{plain}{Marks(marks.shrink).suffix}:{direction}"

@@ -1,4 +1,4 @@
-"""A net routed through a maze: the tree of a breadth-first search, followed back from one terminal."""
+"""A net routed through a maze: a path of a breadth-first tree, followed back from one terminal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""What came of an experiment: result rows seen as its graphs and series.
-
-Everything that is shown is made from this alone, by :mod:`bfsbench.experiments.tables` and the plots, so that
-an experiment can be drawn again from its rows on any machine.
+"""The outcome of an experiment: result rows grouped by its graphs and series. All tables and plots are made
+from this alone, so that they can be made again from the rows on any machine.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import TYPE_CHECKING
 from bfsbench.bench.results import read_results
 from bfsbench.experiments.choice import title_of, use_of
 from bfsbench.experiments.series import Series, every_series, series_called
-from bfsbench.families.bfs.profile import parse_counts
+from bfsbench.families.bfs.profile import parse_counters
 from bfsbench.report.levels import read_levels
 from bfsbench.report.rows import configurations, fastest, kinds
 from bfsbench.variants import find_family
@@ -44,7 +42,7 @@ class Outcome:
     levels: pd.DataFrame
     loaded: Mapping[str, Graph] = field(default_factory=dict)
     heading: str = ""
-    """What to add to every title: that the rows are of emulated kernels."""
+    """Suffix of every title where the rows are of emulated kernels."""
 
     @cached_property
     def graphs(self) -> list[str]:
@@ -54,13 +52,13 @@ class Outcome:
 
     @cached_property
     def uses(self) -> dict[str, GraphUse]:
-        """The experiment's graph that each graph is or stands for, by full names."""
+        """The experiment's graph that each graph is or replaces, by full names."""
         names = dict.fromkeys([*self.rows["graph"], *self.loaded])
         found = {name: use_of(self.experiment, name) for name in names}
         return {name: use for name, use in found.items() if use is not None}
 
     def title(self, graph: str) -> str:
-        """What to call a graph: the paper's name for it, marked where it is shrunk or a stand-in."""
+        """The title of a graph: the paper's name for it, marked where it is shrunk or a stand-in."""
         return title_of(self.experiment, graph)
 
     def graphs_of(self, chart: Chart) -> list[str]:
@@ -88,23 +86,23 @@ class Outcome:
 
     @cached_property
     def _best(self) -> dict[str, pd.DataFrame]:
-        """By the titles of series."""
+        """The best configurations, by the titles of series."""
         return {}
 
     def levels_of(self, series: Series, graph: str) -> pd.DataFrame:
-        """The level profiles of a series on a graph, of the kind of the rows."""
+        """The level profiles of a series on a graph, measured or emulated like the rows."""
         levels = self.levels[self.levels["backend"].isin({*self.rows["backend"]})]
         return series.select(levels[levels["graph"] == graph])
 
-    def counted(self, series: Series, graph: str) -> Counter[str] | None:
-        """What the searches of a series counted on a graph, summed over levels; None without a profile."""
+    def counter_sums(self, series: Series, graph: str) -> Counter[str] | None:
+        """The counters of a series on a graph, summed over levels; None without a profile."""
         levels = self.levels_of(series, graph)
         if levels.empty:
             return None
-        return sum((Counter(parse_counts(text)) for text in levels["counts"]), Counter())
+        return sum((Counter(parse_counters(text)) for text in levels["counts"]), Counter())
 
     def drawn(self, chart: Chart) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Rows and level profiles of what a drawing shows and of what it compares with, in its order.
+        """Rows and level profiles of the series of a drawing and those it compares with, in its order.
 
         Graphs are called by their titles; two more columns are ``series`` and ``x``, the graph's place on a
         given axis. Rows that belong to several series are there once for each.
@@ -127,8 +125,8 @@ class Outcome:
         return tables[0], tables[1]
 
     def by_kind(self) -> list[Outcome]:
-        """Itself with measured rows only and with emulated ones only, as far as there are any: their times
-        stand in no table or plot together."""
+        """The outcome with measured rows only, and with emulated ones only, where there are any: no table or
+        plot mixes their times."""
         return [
             replace(self, rows=kind.rows, heading=kind.heading)
             for kind in kinds(self.rows)

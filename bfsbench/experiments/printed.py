@@ -1,4 +1,4 @@
-"""Numbers as the papers print them: facts to compare with."""
+"""Numbers as the papers print them, for comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Quantity = Literal["time", "statistics", "text", "counts"]
 Value = int | str
-"""A number with the digits it is printed with (``5.20``), or what stands in its place: ``out-of-time``."""
+"""A number with its printed digits (``5.20``), or the text in its place: ``out-of-time``."""
 
 
 class Printed(Part, frozen=True, kw_only=True):
@@ -25,22 +25,22 @@ class Printed(Part, frozen=True, kw_only=True):
     place: str
     """Table or figure."""
     machine: str
-    """Device and host that the numbers were taken on, as far as the paper says."""
+    """Device and host that the numbers were taken on, as far as the paper gives them."""
     quantity: Quantity
-    """What the columns are: series and ratios of series (``cpu_queue / luo``); names of statistics
+    """Meanings of the columns: series and ratios of series (``cpu_queue / luo``); names of statistics
     (:func:`bfsbench.graphs.statistics.describe`); words; or names of counters."""
     unit: Literal["ms", "us", ""] = ""
     columns: list[str]
     headings: tuple[str, ...] = ()
-    """What the paper calls the columns; the columns' names by default."""
+    """The paper's headings; by default the columns' names."""
     scale: dict[str, int] = msgspec.field(default_factory=dict)
-    """By column: what a printed number is multiplied by, such as 1000000."""
+    """By column: the factor of a printed number, such as 1000000."""
     rows: dict[str, list[Value]]
-    """By graph's label, or by what the rows of the table are."""
+    """Printed values by the graph's label, or by another key of the table's rows."""
     note: str = ""
 
     def value(self, row: str, column: str) -> Value | None:
-        """What is printed there; None where the table has no such row."""
+        """The printed value; None where the table has no such row."""
         values = self.rows.get(row)
         return None if values is None else values[self.columns.index(column)]
 
@@ -51,7 +51,7 @@ class Printed(Part, frozen=True, kw_only=True):
 
 
 def number(value: Value | None) -> float | None:
-    """The number that is printed; None where words are, or nothing is."""
+    """The printed number; None where there is text, or nothing."""
     try:
         return None if value is None else float(value)
     except ValueError:
@@ -59,9 +59,8 @@ def number(value: Value | None) -> float | None:
 
 
 def printed_tables(experiment: Experiment, quantity: Quantity | None = None) -> list[Printed]:
-    """The tables that an experiment names, or those of one quantity.
-
-    Raises InputError, also for one that is not there.
+    """The tables that an experiment names, or those of one quantity. Raises InputError, also for a missing
+    one.
     """
     folder = Path(experiment.file).parent
     tables = []

@@ -1,4 +1,4 @@
-"""Series: the rows of an experiment that one bar, line or column stands for."""
+"""Series: the rows of an experiment behind one bar, line or column."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Series:
     title: str
     variant: str
     knobs: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Values that a knob may have, as rows write them; other knobs may have any."""
+    """Allowed values of knobs, as in rows; other knobs may have any."""
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Those of the rows that belong to the series."""
+        """The rows that belong to the series."""
         rows = rows[rows["variant"] == self.variant]
         return rows[rows["knobs"].map(self._agrees).astype(bool)]
 
@@ -39,7 +39,7 @@ class Series:
 
 
 def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
-    """The variants a sweep names; ``all`` is those of the experiment's family.
+    """The variants a sweep names; ``all`` means those of the experiment's family.
 
     Raises UsageError for an unknown one and one of another family.
     """
@@ -64,7 +64,7 @@ def every_series(experiment: Experiment) -> list[Series]:
 
 def series_called(experiment: Experiment, text: str) -> Series:
     """The series that a drawing, claim or printed table names: a sweep's label or a variant, and then
-    ``KNOB=VALUE`` for each knob to narrow it to. Raises UsageError when it is none.
+    ``KNOB=VALUE`` for each knob to narrow it to. Raises UsageError for anything else.
     """
     sweep, given = _labelled(experiment, text), {}
     if sweep is None:
@@ -86,7 +86,7 @@ def _labelled(experiment: Experiment, label: str) -> Sweep | None:
 
 
 def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:
-    """What a sweep gives the knobs that it does not name, as far as that does not depend on the graph."""
+    """Values of the knobs that a sweep does not name, as far as they do not depend on the graph."""
     if sweep.preset == "auto":
         return {}
     values = variant.knob_values(variant.preset(sweep.preset, {}))

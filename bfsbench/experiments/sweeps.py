@@ -1,4 +1,4 @@
-"""From an experiment's sweeps to the work of a sweep, as ``run`` does it."""
+"""From an experiment's sweeps to the work of a sweep."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RECOMMENDED = "recommended"
 def work_of(experiment: Experiment, choices: Sequence[Choice]) -> Several:
     """All sweeps on the graphs chosen, ordered so that graphs change least often.
 
-    Raises UsageError for an unknown variant or a malformed axis, InputError for sources that are none.
+    Raises UsageError for an unknown variant or a malformed axis, InputError for invalid sources.
     """
     works = []
     for choice in choices:
@@ -34,7 +34,7 @@ def work_of(experiment: Experiment, choices: Sequence[Choice]) -> Several:
 
 
 def _works_of(sweep: Sweep, graph: str, axes: Axes, sources: SourceChoice) -> list[Plannable]:
-    """A crossing, or where the sweep says so a tuning of each variant."""
+    """A crossing or, where the sweep has ``points``, a tuning of each variant."""
     if not sweep.tune:
         return [Crossing([Part([graph], axes, sources)])]
     points = sweep.tune * len(sources.stand_ins())
@@ -43,7 +43,7 @@ def _works_of(sweep: Sweep, graph: str, axes: Axes, sources: SourceChoice) -> li
 
 
 def axes_of(experiment: Experiment, sweep: Sweep) -> Axes:
-    """What a sweep crosses. Raises UsageError for an unknown variant or a malformed axis."""
+    """The axes of a sweep. Raises UsageError for an unknown variant or a malformed axis."""
     return Axes(
         variants_of(experiment, sweep),
         axis_language.grids(sweep.grid),
@@ -68,7 +68,7 @@ def sources_of(experiment: Experiment, choice: Choice) -> SourceChoice:
 
 
 def given_sources(experiment: Experiment) -> list[int]:
-    """The vertices of ``source``. Raises InputError for what is none."""
+    """The vertices of ``source``. Raises InputError for anything else."""
     try:
         return [int(value) for value in axis_language.expand(experiment.source)]
     except ValueError:

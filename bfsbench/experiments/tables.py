@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from bfsbench.bench.point import knob_values
 from bfsbench.experiments.claims import Finding, findings, verdict_of
-from bfsbench.experiments.level_tables import counts_beside
+from bfsbench.experiments.level_tables import counters_beside
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.printed import Printed, Value, printed_tables
 from bfsbench.experiments.series import every_series, series_called
@@ -14,12 +14,12 @@ from bfsbench.report import TABLES
 from bfsbench.report.table import Cell, Table
 
 MS = {"ms": 1.0, "us": 1e3, "": 1.0}
-"""How many of each printed unit a millisecond is."""
+"""Each printed unit, as its number per millisecond."""
 
 
 def tables(outcome: Outcome) -> list[Table]:
-    """Everything an experiment says in text: what it is, times, drawings that have a table, claims, failures
-    and where the rows come from."""
+    """All tables of an experiment: heading, times, drawings that have a table, claims, failures and
+    provenance."""
     experiment = outcome.experiment
     made = [heading(outcome)]
     for drawing in experiment.drawings:
@@ -29,7 +29,7 @@ def tables(outcome: Outcome) -> list[Table]:
         made += printed or best_times(kind)
         for drawing in experiment.drawings:
             made += [table for table in drawing.tables_of_rows(kind) if table.rows]
-        made += counts_beside(kind, printed_tables(experiment, "counts"))
+        made += counters_beside(kind, printed_tables(experiment, "counts"))
     if experiment.claims:
         made.append(claims(outcome))
     if experiment.sweeps:
@@ -47,7 +47,7 @@ def texts(outcome: Outcome) -> dict[str, str]:
 
 
 def heading(outcome: Outcome) -> Table:
-    """Which experiment it is, and what was searched for each of its graphs."""
+    """The experiment, and the graph that was searched for each of its graphs."""
     experiment = outcome.experiment
     notes = [f"{experiment.paper}, {experiment.figure}." if experiment.figure else f"{experiment.paper}."]
     notes += [experiment.note] if experiment.note else []
@@ -119,7 +119,7 @@ def _pair(theirs: Value | None, ours: float | None) -> str:
 
 
 def significant(value: float) -> str:
-    """Three significant digits, never as a power of ten."""
+    """Three significant digits, without an exponent."""
     digits = f"{Decimal(f'{value:.3g}'):f}"
     return f"{float(digits):,.0f}" if abs(value) >= 100 else digits
 
@@ -145,7 +145,7 @@ def best_times(outcome: Outcome) -> list[Table]:
 
 
 def _matrix(graphs: list[str], times: dict[tuple[str, str], float]) -> Table:
-    """Graphs by series, the longer of the two down."""
+    """A matrix of graphs and series; the longer of the two are the rows."""
     series = list(dict.fromkeys(title for _, title in times))
     if len(graphs) >= len(series):
         lines = [(graph, *(times.get((graph, one)) for one in series)) for graph in graphs]

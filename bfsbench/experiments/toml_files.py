@@ -1,4 +1,4 @@
-"""TOML files as objects: what is wrong with one is said with its name and the key at fault."""
+"""TOML files as objects; errors name the file and the key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Kind = TypeVar("Kind")
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file: keys that are not declared are mistakes."""
+    """A table of the file; unknown keys are errors."""
 
 
 def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""PMPP's kernels followed thread by thread on a small graph, as the emulator runs them one after the other.
-
-Where several threads may give a vertex its level, it is the first to run that does; another schedule has
-other winners, never other levels.
+"""PMPP's kernels traced thread by thread on a small graph, as the emulator runs them one after the other.
+Where several threads can give a vertex its level, the first to run does. Other schedules have other winners,
+but the same levels.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ from bfsbench.variants.level_queues import LevelQueueVariant
 
 @dataclass(frozen=True)
 class Thread:
-    """One thread of one launch that has something to do."""
+    """One thread of one launch that has work."""
 
     index: int
     item: str
-    """Its vertex, edge or entry of the frontier."""
+    """Index of its vertex, edge or entry of the frontier."""
     writes: tuple[int, ...]
-    """Vertices that it gives a level; none where it finds no unreached one."""
+    """Vertices that it gives a level; empty where it finds no unreached one."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One launch: a level's frontier is expanded."""
+    """One launch, which expands a level's frontier."""
 
     level: int
     threads: int
-    """How many are launched."""
+    """Number of threads launched."""
     working: tuple[Thread, ...]
-    """Those that read the graph's arrays of neighbours."""
+    """The threads that read the graph's arrays of neighbours."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Commit:
     private: tuple[int, ...]
     """Vertices queued in its shared memory."""
     start: int
-    """Where in the global frontier they go, by one atomic addition."""
+    """Their place in the global frontier, reserved by one atomic addition."""
 
 
 def _edge(graph: Graph, index: int, read: list[int]) -> str:
@@ -63,13 +62,13 @@ ITEMS: dict[str, Callable[[Graph, int, list[int]], str]] = {
     "edge_frontier_numbers": _edge,
     "push_frontier": lambda graph, index, read: f"entry {index}: vertex {read[0]}",
 }
-"""The traced variants (Figs. 15.6, 15.8, 15.10 and 15.12), and what they give to a thread, by its index and
-by what it has read from the frontier."""
+"""The traced variants (Figs. 15.6, 15.8, 15.10 and 15.12), and the item of a thread, by its index and by what
+it has read from the frontier."""
 
 
 def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
-    """All launches of a search, the last of which finds nothing where there is no frontier to see that by,
-    and the levels. Blocks have one thread each, so that there are no more of them than there is work."""
+    """All launches of a search, and the levels. Without a frontier queue the last launch finds nothing.
+    Blocks have one thread each, so that no thread is without an item."""
     with CpuDevice(workers=1, watched=True) as device:
         search = _prepared(device, graph, variant, 1)
         steps = [
@@ -104,7 +103,7 @@ def _launches(device: CpuDevice, search: KernelVariant, source: int) -> Iterator
 
 
 def _of(accesses: Iterable[Access], *buffers: object) -> Iterator[Access]:
-    """Accesses to some of a search's buffers."""
+    """The accesses to some buffers of a search."""
     addresses = {buffer.pointer.value for buffer in buffers if isinstance(buffer, Buffer | Signal)}
     return (access for access in accesses if access.buffer in addresses)
 

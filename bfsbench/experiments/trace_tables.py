@@ -99,7 +99,7 @@ def _commits(graph: Graph, title: str, source: int) -> Table:
 
 
 def _grids(outcome: Outcome, graph: str) -> Table:
-    """Grids launched a search: levels that a layer of one launch ran in a row make one."""
+    """Grids launched per search: consecutive levels in one layer of one launch are one grid."""
     lines: list[tuple[Cell, ...]] = []
     for series in every_series(outcome.experiment):
         profiled = series.select(outcome.levels[outcome.levels["graph"] == graph])

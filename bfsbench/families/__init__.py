@@ -1,7 +1,6 @@
-"""The families of algorithms: what a variant is asked about a graph, and how its answer is judged.
-
-Everything else, from planning a sweep to writing its rows, is the same for all of them. A family is a module
-or a package of this folder that declares a subclass of Family; nothing else lists it.
+"""The families of algorithms: each is a problem on a graph, with its reference and check. Everything else,
+from planning a sweep to writing its rows, is the same for all families. A family is a module or package of
+this folder that declares a subclass of Family; it is not listed elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from types import ModuleType
 from bfsbench.families.base import Family
 
 DEFAULT = "bfs"
-"""What commands take when no family is asked for."""
+"""The default family of commands."""
 
 
 @cache

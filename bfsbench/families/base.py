@@ -1,6 +1,5 @@
-"""What a family of algorithms is: a question about a graph, and all that is particular to it.
-
-The rest of the project plans, times, writes and reports points of any family by what is declared here.
+"""What a family of algorithms is: a problem on a graph, and everything specific to it. The rest of the
+project plans, times, writes and reports points of any family by these declarations.
 """
 
 from __future__ import annotations
@@ -21,18 +20,20 @@ if TYPE_CHECKING:
     from bfsbench.programs import Variant
 
 PICTURES = ("bars", "heatmap", "ablation", "knobs", "speedup", "curve", "spread")
-"""Kinds of pictures that need times only, which every family has."""
+"""Kinds of pictures that need times only, available for every family."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of result files, or of profiles, that one family fills."""
+    """A column of result files or profiles that a family fills."""
 
     name: str
     meaning: str
     heading: str = ""
-    """What people read above it; its name with spaces by default."""
+    """Its heading in text; by default its name with spaces."""
     kind: Literal["count", "number", "text"] = "count"
+    total: str = ""
+    """Of a profile: what people read above its sum over the steps of a run, which tables then have."""
 
     @property
     def numeric(self) -> bool:
@@ -41,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Figure(Column):
-    """A column that says how well a run did, and how several sources are put together."""
+    """A column with a figure of merit, and how it is combined over sources."""
 
     kind: Literal["count", "number", "text"] = "number"
     harmonic: bool = False
@@ -49,7 +50,7 @@ class Figure(Column):
     quartiles: bool = False
     """With columns ``NAME_q1``, ``NAME_median`` and ``NAME_q3`` in tables."""
     shown: bool = True
-    """In tables that people read, beside those for programs."""
+    """Whether text tables show it; CSV and JSON always do."""
 
     @property
     def table_columns(self) -> tuple[str, ...]:
@@ -59,7 +60,7 @@ class Figure(Column):
 
     @property
     def headings(self) -> dict[str, str]:
-        """What people read above these."""
+        """The headings of these columns in text."""
         own = self.heading or self.name.replace("_", " ")
         parts = {f"{self.name}_{part}": f"{own} {said}" for part, said in _SPREAD.items()}
         return {self.name: own, **(parts if self.quartiles else {})}
@@ -70,10 +71,8 @@ _SPREAD = {"q1": "Q1", "median": "median", "q3": "Q3"}
 
 @dataclass(frozen=True)
 class Paths:
-    """What paths are followed by, and what finding it took, in ms.
-
-    ``links`` is int32 with an element for each of the family's answers: parents of a search, next hops of all
-    pairs.
+    """Links that lead along paths, and the time in ms to find them. ``links`` is int32 in the shape of the
+    family's answer: parents of a search, next hops of all pairs.
     """
 
     links: npt.NDArray[np.int32]
@@ -81,16 +80,17 @@ class Paths:
 
 
 class Run(Protocol):
-    """A prepared variant with a problem to solve, as often as wanted."""
+    """A prepared variant with a problem, which it can solve repeatedly."""
 
     def poison(self) -> None:
-        """Overwrite the last answer by what no run writes, so that only another run can make it right."""
+        """Overwrite the last answer with a value that no run writes, so that only another run can make it
+        right."""
 
     def reset(self) -> None:
-        """Initialise what a run of its own needs: the first, timed, part of it."""
+        """Initialise a run: its first, timed, part."""
 
     def solve(self) -> None:
-        """Do the work; on return all of it has been issued, not necessarily finished."""
+        """Do the work. On return all of it has been issued, but may not be finished."""
 
     def answer(self) -> npt.NDArray[Any]:
         """Wait, and return the last answer."""
@@ -100,11 +100,11 @@ class Run(Protocol):
 
 
 class Problem(ABC):
-    """A question about one graph, with all that is needed to judge answers to it."""
+    """A problem on one graph, with the reference for its check."""
 
     @abstractmethod
     def run(self, variant: Variant) -> Run:
-        """What poses the question to a variant. Raises UsageError for a variant of another family."""
+        """A run of this problem by a variant. Raises UsageError for a variant of another family."""
 
     @abstractmethod
     def columns(self, milliseconds: float) -> dict[str, str]:
@@ -118,49 +118,47 @@ class Problem(ABC):
         raise UsageError(f"variants of family {variant.family} find no paths")
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:
-        """What each step of a run cost: the family's own columns of a profile, a row a step.
+        """The cost of each step of a run: the family's own columns of a profile, a row per step.
 
-        ``variant`` is not prepared. Empty where nothing is known. Raises WrongResultError, DeviceError.
+        ``variant`` is not prepared. Empty without a profile. Raises WrongResultError, DeviceError.
         """
         return []
 
 
 class Family(ABC):
-    """One kind of question about a graph, and the variants that answer it.
-
-    A subclass with a ``name`` is found by looking, into this package and into the folders of variants that
-    ``BFSBENCH_VARIANTS`` names.
+    """One kind of problem on a graph, and the variants that solve it. Subclasses with a ``name`` are
+    discovered in this package and in the folders that ``BFSBENCH_VARIANTS`` names.
     """
 
     name: ClassVar[str]
-    """As ``Variant.family`` and the command line have it."""
+    """The name in ``Variant.family`` and on the command line."""
     title: ClassVar[str]
     """In words."""
     baseline: ClassVar[str]
-    """The variant that speed-ups refer to."""
+    """The baseline variant of speed-ups."""
     one: ClassVar[str]
-    """What one run of a variant is, in words."""
+    """What one run of a variant is called."""
     from_sources: ClassVar[bool]
-    """Whether the question is about one source vertex, which is then a part of every point."""
+    """Whether the problem has a source vertex, which is then a part of every point."""
     columns: ClassVar[tuple[Column, ...]] = ()
     """Its own columns of result files."""
     profile: ClassVar[tuple[Column, ...]] = ()
-    """Its own columns of profiles (``run --profile``); empty when it has none."""
+    """Its own columns of profiles (``run --profile``); empty without profiles."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
-    """Kinds of pictures that make sense of its rows."""
+    """Kinds of pictures that its rows support."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Those of its columns that say how well a run did."""
+        """Its columns that are figures of merit."""
         return tuple(column for column in self.columns if isinstance(column, Figure))
 
     @abstractmethod
     def require(self, graph: Graph) -> None:
-        """Raises UsageError for a graph that the question cannot be asked about."""
+        """Raises UsageError for a graph that the problem is not defined on."""
 
     @abstractmethod
     def problem(self, graph: Graph, source: int | None) -> Problem:
-        """The question about a graph. Raises UsageError as ``require`` does."""
+        """The problem on a graph. Raises UsageError as ``require`` does."""
 
     def path(self, links: npt.NDArray[np.int32] | None, source: int, target: int) -> Ids:
         """The vertices of a path from ``source`` to ``target``, both included, by the links of ``Paths``.
@@ -170,5 +168,5 @@ class Family(ABC):
         raise UsageError(f"{self.title} have no paths")
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """What a reader of the best times should know about these rows, a line each."""
+        """Warnings for readers of the best times of these rows, a line each."""
         return iter(())

@@ -1,4 +1,4 @@
-"""Graph files as streams of bytes, whatever they are packed in; packing is told by content, not by name."""
+"""Graph files as streams of bytes, packed or not; the packing is detected by content, not by name."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from bfsbench.errors import InputError
 
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile)
 _MALFORMED = (ValueError, OverflowError, IndexError, KeyError, RecursionError, struct.error)
-"""What tarfile and zipfile raise for some members that are not as their formats say."""
+"""Exceptions of tarfile and zipfile for some malformed members."""
 _LARGEST_READ = 64 << 20
-"""Bytes that a tar's header may have, its long names and attributes included."""
+"""Most bytes of a tar header, long names and attributes included."""
 _PACKING_SUFFIXES = (".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".tbz2", ".txz")
 
 
 @dataclass(frozen=True)
 class Source:
-    """The unpacked bytes of a file, and how far into the packed ones they have come."""
+    """The unpacked bytes of a file, and the position in the packed ones."""
 
     path: Path
     stream: IO[bytes]
     label: str
-    """Path for messages; the member of an archive follows the archive's path after a colon."""
+    """Path for messages; for a member of an archive, the archive's path, a colon and the member."""
     name: str
-    """File name without the suffixes of packing: its own suffix tells the format."""
+    """File name without the suffixes of packing."""
     size: int
     """Bytes of the file on disk."""
     raw: IO[bytes]
@@ -55,7 +55,7 @@ def open_source(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
     """Open a plain, gz, bz2, xz, zip or tar (of any compression) file for reading.
 
     ``suffixes`` are those of graph files, by which the member of an archive is chosen. Raises InputError for
-    a missing, damaged or truncated file and for members that leave a choice.
+    a missing, damaged or truncated file and for an ambiguous member.
     """
     with ExitStack() as stack:
         with _reading(path):
@@ -74,7 +74,7 @@ def open_text(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Tell what is wrong with the file when it cannot be read; for nothing but reading it."""
+    """Turn errors of reading the file into InputErrors; for blocks that only read it."""
     try:
         yield
     except NotImplementedError as error:
@@ -128,8 +128,8 @@ def _zip_member(path: Path, archive: zipfile.ZipFile, suffixes: Sequence[str]) -
 
 
 def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -> tuple[str, IO[bytes]]:
-    """The graph in a tar. One that fits by name is taken as it is met, which spares unpacking the rest."""
-    members: dict[str, tarfile.TarInfo] = {}  # no links: what they name would be looked for by that name
+    """The graph in a tar. A member that fits by name is taken at once, without unpacking the rest."""
+    members: dict[str, tarfile.TarInfo] = {}  # no links: their target would be looked up by name
     for info in archive:
         if info.size < 0:
             raise InputError(f"{path}: member {info.name} has a negative size; fetch the archive again")
@@ -139,14 +139,14 @@ def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -
                 break
     member = _choose(path, list(members), suffixes)
     if members[member].issparse():
-        raise InputError(f"{path}: member {member} has holes, which a graph file has not; unpack it first")
+        raise InputError(f"{path}: member {member} is a sparse file; unpack it first")
     stream = archive.extractfile(members[member])
-    assert stream is not None  # as of every member that is no link
+    assert stream is not None  # true of every member but links
     return member, stream
 
 
 class _TarStream:
-    """A stream for tarfile, which trusts the sizes in a header: reads of any size, backwards, or without end.
+    """A stream for tarfile, which trusts the sizes in a header and may read any size, or backwards.
 
     Raises EOFError, tarfile.ReadError.
     """
@@ -178,7 +178,8 @@ class _TarStream:
 
 
 def _choose(path: Path, members: list[str], suffixes: Sequence[str]) -> str:
-    """The only graph file named as archive or folder; else the only file so named, or graph, or file."""
+    """The only graph file with the name of the archive or folder; else the only file with that name, the only
+    graph file, or the only file."""
     fitting = [name for name in members if _fits(path, name)]
     graphs = [name for name in members if name.endswith(tuple(suffixes))]
     for candidates in ([name for name in fitting if name in graphs], fitting, graphs, members):

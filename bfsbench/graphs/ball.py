@@ -12,8 +12,8 @@ def ball(graph: Graph, share: float) -> EdgeList:
     """The subgraph induced by about ``share`` of the vertices, renumbered in their order.
 
     They are those met first by a breadth-first search, arcs taken both ways, from the vertex of highest
-    degree; fewer where its component has fewer. So the part is connected and has a frontier's usual shape,
-    but a hub for its centre and, for the same degrees, a smaller diameter than the whole.
+    degree; fewer where its component has fewer. So the part is connected, with frontiers of the usual shape;
+    but its centre is a hub, and its diameter is smaller than the graph's.
     """
     wanted = max(1, round(graph.num_vertices * share))
     renumbered = np.full(graph.num_vertices, -1, np.int32)

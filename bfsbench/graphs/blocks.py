@@ -34,23 +34,23 @@ NO_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True)
 class Layout:
-    """What the lines of a format hold after its header."""
+    """The syntax of a format's lines after its header."""
 
     first_id: int
     last_id: int
     shift: bool = False
     """Store ids less ``first_id``."""
     comments: str = "#"
-    """A line that starts with one of these letters is skipped; ``/`` stands for two of them."""
+    """A line that starts with one of these letters is skipped; ``/`` means ``//``."""
     separator: str = ""
-    """What stands between the words of an edge's line beside blanks."""
+    """The separator between the words of an edge's line, besides blanks."""
     tag: str = ""
     """The letter that starts every edge's line."""
     min_values: int = 0
     max_values: int = 0
     """Numbers after the two ids of an edge's line."""
     surplus: str = ""
-    """What to say behind the message that there are more."""
+    """Text to append to the message that there are more."""
     adjacency: bool = False
     """Line i lists the neighbours of vertex i, instead of one edge a line."""
     row_values: int = 0
@@ -60,7 +60,7 @@ class Layout:
     weighted: bool = False
     """The first number behind an edge or a neighbour is its weight, and is read."""
     max_rows: int = NO_LIMIT
-    """Lines that may list a neighbour."""
+    """Most lines that may list a neighbour."""
 
     @property
     def dtype(self) -> type[np.int32] | type[np.int64]:
@@ -110,7 +110,7 @@ _MESSAGES = (
     "the header announces {rows} vertices, this line is one more",
     "weight {word} is not a whole number of 32 bits",
 )
-"""By error code of parse.cpp."""
+"""Messages by error code of parse.cpp."""
 
 
 class IdTooLargeError(InputError):
@@ -119,7 +119,7 @@ class IdTooLargeError(InputError):
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines, the last one ended by a line break too, and the share of the file read so far (0 to 1)."""
+    """Whole lines, each ended by a line break, and the share of the file read so far (0 to 1)."""
 
     text: bytes
     share: float
@@ -127,15 +127,15 @@ class Block:
 
 @dataclass(frozen=True)
 class Parsed:
-    """Edges in file order (of one block, or of all), and how many lines stood for a vertex (adjacency)."""
+    """Edges in file order (of one block, or of all), and the number of vertices' lines (adjacency)."""
 
     sources: IdArray
     targets: IdArray
     rows: int
     weights: npt.NDArray[np.int32] | None = None
-    """Where the layout has them read."""
+    """Only if the layout reads weights."""
     weighted: bool = False
-    """Whether there is a first number behind an edge that is not a plain 1."""
+    """Whether the first number after any edge is not a plain 1."""
 
 
 @cache
@@ -155,7 +155,7 @@ def _native() -> ctypes.CDLL:
 
 
 class Readable(Protocol):
-    """What gives bytes in order; none at its end."""
+    """A stream of bytes; empty at its end."""
 
     def read(self, size: int, /) -> bytes:
         """At most ``size`` further bytes."""
@@ -187,7 +187,7 @@ def _with_line_feeds(stream: Readable, chunk: bytes) -> bytes:
     """The chunk with every CR LF and every CR as a line feed."""
     if b"\r" not in chunk:
         return chunk
-    while chunk.endswith(b"\r") and (following := stream.read(1)):  # perhaps the line feed that belongs to it
+    while chunk.endswith(b"\r") and (following := stream.read(1)):  # its line feed may be in the next chunk
         chunk += following
     return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
@@ -237,10 +237,9 @@ def _parse(text: bytes, layout: Layout) -> tuple[Parsed, _Outcome]:
 
 
 class _Merger:
-    """Joins the results of blocks in file order.
-
-    Room for the whole file is estimated from the share that has been read (pages never touched cost no
-    memory), so that joining needs neither a second copy of the edges nor a first pass to count them.
+    """Joins the results of blocks in file order. The size for the whole file is estimated from the share that
+    has been read (untouched pages take no memory), so joining needs neither a second copy of the edges nor a
+    first pass to count them.
     """
 
     def __init__(self, layout: Layout, label: str, first_line: int) -> None:
@@ -256,7 +255,7 @@ class _Merger:
 
     def add(self, block: Block, parsed: Parsed, outcome: _Outcome) -> None:
         if self.rows + outcome.last_row > self.layout.max_rows and not outcome.error:
-            # Parsed before its place was known: only now can the line be named.
+            # Parsed before its first line number was known: name the line now.
             limited = replace(self.layout, max_rows=self.layout.max_rows - self.rows)
             _, outcome = _parse(block.text, limited)
         if outcome.error:
@@ -271,7 +270,7 @@ class _Merger:
             self.targets = _grown(self.targets, self.count, room)
             if self.layout.weighted:
                 self.weights = _grown(self.weights, self.count, room)
-        if end > self.count:  # blank lines behind the last vertex are not limited to what an id can number
+        if end > self.count:  # the number of blank lines after the last vertex has no limit
             np.add(parsed.sources, self.rows, out=self.sources[self.count : end])
         self.targets[self.count : end] = parsed.targets
         if parsed.weights is not None:

@@ -1,4 +1,4 @@
-"""The catalogue of named graphs: ``datasets.toml`` as shipped, with the user's own entries laid over it."""
+"""The catalogue of named graphs: ``datasets.toml`` as shipped; the user's own entries take precedence."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     url: str | None = None
     bundled: str | None = None
-    """Name of a file that travels with the package."""
+    """Name of a bundled file."""
     file: str | None = None
-    """Name of a file that no server offers; ``bfsbench fetch --from`` finds it in a folder."""
+    """Name of a file that cannot be downloaded; ``bfsbench fetch --from`` takes it from a folder."""
     format: Literal["snap", "dimacs9", "metis", "mtx"]
     orientation: Orientation | None = None
-    """How its lines are to be read, where the format leaves it open."""
+    """How its edges are to be read, where the format does not define it."""
     ids: IdPolicy | None = None
-    """Given where the source keeps ids without edges that the publisher's own file does not have."""
+    """Needed where the source keeps ids without edges that the publisher's own file lacks."""
     size: Count | None = None
-    """Bytes of the file as it is offered."""
+    """Size of the offered file in bytes."""
     sha256: Sha256 | None = None
-    """Of the file as it is offered."""
+    """SHA-256 of the offered file."""
     content_sha256: Sha256 | None = None
-    """Of the graph file inside, unpacked: tells the same graph in any packing."""
+    """SHA-256 of the unpacked graph file: identifies the same graph in any packing."""
     num_vertices: Count | None = None
     num_edges: Count | None = None
     """Counts of this source where they differ from the dataset's."""
@@ -57,12 +57,12 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def vouched_for(self) -> bool:
-        """Whether a published checksum says what the file must be."""
+        """Whether a checksum of the file is published."""
         return self.sha256 is not None or self.content_sha256 is not None
 
     @property
     def origin(self) -> str:
-        """Where it comes from, for messages and records."""
+        """Its URL or file, for messages and records."""
         return self.url or self.filename
 
 
@@ -73,7 +73,7 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     family: str
     description: str
     directed: bool
-    """Whether its arcs have a direction; the search of an undirected graph is always ``:symmetrised``."""
+    """Whether its arcs have a direction; undirected graphs are always ``:symmetrised``."""
     aliases: list[str] = []
     sources: list[Source] = []
     generator: str | None = None
@@ -113,10 +113,10 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Catalogue:
-    """All named graphs. Names and aliases are found whatever their case."""
+    """All named graphs. Case is ignored in names and aliases."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
-        """A later dataset replaces an earlier one of the same name; a name is stronger than an alias."""
+        """A later dataset replaces an earlier one of the same name; names take precedence over aliases."""
         self._datasets = {dataset.name.lower(): dataset for dataset in datasets}
         self._aliases = {
             alias.lower(): dataset for dataset in self._datasets.values() for alias in dataset.aliases
@@ -132,7 +132,7 @@ class Catalogue:
         return iter(self._datasets.values())
 
     def get(self, name: str) -> Dataset:
-        """The dataset called ``name``. Raises UsageError with near misses when there is none."""
+        """The dataset called ``name``. Raises UsageError with similar names for an unknown one."""
         key = name.lower()
         found = self._datasets.get(key) or self._aliases.get(key)
         if found is None:
@@ -140,7 +140,7 @@ class Catalogue:
         return found
 
     def unknown(self, name: str) -> UsageError:
-        """The error for a name that is not here, with near misses."""
+        """The error for an unknown name, with similar ones."""
         known = (word for dataset in self for word in (dataset.name, *dataset.aliases))
         return unknown_name("dataset", name, known)
 

@@ -30,17 +30,17 @@ class Columns:
     num_vertices: int | None = None
     """Where vertices are all numbers below it."""
     vertices: Column | None = None
-    """All vertices, where they are listed: some may have no edges."""
+    """All vertices, if they are listed: some may have no edges."""
     reader: str = ""
-    """What read them, if that was not this package's parser."""
+    """The library that read them, if it was not this package's parser."""
 
 
 def edge_list(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None = None) -> EdgeList:
     """The columns as edges. ``ids`` and ``weights`` are those of a recipe.
 
     Integers are ids; text is names, which are numbered in ascending order. Raises InputError for columns of
-    different lengths, other types, ids that are negative or too large, and weights that are to be read but
-    are not whole numbers of 32 bits.
+    different lengths, other types, ids that are negative or too large, and weights that should be read but
+    are not 32-bit integers.
     """
     label = columns.label
     if len(columns.sources) != len(columns.targets):
@@ -66,7 +66,7 @@ def edge_list(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None = No
 def read_weights(
     label: str, column: Column | None, edges: int, policy: WeightPolicy | None
 ) -> tuple[npt.NDArray[np.int32] | None, bool]:
-    """The weights, int32[E], if they are to be read; and whether there are others than 1 that are not.
+    """The weights, int32[E], if they are to be read; and whether there are unread ones other than 1.
 
     Raises InputError for a column that is missing, has another length, or holds other than whole numbers.
     """

@@ -39,7 +39,7 @@ def _native() -> ctypes.CDLL:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a recipe means for an edge list at hand."""
+    """How a recipe applies to an edge list."""
 
     mirror: bool
     """Store each edge both ways."""
@@ -68,12 +68,12 @@ class _Rows:
 def build_graph(
     edges: EdgeList, name: str, recipe: Recipe = DEFAULT, *, wide_above: int = INT32_MAX
 ) -> Graph:
-    """Convert in memory; of the statistics only ``edges_listed`` is known then.
+    """Convert in memory; only the statistic ``edges_listed`` is known then.
 
-    Offsets are int64 for more than ``wide_above`` arcs. Beside edges and result it takes 8 bytes an arc; the
-    edges are given up half-way, and freed if the caller has kept no reference. Raises InputError for ids out
-    of range, and for an edge list said to hold both arcs of every edge that does not; NotEnoughMemoryError
-    for a graph that this machine cannot hold.
+    Offsets are int64 for more than ``wide_above`` arcs. Besides edges and result it takes 8 bytes per arc.
+    Its reference to the edges is dropped half-way, so they are freed if the caller keeps none. Raises
+    InputError for ids out of range, and for an edge list said to hold both arcs of every edge that does not;
+    NotEnoughMemoryError for a graph that this machine cannot hold.
     """
     plan = _Plan.of(edges, recipe)
     held = edges.sources.nbytes + edges.targets.nbytes
@@ -125,7 +125,7 @@ def build_graph(
 
 
 def edges_listed(edges: EdgeList) -> int:
-    """Edges as the source counts them: METIS files count an edge once although they list it at both ends."""
+    """Edges by the source's definition: METIS files count an edge once although they list it at both ends."""
     return len(edges.sources) // 2 if edges.format == "metis" else len(edges.sources)
 
 

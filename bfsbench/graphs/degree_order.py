@@ -20,10 +20,9 @@ def inverse(order: Ids) -> Ids:
 
 
 def renumbered(row_offsets: Offsets, column_indices: Ids, order: Ids) -> tuple[Offsets, Ids]:
-    """CSR arrays of the same graph in which vertex ``order[i]`` is called i.
-
-    Types as given. Within a row the neighbours keep the order of their old ids. Takes, beside the result, two
-    arrays of E offsets.
+    """CSR arrays of the same graph in which vertex ``order[i]`` is renumbered to i, with the same types.
+    Within a row the neighbours keep the order of their old ids. Takes, beside the result, two arrays of E
+    offsets.
     """
     degrees = np.diff(row_offsets)[order]
     offsets = np.zeros_like(row_offsets)

@@ -1,4 +1,4 @@
-"""Edge lists as people keep them: what separates words, a line of headings, names instead of numbers."""
+"""Dialects of edge lists: separators, a line of headings, names instead of numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bfsbench.errors import InputError
 from bfsbench.graphs.blocks import Block
 from bfsbench.graphs.columns import Column, Columns
 from bfsbench.graphs.memory import require_bytes
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 COMMENTS = ("#", "%", "//")
 _COMMENT_BYTES = tuple(mark.encode() for mark in COMMENTS)
@@ -28,7 +28,7 @@ _ENDS = (
 """Headings of the two columns of vertices, without case and punctuation."""
 _WEIGHTS = ("weight", "weights", "w", "length", "distance", "dist", "cost")
 _TIMES_THE_TEXT = 20
-"""Memory that pandas takes for a text, and what is made of it; measured on a million edges between names."""
+"""Memory that pandas takes for a text / its size; measured on a million edges between names."""
 _LARGEST = str(2**63 - 1)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 
@@ -38,7 +38,7 @@ class Dialect:
     """How the lines of an edge list are written."""
 
     separator: str
-    """Between words, beside blanks: a tab, comma or semicolon; nothing where only blanks are."""
+    """The separator besides blanks: a tab, comma or semicolon; empty if there are only blanks."""
     headings: bool
     """Whether the first line has the columns' names."""
     source: int
@@ -48,20 +48,19 @@ class Dialect:
     width: int
     """Words of a line."""
     named: bool
-    """Whether vertices are words instead of numbers."""
+    """Whether vertices are words, not numbers."""
     plain: bool
-    """Whether the lines are two ids and numbers, which the native parser reads."""
+    """Whether every line is two ids and numbers, which the native parser can read."""
 
 
 def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
-    """The dialect of a file whose first two lines, comments left out, are these.
-
-    ``words``: vertices are known to be words, so that numbers below a line do not make it one of headings.
+    """The dialect of a file by its first two lines without comments. ``words``: vertices are words, so a
+    first line of words is no sign of headings.
     """
     first, second = [*lines, "", ""][:2]
     separator = next((mark for mark in "\t,;" if mark in first), "")
     if separator == "\t" and any(all(map(_is_id, _words(line, "")[:2])) for line in (first, second) if line):
-        separator = ""  # any blanks
+        separator = ""  # any whitespace
     head, data = _words(first, separator), _words(second, separator)
     headings = _are_headings(head, [] if words else data)
     shown = data if headings else head
@@ -153,7 +152,7 @@ def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect
                     raise InputError(f"{label}:{number}: a quotation mark is not closed")
                 if width != dialect.width:
                     raise InputError(
-                        f"{label}:{number}: the line has {counted(width, 'word')}, the first {dialect.width}"
+                        f"{label}:{number}: the line has {plural(width, 'word')}, the first {dialect.width}"
                     )
                 kept.append(line)
             number += 1

@@ -1,54 +1,37 @@
-"""Download of one file over HTTP: retried, resumed, checked, and never half-written under its final name.
-
-Bytes gather in ``NAME.part``. Beside it ``NAME.part.json`` says which version of which file they begin
-(address, and the server's ETag or date), so that the next attempt, in this process or a later one, asks only
-for the rest, and the server can answer with the whole file if it has changed.
-"""
+"""Download of one file over HTTP: retried, resumed, checked, and never half-written under its final name."""
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import random
 import re
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import IO
 
-import msgspec
 import requests
 import urllib3.exceptions
 
-from bfsbench import storage
-from bfsbench.errors import FetchError, UsageError
-
-Progress = Callable[[int, int | None], None]
-"""Called with bytes held so far and bytes in all (None where the server does not say)."""
+from bfsbench.errors import FetchError
+from bfsbench.graphs.part import Part, Progress, UnavailableError
 
 Notice = Callable[[str], None]
-"""Called with a line on what has gone wrong meanwhile."""
+"""Called with a line about a failed attempt."""
 
 _BLOCK = 1 << 16
 _TRANSIENT_STATUS = {408, 425, 429, 500, 502, 503, 504}
 
 
-class UnavailableError(FetchError):
-    """This address does not give the right file; another may."""
-
-
 class StoppedError(FetchError):
-    """The user has interrupted the download; what has arrived is kept."""
+    """The user has interrupted the download; the bytes received are kept."""
 
 
 class _InterruptedError(Exception):
-    """The transfer broke off in a way that another attempt may overcome."""
+    """The transfer broke off; another attempt may succeed."""
 
     def __init__(self, reason: str, wait: float = 0.0, *, nowhere: bool = False) -> None:
-        """``wait``: seconds the server asks for. ``nowhere``: there is no server of that name."""
+        """``wait``: seconds the server asks to wait. ``nowhere``: the server's name is unknown."""
         super().__init__(reason)
         self.wait = wait
         self.nowhere = nowhere
@@ -56,15 +39,16 @@ class _InterruptedError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a download bears with a bad connection. Seconds, except ``attempts``."""
+    """Limits for a bad connection. Seconds, except ``attempts``."""
 
     connect_timeout: float = 15.0
     read_timeout: float = 60.0
-    """Longest silence in the middle of a transfer."""
+    """Longest time without data during a transfer."""
     attempts: int = 6
-    """Failures in a row without a new byte after which an address is given up."""
+    """Failures in a row without a new byte after which the download from an address fails."""
     first_pause: float = 1.0
-    """Doubled after each failure, and varied by up to half so that clients do not return all at once."""
+    """Doubled after each failure, and randomised by up to half so that clients do not retry at the same
+    time."""
     longest_pause: float = 60.0
 
     def pause(self, failures: int) -> float:
@@ -74,11 +58,11 @@ class Patience:
 
 @dataclass(frozen=True)
 class Transfer:
-    """What all downloads of one command share."""
+    """State shared by all downloads of one command."""
 
     patience: Patience = field(default_factory=Patience)
     stop: Event = field(default_factory=Event)
-    """Set to end every download soon, keeping what has arrived."""
+    """Set to stop every download and keep the bytes received."""
 
     def download(
         self,
@@ -93,11 +77,11 @@ class Transfer:
     ) -> str:
         """Bring the file at ``url`` to ``target`` and return its SHA-256.
 
-        ``size`` (bytes) and ``sha256`` are what it must have, where known. ``secure`` refuses plain HTTP,
-        also where the server redirects to it. ``notice`` is called with a line on every retry; a server whose
-        name is unknown from the start is not tried again, as most often there is no network.
-        Raises UnavailableError when the address fails for good or gives something else, StoppedError when
-        ``stop`` is set, FetchError when the disk is full, UsageError when the folder cannot be written.
+        ``size`` (bytes) and ``sha256`` are the expected ones, where known. ``secure`` refuses plain HTTP,
+        also where the server redirects to it. ``notice`` is called with a line on every retry. A server whose
+        name is unknown at the first attempt is not tried again, as there is most likely no network. Raises
+        UnavailableError when all attempts fail or the file is another one, StoppedError when ``stop`` is set,
+        FetchError when the disk is full, UsageError when the folder cannot be written.
         """
         if secure:
             _require_https(url)
@@ -165,95 +149,8 @@ class Transfer:
             raise _InterruptedError(f"{have:,} of {total:,} bytes arrived")
 
 
-class _About(msgspec.Struct, frozen=True):
-    """What a ``.part`` file is the beginning of."""
-
-    url: str
-    validator: str
-    total: int | None
-
-
-class Part:
-    """The bytes of ``target`` that have arrived so far from ``url``."""
-
-    def __init__(self, target: Path, url: str) -> None:
-        self._target = target
-        self._url = url
-        self._path = target.with_name(target.name + ".part")
-        self._about = target.with_name(target.name + ".part.json")
-
-    def size(self) -> int:
-        """Bytes held."""
-        return self._path.stat().st_size if self._path.exists() else 0
-
-    def resumable(self) -> tuple[int, str, int | None]:
-        """Bytes to build on, the version they are of, and bytes in all; (0, "", None) to begin anew."""
-        try:
-            with storage_errors(self._target.parent):
-                text = self._about.read_bytes() if self._about.exists() else b""
-            about = msgspec.json.decode(text, type=_About)
-        except msgspec.MsgspecError:
-            return 0, "", None
-        if about.url != self._url or not about.validator:
-            return 0, "", None
-        return self.size(), about.validator, about.total
-
-    @contextmanager
-    def open(self, start: int, total: int | None, validator: str) -> Iterator[IO[bytes]]:
-        """A stream that appends from byte ``start`` on, after what it belongs to has been written down."""
-        with storage_errors(self._target.parent):
-            self._target.parent.mkdir(parents=True, exist_ok=True)
-            if start == 0:
-                # Bytes of an older version must be gone before the new version is written down.
-                self._path.unlink(missing_ok=True)
-                self._about.write_bytes(msgspec.json.encode(_About(self._url, validator, total)))
-            with self._path.open("ab") as stream:
-                yield stream
-
-    def finish(self, size: int | None, sha256: str | None) -> str:
-        """Check the whole file, move it to its final name, and return its SHA-256."""
-        with storage_errors(self._target.parent):
-            return self._finish(size, sha256)
-
-    def _finish(self, size: int | None, sha256: str | None) -> str:
-        found = sha256_of(self._path)
-        if size is not None and self.size() != size:
-            self.discard()
-            raise UnavailableError(f"{self._url}: has not the {size:,} bytes the catalogue says; deleted")
-        if sha256 is not None and found != sha256:
-            self.discard()
-            raise UnavailableError(f"{self._url}: SHA-256 is {found}, the catalogue says {sha256}; deleted")
-        storage.publish(self._path, self._target)
-        self._about.unlink(missing_ok=True)
-        return found
-
-    def discard(self) -> None:
-        """Forget everything that has arrived."""
-        self._path.unlink(missing_ok=True)
-        self._about.unlink(missing_ok=True)
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-@contextmanager
-def storage_errors(folder: Path) -> Iterator[None]:
-    """Turn failures of the disk into one line that names the folder and the way out."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise FetchError(f"no space left in {folder}: free some or move BFSBENCH_CACHE") from error
-        raise UsageError(
-            f"cannot write in {folder}: {error.strerror or error}; set BFSBENCH_CACHE to a folder of yours"
-        ) from error
-
-
 def _answer(url: str, response: requests.Response, held: int, part: Part) -> tuple[int, int | None]:
-    """The position the body begins at and the size of the whole file."""
+    """The body's first position and the size of the whole file."""
     status = response.status_code
     length = response.headers.get("Content-Length", "")
     if status == 200:
@@ -264,7 +161,7 @@ def _answer(url: str, response: requests.Response, held: int, part: Part) -> tup
             return held, int(span[2]) if span[2] != "*" else None
     if status in (206, 416):
         part.discard()
-        raise _InterruptedError("the server cannot resume; beginning anew")
+        raise _InterruptedError("the server cannot resume; starting again")
     if status in _TRANSIENT_STATUS:
         wait = response.headers.get("Retry-After", "")
         raise _InterruptedError(f"{status} {response.reason}", float(wait) if wait.isdigit() else 0.0)
@@ -274,26 +171,26 @@ def _answer(url: str, response: requests.Response, held: int, part: Part) -> tup
 def _require_https(url: str) -> None:
     if not url.startswith("https://"):
         raise UnavailableError(
-            f"{url}: anybody on the way could change it, over plain HTTP and without a known checksum; "
-            "--insecure takes it nevertheless"
+            f"{url}: plain HTTP without a known checksum: anyone in between could change it; "
+            "--insecure accepts it"
         )
 
 
 def _validator(response: requests.Response) -> str:
-    """What tells this version of the file from a later one; weak ETags do not vouch for single bytes."""
+    """The validator of this version of the file; weak ETags do not guarantee equal bytes."""
     etag = response.headers.get("ETag", "")
     return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
 
 
 def _is_nowhere(error: BaseException | None) -> bool:
-    """Whether a failed look-up of the server's name lies at the bottom of the error."""
+    """Whether the error was caused by a failed look-up of the server's name."""
     while error is not None and not isinstance(error, socket.gaierror):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
 def _reason(error: Exception) -> str:
-    """A short account of a connection's failure; the libraries' own text lists nested objects."""
+    """A short description of a connection's failure; the libraries' own text lists nested objects."""
     if _is_nowhere(error):
         return "the server's name is unknown (is there a network?)"
     text = str(error)

@@ -1,4 +1,4 @@
-"""How much memory opening a graph will take, found without reading more than the beginning of its file."""
+"""How much memory opening a graph will take, by the beginning of its file only."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from bfsbench.machine import available_memory
 from bfsbench.wording import size_text
 
 _EDGES_A_VERTEX = 4
-"""Assumed of a file that does not say how many vertices it has; most have more."""
+"""Edges per vertex assumed for a file that does not say how many vertices it has; most have more."""
 
 
 def peak_memory(request: Request) -> int | None:
-    """The most bytes of memory that opening a graph takes at a time, about.
-
-    Of a graph in the cache they are its arrays, which are mapped. Any other is drawn, or read, and converted.
-    None for a graph that is not here and whose size the catalogue does not know. What a search or a device
-    takes comes on top. Raises InputError for a file that cannot be read.
+    """An estimate of the peak memory in bytes of opening a graph. For a graph in the cache it is the size of
+    its arrays, which are mapped; any other is generated or read, and converted. None for a graph that is not
+    fetched and whose size the catalogue does not have. Memory of searches and devices is extra. Raises
+    InputError for a file that cannot be read.
     """
     found = files.held(request.dataset) if request.dataset else None
     folder = load.stored(request, found)
@@ -41,7 +40,7 @@ def peak_memory(request: Request) -> int | None:
 
 
 def memory_lines(requests: Sequence[Request]) -> list[str]:
-    """A line for each graph: its peak in memory, and that it is more than there is where it is."""
+    """A line for each graph: its peak memory, with a warning where that exceeds the available memory."""
     available = available_memory()
     lines = []
     for request in requests:

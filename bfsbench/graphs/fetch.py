@@ -1,4 +1,4 @@
-"""Bring graphs here: download or copy, verify, convert. One that fails does not stop the others."""
+"""Fetching graphs: download or copy, verify, convert. One that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from bfsbench import storage
 from bfsbench.errors import BfsbenchError, FetchError, InputError
 from bfsbench.graphs import files, load, trust
 from bfsbench.graphs.catalogue import Dataset, Source
-from bfsbench.graphs.download import StoppedError, Transfer, UnavailableError, storage_errors
+from bfsbench.graphs.download import StoppedError, Transfer
 from bfsbench.graphs.files import Held
+from bfsbench.graphs.part import UnavailableError, storage_errors
 
 Stage = Literal["waiting", "downloading", "copying", "converting", "generating"]
 
 
 class Display(Protocol):
-    """Where progress is shown; called from several threads."""
+    """A progress display; called from several threads."""
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None:
         """The graph ``name`` begins a stage."""
@@ -30,7 +31,7 @@ class Display(Protocol):
         """Bytes done of the stage, and in all if known."""
 
     def note(self, name: str, text: str) -> None:
-        """Something goes wrong that does not end the stage."""
+        """A problem that does not end the stage."""
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:
         """The graph is done with."""
@@ -43,18 +44,18 @@ class Fetcher:
     display: Display
     transfer: Transfer = field(default_factory=Transfer)
     folder: Path | None = None
-    """Take files from here and download nothing."""
+    """Copy files from this folder and download nothing."""
     convert: bool = True
     insecure: bool = False
-    """Take files over plain HTTP even where no checksum says what they must be."""
+    """Accept files over plain HTTP even where no checksum is known."""
     accept_changed: bool = False
-    """Take files that are not those which were first downloaded, and hold later ones to these."""
+    """Accept files that differ from the first download, and record their checksums."""
     jobs: int = 2
-    """Graphs at once; conversions, which fill memory, run one at a time."""
+    """Graphs fetched in parallel; conversions, which take much memory, run one at a time."""
     _converting: threading.Lock = field(default_factory=threading.Lock)
 
     def fetch_all(self, datasets: Sequence[Dataset]) -> list[Dataset]:
-        """Fetch every dataset and return those that failed, whose errors have been displayed."""
+        """Fetch every dataset and return those that failed; their errors have been displayed."""
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             outcomes = [pool.submit(self._fetch_displayed, dataset) for dataset in datasets]
             try:
@@ -66,7 +67,7 @@ class Fetcher:
         return [dataset for dataset, success in zip(datasets, fetched, strict=True) if not success]
 
     def fetch(self, dataset: Dataset) -> str:
-        """Fetch one dataset and say what was done. Raises BfsbenchError."""
+        """Fetch one dataset and return a line on what was done. Raises BfsbenchError."""
         if dataset.generated:
             return self._generate(dataset)
         with self._alone(dataset):
@@ -92,7 +93,7 @@ class Fetcher:
         return True
 
     def _sources(self, dataset: Dataset) -> list[Source]:
-        """What is here already first, then the others in the catalogue's order."""
+        """Sources that are present first, then the others in the catalogue's order."""
         here = files.held(dataset)
         folder = self.folder
         others = [s for s in dataset.sources if (files.find_in(folder, s) if folder else s.url)]
@@ -115,7 +116,7 @@ class Fetcher:
             try:
                 graph = load.prepare(request, found, self._progress(dataset))
             except InputError:
-                # Without a checksum to vouch for it the file is at fault: the next fetch gets another.
+                # Without a checksum the file itself may be wrong: the next fetch downloads it again.
                 if not source.vouched_for:
                     files.forget(found)
                     if source.url is not None:

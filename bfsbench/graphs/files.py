@@ -1,4 +1,4 @@
-"""Source files on disk: where they are kept, and what vouches for each.
+"""Source files on disk: where they are kept, and how each is verified.
 
 A downloaded file lies in ``downloads/NAME/`` of the cache, with a record of its checksum and of the size and
 time of change it had when it was verified. While these stay the same it is trusted without reading it again.
@@ -17,7 +17,7 @@ import msgspec
 from bfsbench import paths, storage
 from bfsbench.errors import InputError
 from bfsbench.graphs.catalogue import Dataset, Source
-from bfsbench.graphs.download import Part, Progress, UnavailableError, sha256_of, storage_errors
+from bfsbench.graphs.part import Part, Progress, UnavailableError, sha256_of, storage_errors
 
 _RECORD = "verified.json"
 _ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
@@ -28,7 +28,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Held:
-    """A source file that is here and was found to be what the catalogue says."""
+    """A source file that is present and verified against the catalogue."""
 
     path: Path
     source: Source
@@ -42,18 +42,18 @@ class _Record(msgspec.Struct, frozen=True):
     mtime_ns: int
     sha256: str
     origin: str = ""
-    """Which source of the dataset it is."""
+    """Index of the dataset's source it came from."""
     taken_from: str = ""
-    """Address or path it was really got from."""
+    """Address or path it actually came from."""
 
 
 def folder_of(dataset: Dataset) -> Path:
-    """Where the dataset's downloads belong."""
+    """The folder of the dataset's downloads."""
     return paths.cache_dir() / "downloads" / dataset.name
 
 
 def held(dataset: Dataset) -> Held | None:
-    """The dataset's file, bundled or fetched, or None if there is none that can be trusted."""
+    """The dataset's file, bundled or fetched, or None if there is no verified one."""
     return next((found for source in dataset.sources if (found := _held_source(dataset, source))), None)
 
 
@@ -69,12 +69,13 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
 
 
 def _place(origin: str) -> str:
-    """The origin without its protocol: the catalogue's addresses have moved from HTTP to HTTPS."""
+    """The origin without its protocol, since the catalogue's addresses have moved from HTTP to HTTPS."""
     return origin.removeprefix("https://").removeprefix("http://")
 
 
 def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: str) -> Held:
-    """Record that ``path``, in the dataset's folder, has been verified; earlier files of the dataset go."""
+    """Record that ``path``, in the dataset's folder, has been verified; earlier files of the dataset are
+    removed."""
     folder = folder_of(dataset)
     with storage_errors(folder):
         for other in folder.iterdir():
@@ -86,7 +87,7 @@ def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: 
 
 
 def forget(found: Held) -> None:
-    """Delete a fetched file that turned out to be wrong; a bundled one stays."""
+    """Delete a fetched file that proved to be wrong; a bundled one is kept."""
     if not found.source.bundled:
         with storage_errors(found.path.parent):
             (found.path.parent / _RECORD).unlink(missing_ok=True)
@@ -94,7 +95,7 @@ def forget(found: Held) -> None:
 
 
 def partial_bytes(dataset: Dataset) -> int:
-    """Bytes of unfinished downloads that the next fetch can build on."""
+    """Bytes of unfinished downloads that the next fetch can continue."""
     return max(
         (Part(folder_of(dataset) / source.filename, "").size() for source in dataset.sources), default=0
     )
@@ -141,7 +142,7 @@ def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> H
 
 
 def checksum_of(path: Path) -> str:
-    """SHA-256 of a file of the user's, remembered as long as its size and time of change stay the same."""
+    """SHA-256 of a file of the user's, cached while its size and modification time stay the same."""
     try:
         path = path.resolve(strict=True)
         memory = paths.cache_dir() / "checksums" / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.json"
@@ -197,7 +198,7 @@ def _unchanged(path: Path, record: _Record) -> bool:
 
 
 def _read_record(path: Path) -> _Record | None:
-    """The record at ``path``; None when none can be read, which makes its file untrusted."""
+    """The record at ``path``; None when it cannot be read; its file is then not trusted."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Record)
     except (OSError, msgspec.MsgspecError):

@@ -1,4 +1,4 @@
-"""Formats of graph files: how each is told, and how it is read."""
+"""Formats of graph files: how each is detected, and how it is read."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ INT64_MAX = 2**63 - 1
 
 @dataclass(frozen=True)
 class Format:
-    """A format: the file suffixes that tell it, what it makes of ids, and how it is read."""
+    """A format: its file suffixes, its treatment of ids, and its reader."""
 
     suffixes: tuple[str, ...]
     ids: IdPolicy
     read_header: Callable[[HeaderLines], Header] | None = None
-    """Of a text format."""
+    """The header parser of a text format."""
     table: tables.Table | None = None
-    """Of a format that a library reads."""
+    """The reader of a format that a library reads."""
 
 
 FORMATS: dict[str, Format] = {
@@ -58,7 +58,7 @@ _SUFFIXES = tuple(suffix for form in FORMATS.values() for suffix in form.suffixe
 def sniff_format(path: Path) -> str:
     """The format of a file, packed or not, from its content and its name.
 
-    Raises InputError when the file cannot be read or neither tells.
+    Raises InputError when the file cannot be read or the format remains unknown.
     """
     suffix = path.suffix.lower()
     for name, form in FORMATS.items():
@@ -103,9 +103,8 @@ def format_of(path: Path, name: str | None) -> tuple[str, Format]:
 def first_look(
     path: Path, format_name: str | None = None, ids: IdPolicy | None = None
 ) -> tuple[Orientation, str]:
-    """How a file says its edges are to be read, and the library that will read it, from its beginning.
-
-    No library is an empty text. Raises UsageError, InputError.
+    """The orientation of a file's edges, and the library that will read it, by its beginning. Without a
+    library the name is empty. Raises UsageError, InputError.
     """
     _, form = format_of(path, format_name)
     if form.table is not None:
@@ -116,7 +115,7 @@ def first_look(
 
 
 def count_entries(path: Path, format_name: str | None = None) -> tuple[int | None, int]:
-    """Vertices, None where the file does not say at once, and about how many entries it holds.
+    """The number of vertices, None where the header lacks it, and the approximate number of entries.
 
     Entries are edges, or neighbours listed; without a header that counts them, their number follows from the
     file's first block, or from its size. Raises InputError, UsageError for an unknown format.
@@ -160,7 +159,7 @@ def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
     """The dialect of an edge list that pandas must read; None where the native parser does."""
     dialect = header.dialect
     if dialect is None or dialect.plain or (dialect.named and ids not in (None, "names")):
-        return None  # where numbers are wanted, the native parser names the line without one
+        return None  # the native parser reports the line without a number
     return dialect
 
 
@@ -194,7 +193,7 @@ def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None,
 
 
 def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
-    """The header's layout, as the recipe wants it. Raises InputError where no weights can be read."""
+    """The header's layout, with the recipe's options. Raises InputError where no weights can be read."""
     layout = header.layout
     if recipe.weights == "read":
         if not header.weights or not (layout.entry_values or layout.max_values):
@@ -204,9 +203,10 @@ def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
 
 
 def _require_room(source: Source, header: Header) -> None:
-    """Raises NotEnoughMemoryError where a header asks too much, as far as its file can hold what it says."""
+    """Raises NotEnoughMemoryError where the counts in a header, if the file can hold them, need too much
+    memory."""
     if header.num_vertices is not None:
-        edges = min(header.num_entries or 0, source.size)  # packed files, too, have a byte for an edge
+        edges = min(header.num_entries or 0, source.size)  # even packed files have a byte per edge
         require(Size(header.num_vertices, edges), source.label)
 
 

@@ -41,7 +41,7 @@ class EdgeList:
 
     sources, targets: int32[E], ids 0 .. num_vertices-1.
     original_ids: int64[V], the publisher's id of every vertex, when ids were compacted or shifted.
-    format: that of the file they were read from; it decides what counts as an edge and what is cleaned.
+    format: the format of the file; it decides how edges are counted and which are removed.
     weights: int32[E], for all-pairs shortest paths; None where edges have no weights.
     """
 
@@ -55,9 +55,9 @@ class EdgeList:
     weights_unread: bool = False
     """Whether the source has weights other than 1 that were not read."""
     names: VertexNames | None = None
-    """Of the vertices, where the source has words for them."""
+    """Names of the vertices, if the source has names."""
     reader: str = ""
-    """What read the source, if that was not this package's own parser."""
+    """The library that read the source, if it was not this package's parser."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +71,7 @@ class Graph:
     """
 
     name: str
-    """As result rows give it, without the direction."""
+    """The name in result rows, without the direction."""
     direction: Direction
     row_offsets: Offsets
     column_indices: Ids
@@ -79,7 +79,8 @@ class Graph:
     row_indices: Ids
     edge_sources: Ids
     checksum: str
-    """SHA-256 over the CSR arrays and the weights: equal graphs, equal checksums, wherever they came from."""
+    """SHA-256 over the CSR arrays and the weights: equal graphs have equal checksums, whatever their
+    source."""
     source_checksum: str = ""
     """SHA-256 of the file it was read from, or of the generator's declaration."""
     original_ids: npt.NDArray[np.int64] | None = None
@@ -88,13 +89,13 @@ class Graph:
     weights_unread: bool = False
     """Whether the source has weights other than 1 that were not read."""
     names: VertexNames | None = None
-    """Of the vertices, where the source has words for them."""
+    """Names of the vertices, if the source has names."""
     reader: str = ""
-    """What read the source, if that was not this package's own parser: ``pandas 2.2.3``."""
+    """The library that read the source, if it was not this package's parser: ``pandas 2.2.3``."""
     statistics: dict[str, float] = field(default_factory=dict)
     locator: str = ""
-    """By which it is loaded again; empty where it was not loaded. It equals its full name unless it is a
-    file's, which is found by its path."""
+    """The text that loads it again; empty if it was not loaded. It is the full name or, for files, has the
+    path."""
 
     def __repr__(self) -> str:
         return f"<Graph {self.full_name}: {self.num_vertices:,} vertices, {self.num_edges:,} arcs>"
@@ -113,7 +114,7 @@ class Graph:
 
         Integers, E of each, number the vertices 0 .. ``num_vertices`` - 1, by default up to the largest; text
         names them. weights: E whole numbers of 32 bits. Undirected edges are each given once. Raises
-        InputError for columns that do not go together or ids out of range.
+        InputError for columns that do not match or ids out of range.
         """
         from bfsbench.graphs import interop
 
@@ -144,8 +145,8 @@ class Graph:
     ) -> Graph:
         """A graph of the stored entries of a square sparse matrix: from row to column.
 
-        ``weights`` says what the entries' values are: ``"read"``, whole numbers of 32 bits; ``"ignore"``,
-        nothing; None, not known, so that all-pairs shortest paths refuse values other than 1. With
+        ``weights`` says how to take the entries' values: ``"read"``, whole numbers of 32 bits; ``"ignore"``,
+        nothing; None, unspecified, so that all-pairs shortest paths refuse values other than 1. With
         ``directed=False`` the matrix must be symmetric. Raises UsageError, InputError.
         """
         from bfsbench.graphs import interop
@@ -154,7 +155,7 @@ class Graph:
 
     @staticmethod
     def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = "graph") -> Graph:
-        """A graph of NetworkX, of any kind; its nodes are found by :meth:`vertex`.
+        """A graph of any class of NetworkX; :meth:`vertex` finds its nodes.
 
         Weights are the edges' attribute ``weight``, 1 where it is missing; ``weights`` as for
         :meth:`from_scipy`. Raises UsageError, InputError.
@@ -219,9 +220,8 @@ class Graph:
         return len(self.column_indices)
 
     def published_ids(self, vertices: Ids) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
-        """What vertices are called in the source of the graph: int64 ids, or text where it has names.
-
-        The shape is that of ``vertices``.
+        """The ids of vertices in the graph's source: int64, or text where it has names. The shape is that of
+        ``vertices``.
         """
         if self.names is not None:
             found = [self.names[int(vertex)] for vertex in vertices.ravel()]
@@ -229,7 +229,7 @@ class Graph:
         return vertices.astype(np.int64) if self.original_ids is None else self.original_ids[vertices]
 
     def vertex(self, published_id: int | str) -> int:
-        """The vertex that has this id or name in the graph's file. Raises UsageError when there is none."""
+        """The vertex with this id or name in the graph's file. Raises UsageError when there is none."""
         if self.names is not None:
             found = self.names.find(str(published_id))
             if found is None:

@@ -1,6 +1,5 @@
-"""What the headers of text formats say: each format is a function from a file's first lines to a Header.
-
-A header is read here, a few lines of Python; the rest goes to :mod:`bfsbench.graphs.blocks`.
+"""Headers of text formats: each format is a function from a file's first lines to a Header. The rest of a
+file is parsed by :mod:`bfsbench.graphs.blocks`.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from bfsbench.graphs.delimited import COMMENTS, Dialect, dialect_of
 from bfsbench.graphs.graph import MAX_VERTICES, Orientation
 
 _COMMENTS_KEPT = 1 << 16
-"""Bytes of comments in which the counts that SNAP's files announce are looked for."""
+"""Most bytes of comments searched for the counts in SNAP's files."""
 _LOOK_AHEAD = 1 << 26
-"""Bytes among which a second line is looked for."""
+"""Most bytes searched for a second line."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What is known of a file before its first edge."""
+    """Facts about a file known before its first edge."""
 
     layout: Layout
     num_vertices: int | None = None
@@ -31,9 +30,9 @@ class Header:
     """Edge lines, or neighbours listed, that the file must hold."""
     orientation: Orientation = "directed"
     dialect: Dialect | None = None
-    """Of an edge list."""
+    """The dialect of an edge list."""
     weights: bool = True
-    """Whether the numbers behind edges can be weights: those of a skew-symmetric matrix cannot."""
+    """Whether the numbers behind edges can be weights: those of a skew-symmetric matrix cannot be."""
 
 
 class HeaderLines:
@@ -127,7 +126,7 @@ def edge_lines(lines: HeaderLines) -> Header:
     dialect = dialect_of(lines.look_ahead(*COMMENTS), lines.words)
     if dialect.headings:
         lines.next("a line of headings", *COMMENTS)
-    # Every line has as many numbers as the first: others are lists of neighbours, and no edges.
+    # Every line must have as many numbers as the first: lists of neighbours are no edges.
     values = max(0, dialect.width - 2)
     layout = Layout(
         *(0, MAX_VERTICES - 1),

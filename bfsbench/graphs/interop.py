@@ -1,4 +1,4 @@
-"""Graphs from what other libraries hold, and back: arrays, SciPy, NetworkX, pandas."""
+"""Graphs from objects of other libraries, and back: arrays, SciPy, NetworkX, pandas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAKEN = (
 
 
 class Entries(Protocol):
-    """A sparse matrix as coordinates, as SciPy has it."""
+    """SciPy's sparse matrix in coordinate form."""
 
     row: npt.NDArray[np.integer[Any]]
     col: npt.NDArray[np.integer[Any]]
@@ -37,7 +37,7 @@ class Entries(Protocol):
 
 
 class SparseMatrix(Protocol):
-    """What of a sparse matrix of SciPy is used."""
+    """The part of SciPy's sparse matrices that is used."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -45,7 +45,7 @@ class SparseMatrix(Protocol):
 
 
 class Links(Protocol):
-    """What of a graph of NetworkX is used."""
+    """The part of NetworkX's graphs that is used."""
 
     def is_directed(self) -> bool: ...
     def nodes(self) -> Iterable[Hashable]: ...
@@ -60,7 +60,7 @@ GraphLike: TypeAlias = (
 
 
 def as_graph(anything: GraphLike | object) -> Graph:
-    """The graph that somebody's object stands for: any of TAKEN.
+    """Convert an object to a graph: any of TAKEN.
 
     Weights of a matrix, a NetworkX graph, a table or a third column are not read, which all-pairs shortest
     paths refuse: make a Graph with ``weights="read"`` for them. Raises UsageError for any other object.
@@ -82,7 +82,7 @@ def as_graph(anything: GraphLike | object) -> Graph:
         return _build(Columns("graph", anything[:, 0], anything[:, 1], weights), "keep", None)
     if isinstance(anything, tuple) and len(anything) == 2:
         return from_edges(*anything)
-    raise UsageError(f"{_described(anything)} is no graph: taken are {TAKEN}")
+    raise UsageError(f"{_described(anything)} is not a graph: accepted are {TAKEN}")
 
 
 def from_edges(
@@ -239,7 +239,7 @@ def _build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Gra
 
 
 def _numbers_or_names(nodes: Sequence[Hashable]) -> Column:
-    """Nodes as integers where they all are, or are all written as such; as text otherwise."""
+    """Nodes as integers if all are integers or their text; as text otherwise."""
     if all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in nodes):
         return np.array(nodes, np.int64)
     texts = [str(node) for node in nodes]
@@ -256,7 +256,7 @@ def _weight_column(weights: list[object]) -> Column:
 
 
 def _plain(series: pd.Series) -> Column:
-    """The values as NumPy has them, text as objects."""
+    """The values as a NumPy array, text as objects."""
     kind = getattr(series.dtype, "kind", "O")
     return np.asarray(series.to_numpy() if kind in "iuf" else series.to_numpy(object))
 

@@ -1,4 +1,4 @@
-"""What of the catalogue is here."""
+"""Which graphs of the catalogue are present."""
 
 from __future__ import annotations
 
@@ -14,16 +14,13 @@ State = Literal["missing", "partial", "fetched", "bundled", "converted", "genera
 
 @dataclass(frozen=True)
 class Presence:
-    """How far a dataset is on its way to a search.
-
-    ``generated`` graphs are made when they are used, ``converted`` ones are ready, whatever they came from.
-    """
+    """The state of a dataset. ``generated`` graphs are made when used; ``converted`` ones are ready."""
 
     state: State
     bytes_on_disk: int
-    """Of the source file, finished or not, and of the converted arrays."""
+    """Size of the source file, finished or not, and of the converted arrays."""
     source: Source | None
-    """The source that is here, which may have counts of its own."""
+    """The source that is present, which may have counts of its own."""
 
 
 def presence(dataset: Dataset) -> Presence:

@@ -32,7 +32,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "weights": get_args(WeightPolicy),
     "format": get_args(FormatName),
 }
-"""Fields of :class:`Recipe` that a user may set behind a graph's name, and their values."""
+"""Fields of :class:`Recipe` that a user may set after a graph's name, and their values."""
 
 _SUFFIX = re.compile(rf":(?:({'|'.join(_DIRECTIONS)})|(\w+)=([\w.+-]*))$", re.ASCII)
 
@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Request:
-    """What a text like ``soc-Slashdot0902:directed`` asks for: a dataset, a file, or a generated graph."""
+    """A parsed graph name such as ``soc-Slashdot0902:directed``: a dataset, a file, or a generated graph."""
 
     name: str
     """Canonical: the catalogue's name, that of the file, or the generator's shortest specification, followed
@@ -54,24 +54,24 @@ class Request:
     dataset: Dataset | None = None
     path: Path | None = None
     spec: str | None = None
-    """Of a generated graph, named in the catalogue or not; of the small one where it is shrunk."""
+    """Specification of a generated graph, named in the catalogue or not; of the small one if it is shrunk."""
     marks: Marks = UNMARKED
     reader: str = ""
-    """The library that reads the file, where this package's own parser does not."""
+    """The library that reads the file, if it is not this package's parser."""
 
     @property
     def full_name(self) -> str:
-        """As result rows name the graph. Files of one name are told apart by their checksums."""
+        """As result rows name the graph. Files of one name are distinguished by their checksums."""
         return f"{self.name}:{self.direction}"
 
     @property
     def locator(self) -> str:
-        """What asks for the same graph again, from whatever folder."""
+        """The text that loads the same graph again, from any folder."""
         return f"{self._located(self.name)}:{self.direction}"
 
     @property
     def stored_name(self) -> str:
-        """As the cache names the graph: what it stands for makes it no other graph."""
+        """The graph's name in the cache: the mark of a stand-in is left out."""
         return self._located(split_marks(self.name)[0]) + Marks(self.marks.shrink).suffix
 
     def _located(self, name: str) -> str:
@@ -80,20 +80,20 @@ class Request:
 
     @property
     def needs_file(self) -> bool:
-        """Whether the graph is read from a file that is fetched or travels with the package."""
+        """Whether the graph is read from a fetched or bundled file."""
         return self.spec is None and self.path is None
 
 
 def load(text: str, progress: Progress | None = None, *, check: bool = True) -> Graph:
-    """The graph that ``text`` names, converted or generated if the cache does not hold it yet.
+    """The graph that ``text`` names, converted or generated if it is not in the cache.
 
-    ``text`` is a name or alias of the catalogue, the path of a graph file, or what a generator is to draw,
-    such as ``kronecker(scale=12,edge_factor=16,seed=1)``. In any order may follow options such as
-    ``:duplicates=drop``, ``:shrink=SHARE`` for a small graph of the kind, ``:stands_for=NAME``, which is but
-    a mark, and ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far and in
-    all while a file is converted. A graph in the cache is checked for damage, unless ``check`` is false
-    because the parent of this process has done so. Raises UsageError for an unknown name or a graph that is
-    not here, InputError for a file that is damaged or does not hold what its publisher says.
+    ``text`` is a name or alias of the catalogue, the path of a graph file, or the specification of a
+    generated graph, such as ``kronecker(scale=12,edge_factor=16,seed=1)``. In any order may follow options
+    such as ``:duplicates=drop``, ``:shrink=SHARE`` for a small graph of the kind, ``:stands_for=NAME``, which
+    only marks it, and ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far
+    and in all while a file is converted. A graph in the cache is checked for damage; ``check`` is false where
+    the parent process has done so. Raises UsageError for an unknown name or a graph that is not fetched,
+    InputError for a file that is damaged or differs from its published counts.
     """
     request = resolve(text)
     found = files.held(request.dataset) if request.dataset else None
@@ -104,7 +104,7 @@ def load(text: str, progress: Progress | None = None, *, check: bool = True) -> 
 
 
 def resolve(text: str) -> Request:
-    """What ``text`` asks for, found without reading more than a header. Raises UsageError, InputError."""
+    """Parse a graph name, reading no more than a file's header. Raises UsageError, InputError."""
     name, options, marks, direction = _split(text)
     catalogue = Catalogue.load()
     if name in catalogue:
@@ -131,14 +131,14 @@ def resolve(text: str) -> Request:
 
 
 def _row_name(path: str) -> str:
-    """How rows name a file's graph. Raises UsageError for a name that no row could have."""
+    """A file's graph name in rows. Raises UsageError for a name that cannot be written to rows."""
     if not path.isprintable():
         raise UsageError(f"graph file '{printable(path)}': rename it, its name has unprintable characters")
     return path if no_formula(path) == path else f"{os.curdir}{os.sep}{path}"
 
 
 def request_for(dataset: Dataset) -> Request:
-    """The request for a dataset as the catalogue describes it."""
+    """The request for a dataset of the catalogue."""
     direction: Direction = "directed" if dataset.directed else "symmetrised"
     spec = _canonical(dataset.generator, dataset.parameters) if dataset.generator else None
     return Request(dataset.name, direction, {}, dataset=dataset, spec=spec)
@@ -185,7 +185,7 @@ def stored(request: Request, found: Held | None) -> Path | None:
 
 
 def _identity(request: Request, found: Held | None) -> tuple[Recipe, str]:
-    """The recipe, and the checksum of what it is applied to: together with the name the key in the cache."""
+    """The recipe, and the checksum of its source: together with the name the key in the cache."""
     if request.spec is not None:
         base, checksum = Recipe(), hashlib.sha256(request.spec.encode()).hexdigest()
     elif request.path is not None:
@@ -197,7 +197,7 @@ def _identity(request: Request, found: Held | None) -> tuple[Recipe, str]:
 
 
 def _part(request: Request, found: Held | None, progress: Progress | None) -> EdgeList:
-    """The edges of a shrunk graph: drawn small, or cut out of the whole."""
+    """The edges of a shrunk graph: generated small, or cut out of the whole."""
     if request.spec is not None:
         return _edges(request, found, Recipe(), progress)  # the recipe is for files
     from bfsbench.graphs.ball import ball
@@ -220,13 +220,13 @@ def _edges(request: Request, found: Held | None, recipe: Recipe, progress: Progr
 
 
 def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
-    """Name, options, marks and direction of a text; what follows the name may stand in any order."""
+    """Name, options, marks and direction of a text; after the name the order is free."""
     name, found = text, dict[str, str]()
     while match := _SUFFIX.search(name):
         direction, key, value = match.groups()
         _check_option(key, value, text)
         if (key or "direction") in found:
-            raise UsageError(f"'{text}' says its {key or 'direction'} twice")
+            raise UsageError(f"'{text}' has two values of its {key or 'direction'}")
         found[key or "direction"] = direction if key is None else value
         name = name[: match.start()]
     options = {key: value for key, value in found.items() if key in _OPTIONS}
@@ -235,7 +235,7 @@ def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
 
 
 def _check_option(key: str | None, value: str, text: str) -> None:
-    """Raises UsageError for an option that nobody knows, or a value that it does not have."""
+    """Raises UsageError for an unknown option or value."""
     if key is None or key in MARKS:
         return
     if key not in _OPTIONS:
@@ -246,7 +246,7 @@ def _check_option(key: str | None, value: str, text: str) -> None:
 
 
 def _with_direction(request: Request, direction: Direction | None, directed: bool) -> Request:
-    """The request with its direction settled: as asked for, else as the graph is."""
+    """The request with its direction: the requested one, else the graph's own."""
     if "orientation" in request.overrides:
         directed = request.overrides["orientation"] == "directed"
     if direction == "directed" and not directed:
@@ -260,7 +260,7 @@ def _with_direction(request: Request, direction: Direction | None, directed: boo
 
 
 def _first_look(path: Path, options: Overrides) -> tuple[Orientation, str]:
-    """How the edges of a file are to be read, from its header, and by which library."""
+    """The orientation of a file's edges by its header, and the library that reads it."""
     from bfsbench.graphs.formats import first_look
 
     return first_look(path, options.get("format"), options.get("ids"))

@@ -1,6 +1,5 @@
-"""Marks in a graph's name: how much of a graph it is, and which other graph it stands for.
-
-They travel in the name, so that every result row, table and picture shows them:
+"""Marks in a graph's name: the share of a shrunk graph, and the graph that a stand-in replaces. They are part
+of the name, so that every result row, table and picture shows them:
 ``soc-Slashdot0902:shrink=0.1:stands_for=soc-Slashdot0811:directed``.
 """
 
@@ -18,16 +17,16 @@ _MARK = re.compile(rf":({'|'.join(MARKS)})=([\w.+-]*)$", re.ASCII)
 
 @dataclass(frozen=True)
 class Marks:
-    """What a name says of a graph beside which one it is."""
+    """The marks in a graph's name."""
 
     shrink: float = 1.0
-    """About this share of the vertices is kept."""
+    """The approximate share of the vertices that is kept."""
     stands_for: str = ""
-    """The graph in whose place it is searched."""
+    """The graph that it replaces."""
 
     @property
     def suffix(self) -> str:
-        """As it follows a name; nothing where nothing is marked."""
+        """The text after a name; empty without marks."""
         shrink = f":shrink={self.shrink:g}" if self.shrink < 1 else ""
         return shrink + (f":stands_for={self.stands_for}" if self.stands_for else "")
 
@@ -48,7 +47,7 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
 
 def marks_of(found: Mapping[str, str]) -> Marks:
-    """The marks by their names. Raises UsageError for a share not between 0 and 1, and an empty name."""
+    """The marks by key. Raises UsageError for a share not between 0 and 1, and an empty name."""
     stands_for = found.get("stands_for", "")
     if "stands_for" in found and not stands_for:
         raise UsageError("option stands_for: the name of a graph is missing")

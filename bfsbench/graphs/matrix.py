@@ -12,7 +12,8 @@ from bfsbench.graphs.memory import require_bytes
 Matrix = npt.NDArray[np.int32]
 
 INFINITY = 2**30 - 1
-"""No path. Twice as much is still an int32, so that kernels add without looking (cuda_src/min_plus.cuh)."""
+"""The distance without a path. Twice as much is still an int32, so that kernels add without a test
+(cuda_src/min_plus.cuh)."""
 
 MAX_VERTICES = 2**15
 """A matrix with this number of rows takes 4 GiB, and its elements can be numbered by an int32."""
@@ -28,7 +29,7 @@ def require_matrix(graph: Graph) -> None:
         )
     if graph.weights_unread:
         raise UsageError(
-            f"{graph.full_name} has weights that were not read: say weights=read, or weights=ignore to have "
+            f"{graph.full_name} has weights that were not read: say weights=read, or weights=ignore to make "
             "every arc weigh 1 (behind a graph's name, ':weights=read')"
         )
     if graph.weights is None or len(graph.weights) == 0:

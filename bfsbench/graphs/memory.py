@@ -1,7 +1,6 @@
-"""How much memory making a graph takes, said before it is taken.
-
-Estimates count the arrays that are alive at the worst moment of a conversion; they are held against what the
-machine and its limits leave (:func:`bfsbench.machine.available_memory`).
+"""Estimates of the memory for building a graph, made beforehand. They sum the arrays that are alive at the
+peak of a conversion, and are compared with the memory that the machine and its limits leave
+(:func:`bfsbench.machine.available_memory`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _PER_VERTEX = 40
 
 @dataclass(frozen=True)
 class Size:
-    """What a graph is made of, as far as it is known: vertices, edges as listed, and how they are stored."""
+    """The size of a graph, as far as it is known: vertices, edges as listed, and how they are stored."""
 
     vertices: int
     edges: int
@@ -28,11 +27,11 @@ class Size:
 
     @property
     def peak_bytes(self) -> int:
-        """The most that reading or drawing the edges and converting them takes at a time.
+        """Peak memory of reading or generating the edges and converting them.
 
         Undirected: the edges, 8 bytes each, beside two arcs of each, packed in 8 bytes and as columns in 4.
         Directed: columns, rows and transposed columns, 4 bytes an arc each, beside packed arcs of 8.
-        Weights are sorted by place, with an order of the arcs, before any of that.
+        Weights are sorted by position, with an order of the arcs, before all of this.
         """
         arc_bytes = 32 if self.mirrored else 20
         if self.weighted:
@@ -41,7 +40,7 @@ class Size:
 
     @property
     def array_bytes(self) -> int:
-        """What the searchable arrays take once they are made, original ids left out."""
+        """Size of the finished arrays, without original ids."""
         arcs = self.edges * (2 if self.mirrored else 1)
         wide = 8 if arcs > 2**31 - 1 else 4
         forms = 1 if self.mirrored else 2
@@ -51,13 +50,13 @@ class Size:
 def require(size: Size, name: str, held: int = 0) -> None:
     """Raises NotEnoughMemoryError unless a graph of this size can be made.
 
-    ``held`` are bytes of the estimate that have been taken already.
+    ``held`` are bytes of the estimate that are already allocated.
     """
     require_bytes(size.peak_bytes - held, f"{name}: {size.vertices:,} vertices and {size.edges:,} edges")
 
 
 def require_bytes(needed: int, what: str) -> None:
-    """Raises NotEnoughMemoryError unless ``needed`` bytes are available; ``what`` takes them, in words."""
+    """Raises NotEnoughMemoryError unless ``needed`` bytes are available; ``what`` names their use."""
     available = available_memory()
     if available is not None and needed > available:
         raise NotEnoughMemoryError(

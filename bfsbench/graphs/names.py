@@ -1,4 +1,4 @@
-"""Names of vertices, for graphs whose files have words where others have numbers."""
+"""Names of vertices, for graphs whose files have words instead of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, eq=False)
 class VertexNames(Sequence[str]):
-    """The name of every vertex, in the order of their code points: a name is found by bisection.
+    """The name of every vertex, sorted by code points: a name is found by bisection.
 
     offsets: int64[V+1]; text: uint8, the names in UTF-8 one after the other. Both may be mapped files.
     """
@@ -23,7 +23,7 @@ class VertexNames(Sequence[str]):
 
     @staticmethod
     def of(names: Sequence[str]) -> VertexNames:
-        """Names that are sorted already."""
+        """Make it of sorted names."""
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(name) for name in encoded], out=offsets[1:])

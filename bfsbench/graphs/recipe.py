@@ -17,10 +17,10 @@ Keep = Literal["keep", "drop"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to read and convert a graph; part of its key in the cache. None leaves a choice to the source."""
+    """How to read and convert a graph; part of its key in the cache. None means the source's default."""
 
     symmetrise: bool = False
-    """Add the reverse of every arc of a directed graph; undirected ones have it already."""
+    """Add the reverse of every arc of a directed graph; undirected ones contain it already."""
     ids: IdPolicy | None = None
     """``compact``: vertices are the ids that occur, renumbered in ascending order. ``keep``: every id up to
     the largest, or to the count in the header, is a vertex. ``names``: of an edge list, words are vertices,
@@ -33,10 +33,10 @@ class Recipe:
     """How to read the edges of a file. None: as its format says; directed where it says nothing."""
     weights: WeightPolicy | None = None
     """``read``: arcs have the source's weights, whole numbers of 32 bits. ``ignore``: every arc weighs 1.
-    None: they are not read, which searches do not notice and all-pairs shortest paths refuse."""
+    None: they are not read, which does not affect searches; all-pairs shortest paths refuse the graph."""
     format: str | None = None
     """A key of :data:`bfsbench.graphs.formats.FORMATS`. None: from the file's name and content."""
 
 
 DEFAULT = Recipe()
-"""Everything as the source says."""
+"""The recipe with all defaults of the source."""

@@ -1,4 +1,4 @@
-"""Vertices are the ids that occur: sparse ids become 0, 1, ... in ascending order."""
+"""Compact ids: sparse ids become 0, 1, ... in ascending order."""
 
 from __future__ import annotations
 

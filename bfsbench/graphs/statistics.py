@@ -52,15 +52,14 @@ def _native() -> ctypes.CDLL:
 
 
 def describe(graph: Graph) -> dict[str, float]:
-    """Statistics of a graph with at least one vertex, by name.
-
-    Those the graph has (``edges_listed``, of the source) and these: ``vertices``; ``arcs`` as stored;
-    ``degree_mean``, ``degree_std`` (of the population), ``degree_median``, ``degree_max`` of the out-degree;
-    ``self_loops`` and ``duplicates`` (beyond the first arc from one vertex to another) among the arcs;
-    ``isolated``, vertices without any arc; ``components`` and ``largest_component`` (in vertices), weakly
-    connected; ``diameter_at_least``, the largest distance met by double sweeps from two seeds, arcs taken as
-    undirected (Magnien, Latapy and Habib, "Fast computation of empirically tight bounds for the diameter of
-    massive graphs", 2009).
+    """Statistics of a graph with at least one vertex, by name: those that the graph carries
+    (``edges_listed``, of the source) and ``vertices``; ``arcs`` as stored; ``degree_mean``, ``degree_std``
+    (of the population), ``degree_median``, ``degree_max`` of the out-degree; ``self_loops`` and
+    ``duplicates`` (beyond the first arc from one vertex to another) among the arcs; ``isolated``, vertices
+    without any arc; ``components`` and ``largest_component`` (in vertices), weakly connected;
+    ``diameter_at_least``, the largest distance met by double sweeps from two seeds, arcs taken as undirected
+    (Magnien, Latapy and Habib, "Fast computation of empirically tight bounds for the diameter of massive
+    graphs", 2009).
     """
     degrees = np.diff(graph.row_offsets)
     without_out = degrees == 0
@@ -93,7 +92,7 @@ class _Searcher:
         if graph.direction == "directed":
             arrays += [self._wide(graph.column_offsets), graph.row_indices]
         self.arcs = _Arcs(self.num_vertices, *(array.ctypes.data for array in arrays))
-        self.arrays = arrays  # the structure has only their addresses
+        self.arrays = arrays  # keeps the arrays alive: the structure has only their addresses
 
     @staticmethod
     def _wide(offsets: Offsets) -> npt.NDArray[np.int64]:

@@ -1,10 +1,10 @@
 """Converted graphs on disk, mapped straight into memory when opened.
 
 A graph is a folder of ``.npy`` arrays and ``meta.json``. It is written under a temporary name and renamed
-into place, so that what has its final name is whole. Its builder holds a lock in the temporary folder for as
-long as it lives, which tells the folders of killed builders from those in use. Nothing is flushed to the
-device: what a power failure cuts short, or anything alters, has not the digest that meta.json says, and is
-made again.
+into place, so that a folder with its final name is complete. Its builder holds a lock in the temporary folder
+while it runs, which distinguishes folders of killed builders from those in use. Nothing is flushed to the
+device: a graph that a power failure truncates, or that changes otherwise, does not match the digests in
+meta.json, and is built again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ARRAYS = ("row_offsets", "column_indices", "edge_sources", *_SHARED, "original_
 
 
 class _Meta(msgspec.Struct, frozen=True):
-    """What meta.json says of the arrays beside it."""
+    """The content of meta.json, which describes the arrays beside it."""
 
     version: int
     name: str
@@ -58,7 +58,7 @@ class _Meta(msgspec.Struct, frozen=True):
     direction: Direction
     checksum: str
     digests: dict[str, str]
-    """Of the file of each array, see :func:`bfsbench.storage.digest`."""
+    """Digests of the arrays' files, see :func:`bfsbench.storage.digest`."""
     statistics: dict[str, int | float]
     weights_unread: bool = False
     reader: str = ""
@@ -69,10 +69,10 @@ _Wanted = tuple[int, str, dict[str, Any], str]
 
 
 class _UnusableError(Exception):
-    """What a folder holds is not the graph that is wanted; the message says why."""
+    """A folder does not hold the wanted graph; the message says why."""
 
     def __init__(self, reason: str, *, damage: bool = True) -> None:
-        """``damage``: it was written as another; otherwise it is of another version or source."""
+        """``damage``: its bytes have changed; otherwise it is of another version or source."""
         super().__init__(reason)
         self.damage = damage
 
@@ -91,7 +91,7 @@ class GraphStore:
         self.root = cache_dir() / "graphs" if root is None else root
 
     def folder(self, name: str, recipe: Recipe) -> Path:
-        """Where a graph is or would be: readable, and unique by a hash of name and recipe."""
+        """The folder of a graph: a readable name, unique by a hash of name and recipe."""
         key = hashlib.sha256(msgspec.json.encode([name, asdict(recipe)])).hexdigest()[:16]
         readable = re.sub(r"[^A-Za-z0-9.=-]+", "_", name)[-60:].strip("_.")
         return self.root / f"{readable}-{key}"
@@ -99,9 +99,9 @@ class GraphStore:
     def open(self, name: str, recipe: Recipe, source_checksum: str, *, check: bool = True) -> Graph | None:
         """The stored graph, its arrays memory-mapped and read-only.
 
-        None if there is none, or none to be trusted: damaged, which is logged, of another format version or
-        made from another source; such a one is removed. Without ``check`` the arrays are not read, for those
-        who only look what is there and for a process whose parent has checked them.
+        None if there is none, or if it is damaged (which is logged), of another format version or made from
+        another source; it is then removed. Without ``check`` the arrays are not read: for listings, and for
+        processes whose parent has checked them.
         """
         folder = self.folder(name, recipe)
         wanted = (FORMAT_VERSION, name, asdict(recipe), source_checksum)
@@ -110,13 +110,13 @@ class GraphStore:
         try:
             return _load(folder, wanted, check)
         except _UnusableError:
-            # What cannot be removed, in a cache that is read-only, is not trusted either.
+            # In a read-only cache it cannot be removed, but is not used either.
             with suppress(OSError), self._exclusive():
                 return self._load_or_remove(folder, wanted, check)
         return None
 
     def _load_or_remove(self, folder: Path, wanted: _Wanted, check: bool) -> Graph | None:
-        """Under the lock: another process may have removed the folder meanwhile, or put a good one there."""
+        """Load again under the lock: another process may have removed or replaced the folder meanwhile."""
         try:
             return _load(folder, wanted, check) if folder.exists() else None
         except _UnusableError as error:
@@ -139,16 +139,16 @@ class GraphStore:
 
         ``expect`` is the published number of vertices, and of edges as the source counts them before anything
         is dropped or added. Raises InputError where they disagree or the conversion fails, BfsbenchError when
-        the cache cannot be written; nothing is left then.
+        the cache cannot be written; no files are left then.
         """
-        # The edge list has no name here, so that the conversion can free it half-way.
+        # No variable holds the edge list, so that the conversion can free it half-way.
         graph = build_graph(_as_published(edges(), name, expect), name, recipe)
         graph = replace(graph, source_checksum=source_checksum, statistics=describe(graph))
         wanted = (FORMAT_VERSION, name, asdict(recipe), source_checksum)
         try:
             with self._building() as folder:
                 _save(folder, graph, recipe)
-                # Mapped before it takes its final name: whoever replaces it there does not take it from us.
+                # Mapped before it is renamed, so that another process may replace it without harm.
                 stored = _load(folder, wanted, check=True)
                 self._publish(folder, self.folder(name, recipe))
         except _UnusableError as error:
@@ -161,12 +161,13 @@ class GraphStore:
         return stored
 
     def _exclusive(self) -> AbstractContextManager[None]:
-        """Folders appear, take their final names and go only under this lock."""
+        """Folders are created, renamed and removed only under this lock."""
         return storage.locked(self.root / _LOCK)
 
     @contextmanager
     def _building(self) -> Iterator[Path]:
-        """A new locked folder, gone at the end unless published; first removes what killed builders left."""
+        """A new locked folder, removed at the end unless published; first removes those of killed
+        builders."""
         self.root.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             with self._exclusive():
@@ -225,7 +226,8 @@ def _save(folder: Path, graph: Graph, recipe: Recipe) -> None:
 
 
 def _write(path: Path, array: npt.NDArray[Any]) -> str:
-    """Write a ``.npy`` file and return its digest. Unlike those of numpy.save, errors say why it failed."""
+    """Write a ``.npy`` file and return its digest. Unlike numpy.save, it raises errors that say why writing
+    failed."""
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
@@ -236,9 +238,9 @@ def _write(path: Path, array: npt.NDArray[Any]) -> str:
 def _load(folder: Path, wanted: _Wanted, check: bool) -> Graph:
     """Open the graph in a folder. Raises _UnusableError.
 
-    The check reads every file once. With the files in the page cache it took 2 to 9 % of what a sweep does
-    until its first search begins (tests/benchmarks/cache_check.py; the worker process not counted): 2 ms for
-    0.8 M arcs, 27 ms for 34 M.
+    The check reads every file once. With the files in the page cache it took 2 to 9 % of a sweep's time
+    before its first search (tests/benchmarks/cache_check.py; the worker process not counted): 2 ms for 0.8 M
+    arcs, 27 ms for 34 M.
     """
     meta = _read_meta(folder / _META)
     if (meta.version, meta.name, meta.recipe, meta.source_checksum) != wanted:

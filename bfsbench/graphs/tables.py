@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bfsbench.graphs.interop import Links
 
 BYTES_AN_EDGE = 8
-"""About, in files of any of these formats: memory is estimated by it."""
+"""Approximate bytes per edge in files of these formats, for memory estimates."""
 
 
 def _always_directed(path: Path) -> Orientation:
@@ -37,13 +37,13 @@ def _always_directed(path: Path) -> Orientation:
 
 @dataclass(frozen=True)
 class Table:
-    """How a format is read as columns, and how its edges are to be taken."""
+    """A format that is read as columns, and the orientation of its edges."""
 
     read: Callable[[Path], Columns]
     """Raises InputError, UsageError where a library is missing."""
     library: str
     orientation: Callable[[Path], Orientation] = _always_directed
-    """From the file's beginning. Raises InputError."""
+    """The orientation, by the file's beginning. Raises InputError."""
 
 
 _COMPLAINTS: tuple[type[Exception], ...] = (
@@ -60,12 +60,12 @@ _COMPLAINTS: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What libraries raise for files that are not as they should be, beside errors of their own."""
+"""Exceptions of libraries for malformed files, besides their own classes."""
 
 
 @contextmanager
 def _reading(path: Path, library: str, *own: type[Exception]) -> Iterator[None]:
-    """Say what a library finds wrong with a file in one line."""
+    """Turn a library's errors about a file into one line."""
     try:
         yield
     except UsageError:
@@ -152,7 +152,7 @@ def _arrow_columns(path: Path, table: pyarrow.Table) -> Columns:
 
 
 def _read_graphml(path: Path) -> Columns:
-    _graphml_orientation(path)  # NetworkX takes whatever is not "directed" as undirected
+    _graphml_orientation(path)  # NetworkX takes any value but "directed" as undirected
     # By default NetworkX drops parallel edges without ids, and takes its number of one for another's id.
     return _from_networkx(path, lambda nx: nx.read_graphml(path, _node_id, str, force_multigraph=True))
 

@@ -1,6 +1,5 @@
-"""Checksums of downloads where nobody publishes one: the first is written down, later ones are held to it.
-
-They lie in the user's configuration folder, so that they outlive a cache that is deleted.
+"""Checksums of downloads without published ones: the first is recorded, and later ones must match it. They
+are in the user's configuration folder, so that they survive the deletion of the cache.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from bfsbench.errors import InputError, UsageError
 
 
 class First(msgspec.Struct, frozen=True):
-    """What an address gave when it was first downloaded from."""
+    """The checksum and date of the first download from an address."""
 
     sha256: str
     on: str
@@ -24,7 +23,7 @@ class First(msgspec.Struct, frozen=True):
 
 
 def record_file() -> Path:
-    """Where the checksums lie: ``BFSBENCH_CHECKSUMS``, or a file in the configuration folder."""
+    """The file of the checksums: ``BFSBENCH_CHECKSUMS``, or a file in the configuration folder."""
     override = os.environ.get("BFSBENCH_CHECKSUMS")
     if override:
         return Path(override).expanduser()
@@ -34,19 +33,19 @@ def record_file() -> Path:
 
 
 def first(url: str) -> First | None:
-    """What is known of an address. Raises InputError when the record cannot be read."""
+    """The record of an address. Raises InputError when the file cannot be read."""
     return _read(record_file()).get(url)
 
 
 def remember(url: str, sha256: str) -> None:
-    """Hold later downloads from an address to this one. Raises UsageError when that cannot be written."""
+    """Record this download: later ones must match it. Raises UsageError when the file cannot be written."""
     from datetime import datetime
 
     _change(url, First(sha256, datetime.now(UTC).date().isoformat()))
 
 
 def forget(url: str) -> None:
-    """Hold later downloads from an address to nothing, if they were held to anything."""
+    """Remove the record of an address, if there is one."""
     if first(url) is not None:
         _change(url, None)
 

@@ -41,7 +41,7 @@ def _add_minima_intrinsic(device: Device, block: int) -> Trial:
 PROBES = (
     Probe(
         "add_min",
-        "min(a + b, c) in registers, as the compiler has it",
+        "min(a + b, c) in registers, as compiled",
         "G/s",
         _add_minima,
         (256, 1024),

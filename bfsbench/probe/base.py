@@ -21,7 +21,7 @@ _PER_MS = {"ns": 1e6, "us": 1e3}
 
 
 class ProbeError(BfsbenchError):
-    """A probe's kernels did something else than they were meant to."""
+    """A probe's kernels gave a wrong result."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Trial:
     """One setting of a probe, ready to be timed."""
 
     setting: str
-    """In words: ``16 MiB``, ``132 x 1024 threads``."""
+    """The setting as text: ``16 MiB``, ``132 x 1024 threads``."""
     work: float
-    """What one run does: bytes, accesses, barriers."""
+    """The amount of work of one run: bytes, accesses, barriers."""
     run: Callable[[], None]
-    """Issues the work, and may wait for it."""
+    """Issues the work; it may also wait for it."""
     verify: Callable[[], None]
-    """Raises ProbeError unless the runs so far did what they should have."""
+    """Raises ProbeError unless the results of all runs so far are right."""
     working_set: int | None = None
-    """Bytes that the accesses spread over, where that decides about their speed."""
+    """The working set in bytes, where the speed depends on it."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Probe:
 
     name: str
     meaning: str
-    """What one unit of work is, and where."""
+    """The meaning of one unit of work."""
     unit: str
-    """Says whether the figure is a rate (``GB/s``, ``G/s``) or the time of one (``ns``, ``us``)."""
+    """The unit: a rate (``GB/s``, ``G/s``) or the time of one operation (``ns``, ``us``)."""
     trial: Callable[[Device, int], Trial]
     """Prepares a trial on a device in one of the settings."""
     settings: tuple[int, ...]
     small: tuple[int, ...]
-    """The same for an emulated device, which shows only that the kernels work."""
+    """Settings for an emulated device, which only tests the kernels."""
 
     @property
     def is_rate(self) -> bool:
@@ -68,7 +68,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Figure:
-    """What came of one trial: ``value`` is the best of the ``samples``, all in the probe's unit."""
+    """The result of one trial: ``value`` is the best of the ``samples``, all in the probe's unit."""
 
     probe: Probe
     setting: str
@@ -77,8 +77,8 @@ class Figure:
     samples: tuple[float, ...]
 
 
-def measure(probe: Probe, device: Device) -> Iterator[Figure]:
-    """The figures of a probe, one a setting. Raises ProbeError, DeviceError."""
+def run_probe(probe: Probe, device: Device) -> Iterator[Figure]:
+    """The figures of a probe, one per setting. Raises ProbeError, DeviceError."""
     clock = DeviceClock(device)
     for setting in probe.small if device.backend == "cpu" else probe.settings:
         trial = probe.trial(device, setting)

@@ -1,4 +1,4 @@
-"""A device's ceilings as a file: one row a figure, each with where and when it was taken."""
+"""A device's ceilings as a file: one row per figure, with device and date."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from bfsbench.probe.base import Figure
 COLUMNS = (
     "probe",
     "setting",  # in words
-    "working_set",  # bytes that accesses spread over; empty where that does not matter
+    "working_set",  # bytes that accesses are spread over; empty where it has no effect
     "value",  # the best sample
     "unit",
     "samples",  # all of them, separated by ';', in the order taken
-    "backend",  # figures of "cpu" are those of an emulator, no ceilings
+    "backend",  # figures of "cpu" are of the emulator, not ceilings
     *PROVENANCE,
 )
 
 
 def check_output(path: Path) -> Path:
-    """The path of a file to make. Raises UsageError when it exists, or is named so that reports would take it
+    """Check the path of a new file. Raises UsageError when it exists, or has a name that reports would take
     for a result file."""
     if not path.name.endswith(CEILINGS_SUFFIX):
         raise UsageError(f"--out {path}: a file of ceilings needs a name that ends in '{CEILINGS_SUFFIX}'")
@@ -39,7 +39,7 @@ def check_output(path: Path) -> Path:
 
 
 def write_ceilings(file: IO[str], figures: Iterable[Figure], device: Device) -> None:
-    """All figures as rows of CSV, with where and when they were taken."""
+    """Write all figures as rows of CSV, with device and date."""
     writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(_row(figure, device) for figure in figures)
@@ -63,11 +63,11 @@ def _row(figure: Figure, device: Device) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What one device can do at most."""
+    """The ceilings of one device."""
 
     gpu: str
     figures: Mapping[str, Mapping[int, float]]
-    """By probe and by working set in bytes, 0 where that does not matter: the probe's best figure."""
+    """Best figures by probe and working set in bytes, 0 where it has no effect."""
 
     def at(self, probe: str, working_set: int = 0) -> float:
         """The figure for a working set: the nearest, or by the logarithm of the size between two measured.
@@ -89,7 +89,8 @@ class Ceilings:
 
 
 def ceilings_beside(files: Iterable[Path]) -> Path:
-    """The one file of ceilings in the folders of result files. Raises InputError when there is not one."""
+    """The one file of ceilings in the folders of result files. Raises InputError unless there is exactly
+    one."""
     folders = dict.fromkeys(file.parent for file in files)
     found = sorted(path for folder in folders for path in folder.glob(f"*{CEILINGS_SUFFIX}"))
     if len(found) == 1:
@@ -99,12 +100,12 @@ def ceilings_beside(files: Iterable[Path]) -> Path:
 
 
 def read_ceilings(path: Path) -> Ceilings:
-    """The ceilings in a file. Raises InputError when it holds none, or not those of one real device."""
+    """The ceilings in a file. Raises InputError unless it holds those of one real device."""
     rows = read_rows(path, COLUMNS, "file of ceilings")
     if not rows:
         raise InputError(f"{path} holds no ceilings")
     if any(row["backend"] != "cuda" for row in rows):
-        raise InputError(f"{path} holds figures of emulated kernels, which are no ceilings of a device")
+        raise InputError(f"{path} holds figures of emulated kernels, which are not ceilings of a device")
     devices = {row["gpu"] for row in rows}
     if len(devices) > 1:
         raise InputError(f"{path} holds ceilings of different devices: {', '.join(sorted(devices))}")
@@ -123,5 +124,5 @@ def _figure(path: Path, line: int, row: Mapping[str, str]) -> tuple[float, int]:
     except ValueError:
         raise InputError(f"{path}:{line}: value or working_set of {row['probe']} is not a number") from None
     if not (math.isfinite(value) and value > 0 and working_set >= 0):
-        raise InputError(f"{path}:{line}: {row['probe']} has the value {value:g}, which is no figure")
+        raise InputError(f"{path}:{line}: {row['probe']} has the value {value:g}, which is not positive")
     return value, working_set

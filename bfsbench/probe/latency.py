@@ -1,4 +1,4 @@
-"""How long one thing takes that others have to wait for: a load, a barrier, a launch."""
+"""Latencies of operations that others depend on: a load, a barrier, a launch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WARP = 32
 
 
 def _dependent_loads(device: Device, bits: int) -> Trial:
-    """A walk along a random cycle through uint32[2^bits]; within its steps it stays in the same elements."""
+    """Loads along a random cycle in uint32[2^bits]; each load gives the next address."""
     order = np.random.default_rng(0).permutation(1 << bits).astype(np.uint32)
     following = np.empty_like(order)
     following[order] = np.roll(order, -1)
@@ -46,7 +46,7 @@ def _barrier(device: Device, block: int) -> Trial:
 
 
 def _launches(device: Device, count: int, read_back: bool) -> Trial:
-    """Launches of a kernel that does next to nothing, one after the other."""
+    """Launches of a nearly empty kernel, one after the other."""
     launched = device.signal()
     launched.fill(0)
     launch = kernel(device, "count_launch").bind(launched, block=_WARP)

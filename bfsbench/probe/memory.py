@@ -1,7 +1,6 @@
-"""How fast memory is copied, and read, tested and changed in random places.
-
-The settings are log2 of the number of elements, 4 bytes each, or bits. Arrays hold their own indices, and a
-pass over one takes every element once; so what a run has to add up to follows from the size alone.
+"""How fast memory is copied, and read, tested and changed at random addresses. The settings are log2 of the
+number of elements, 4 bytes each, or bits. Arrays hold their own indices, and a pass reads every element once,
+so the expected sum follows from the size.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ _ELEMENT = 4
 _PER_VECTOR = 4
 """Elements that a thread copies at once."""
 _LEAST_WORK = 28
-"""log2 of the accesses in a run, so that its launch does not count; small settings do one pass."""
+"""log2 of the accesses in a run: large, so that the launch is negligible; emulated settings do one pass."""
 
 
 def _full(function: Kernel) -> int:
-    """Blocks that fill the device."""
+    """The number of blocks that fills the device."""
     return function.resident_blocks(BLOCK)
 
 
@@ -52,7 +51,7 @@ def _copy(device: Device, bits: int) -> Trial:
 
 
 def _reading(device: Device, name: str, numbers: Buffer, bits: int, sum_of_pass: int) -> Trial:
-    """2^bits places in an array, each read once a pass by a kernel that adds up what it finds."""
+    """A kernel that sums 2^bits elements of an array, each read once per pass."""
     function, passes = kernel(device, name), _passes(device, bits)
     blocks = _full(function)
     sums = device.empty(blocks * BLOCK, np.uint64)

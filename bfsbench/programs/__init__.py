@@ -1,4 +1,4 @@
-"""What a variant of any family is, whatever it computes: a declaration, a host loop, a clock around it."""
+"""What a variant of any family is: a declaration, a host loop, and the clock that times it."""
 
 from bfsbench.programs.check import POISON, ExpectedAnswer
 from bfsbench.programs.clock import Clock, DeviceClock, HostClock

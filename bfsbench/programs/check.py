@@ -1,4 +1,4 @@
-"""What is done to arrays between timed runs, on the device that they are on (``cuda_src/check.cu``)."""
+"""Operations on arrays between timed runs, on the device that holds them (``cuda_src/check.cu``)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from bfsbench.backends.base import Buffer, Device
 
 POISON = -0x5A5A5A5B
-"""What answers are filled with before every run: a number that is no level, distance, vertex or label."""
+"""The value that answers are filled with before every run: not a level, distance, vertex or label."""
 
 _SOURCE = CUDA_SRC / "check.cu"
 _BLOCK = 256
 _BLOCKS_PER_MULTIPROCESSOR = 8
 _ITEMS_PER_THREAD = 16
-"""At least, so that few items do not take many threads."""
+"""Fewest items per thread, so that few items take few threads."""
 
 
 def _blocks(device: Device, items: int) -> int:
@@ -28,11 +28,11 @@ def _blocks(device: Device, items: int) -> int:
 
 
 class ExpectedAnswer:
-    """The right answer on a device, to compare others with.
+    """The reference answer on a device, to compare others with.
 
-    ``expected`` is int32[rows, width], or int32[rows]. What is compared with it has rows ``pitch`` elements
-    apart (by default ``width``); ``rows``, int32[rows], says which of them, by default all in their order.
-    Raises DeviceOutOfMemoryError.
+    ``expected`` is int32[rows, width], or int32[rows]. A compared array has rows ``pitch`` elements apart (by
+    default ``width``); ``rows``, int32[rows], selects rows of it, by default all in order. Raises
+    DeviceOutOfMemoryError.
     """
 
     def __init__(
@@ -54,32 +54,32 @@ class ExpectedAnswer:
         self._blocks = _blocks(device, len(words))
 
     def differences(self, found: Buffer) -> int:
-        """Wait, and return in how many places an int32 array on the device differs."""
+        """Wait, and return in how many elements an int32 array on the device differs."""
         self._differences.fill(0)
         self._kernel.bind(found, *self._expected, self._differences, block=_BLOCK)(self._blocks)
         return self._differences.read()
 
 
 class GuardedArrays:
-    """Arrays on a device that nobody may write into."""
+    """Arrays on a device that must not be written to."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._sums: dict[str, _Sum] = {}
 
     def add(self, name: str, array: Buffer) -> None:
-        """Sum an array up, before anybody else has it."""
+        """Record the sum of an array, before any variant gets it."""
         self._sums[name] = _Sum(self._device, array)
 
     def changed(self) -> list[str]:
-        """Wait, and return the names of the arrays that are not as they were."""
+        """Wait, and return the names of the arrays that have changed."""
         for sum in self._sums.values():
             sum.again()
         return [name for name, sum in self._sums.items() if sum.differs()]
 
 
 class _Sum:
-    """The sum of an array's words, when made and now."""
+    """The sum of an array's words, at the beginning and now."""
 
     def __init__(self, device: Device, array: Buffer) -> None:
         import numpy as np

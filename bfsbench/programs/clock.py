@@ -1,4 +1,4 @@
-"""Clocks that measure what a program takes: the host's, and the device's own."""
+"""Clocks that time programs: the host's, and the device's events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Clock(Protocol):
     """Times what happens between ``start`` and ``stop`` in ms."""
 
     def wait(self) -> None:
-        """Wait for what has been issued before, so that it is not timed."""
+        """Wait for earlier work, so that it is not timed."""
 
     def start(self) -> None: ...
 
@@ -24,7 +24,7 @@ class HostClock:
     """The host's monotonic clock."""
 
     def wait(self) -> None:
-        """Nothing: on the host work is done when it is issued."""
+        """Does nothing: work of the host is synchronous."""
 
     def start(self) -> None:
         self._started = time.perf_counter()

@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 class DeviceGraph:
     """A graph's arrays on a device, each uploaded when first asked for and then kept.
 
-    All searches share them, so none may write into one: ``written`` tells.
+    All searches share them, so none may write to them; ``written`` detects it.
     """
 
     def __init__(self, device: Device, host_graph: Graph) -> None:
@@ -31,7 +31,8 @@ class DeviceGraph:
         self._guarded = GuardedArrays(device)
 
     def once(self, make: Callable[[DeviceGraph], Made]) -> Made:
-        """What ``make`` makes of the graph; kept like the arrays, for all searches that ask for the same.
+        """The result of ``make`` for the graph, kept like the arrays and shared by all searches with the same
+        key.
 
         Arrays on the device, by themselves or as members of a tuple or a dataclass, are guarded as well.
         """
@@ -45,7 +46,7 @@ class DeviceGraph:
         return made
 
     def written(self) -> list[str]:
-        """Wait, and return the names of the arrays that have been written into since they were uploaded."""
+        """Wait, and return the names of the arrays that have been written to since they were uploaded."""
         return self._guarded.changed()
 
     @cached_property
@@ -74,12 +75,12 @@ class DeviceGraph:
 
     @property
     def csr(self) -> dict[str, Argument]:
-        """The arrays of out-neighbours, by the names that kernels call them."""
+        """The arrays of out-neighbours, by the names of kernel parameters."""
         return {"row_offsets": self.row_offsets, "column_indices": self.column_indices}
 
     @property
     def csc(self) -> dict[str, Argument]:
-        """Those of in-neighbours."""
+        """The arrays of in-neighbours, by the names of kernel parameters."""
         return {"column_offsets": self.column_offsets, "row_indices": self.row_indices}
 
     def _uploaded(self, name: str, array: npt.NDArray[Any]) -> Buffer:

@@ -1,4 +1,4 @@
-"""Parameters of a variant beside grid and block."""
+"""Parameters of a variant besides grid and block."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from bfsbench.errors import UsageError
 KnobValue = int | float | str
 
 PRESETS = ("default", "paper", "auto")
-"""Where values of knobs come from that nobody gave: their defaults, the paper, the paper's rules."""
+"""Sources of knob values that are not given: the defaults, the paper, the paper's rules."""
 
 
 @dataclass(frozen=True)
 class Knob:
-    """A parameter of a variant beside grid and block, named as its paper names it."""
+    """A parameter of a variant besides grid and block, with its name in the paper."""
 
     name: str
     default: KnobValue
     meaning: str
     choices: tuple[KnobValue, ...] = ()
-    """The legal values; empty when minimum and maximum bound them instead."""
+    """The legal values; empty when ``minimum`` and ``maximum`` bound them."""
     minimum: float | None = None
     maximum: float | None = None
     compile_time: bool = False
@@ -33,13 +33,13 @@ class Knob:
 
     @property
     def legal(self) -> str:
-        """The legal values in words."""
+        """The legal values as text."""
         if self.choices:
             return ", ".join(map(str, self.choices))
         return f"{self.minimum:g} .. {self.maximum:g}"
 
     def check(self, value: str | KnobValue) -> KnobValue:
-        """The value in the knob's own type. Raises UsageError when it is none or out of range."""
+        """The value in the knob's type. Raises UsageError for a value of another type or out of range."""
         kind = type(self.default)
         try:
             typed = kind(value)

@@ -1,8 +1,7 @@
-"""What a variant of any family is: a declaration that people and programs read, and what is run.
-
-A variant belongs to a family: the question that it answers about a graph (:mod:`bfsbench.families`). It is
-constructed for a graph and values of its knobs, and kernels for the shape of a launch; ``prepare`` compiles
-and allocates once, untimed. What follows is declared by the family's base classes of variants.
+"""What a variant of any family is: a declaration, and the program that runs. A variant belongs to a family,
+the problem that it solves (:mod:`bfsbench.families`). It is constructed for a graph and values of its knobs,
+and kernels for the shape of a launch; ``prepare`` compiles and allocates once, untimed. Everything else is
+declared by the base classes of the family.
 """
 
 from __future__ import annotations
@@ -33,44 +32,45 @@ class Variant(ABC):
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
-    """One line: what it does."""
+    """What it does, in one line."""
     origin: ClassVar[tuple[str, ...]]
     """Paper and figure, each as ``Springer, Fig. 9``."""
     layout: ClassVar[tuple[str, ...]]
-    """Which of CSR, CSC, COO, matrix it reads."""
+    """The layouts it reads: CSR, CSC, COO, matrix."""
     frontier: ClassVar[str]
     """How the frontier is represented."""
     parallel_unit: ClassVar[str]
-    """What one thread, or group of threads, is given."""
+    """The item of one thread or group of threads."""
     work: ClassVar[str]
     """Work complexity, with V, E and the depth D."""
     space: ClassVar[str] = ""
-    """Memory that a search needs, the graph included, in words of 4 bytes; with 32-bit offsets."""
+    """Memory of a search, the graph included, in words of 4 bytes; with 32-bit offsets."""
     synchronisation: ClassVar[str] = "a launch a level"
-    """What separates one level from the next."""
+    """The synchronisation between levels."""
     knobs: ClassVar[tuple[Knob, ...]] = ()
     counters: ClassVar[Mapping[str, str]] = {}
-    """What is counted in every level of a profiled search, and what it means. Kernels count if compiled with
-    ``COUNTERS`` set to 1; they have an enum of the same names in a namespace ``counted``, then ``number``."""
+    """Counters of every level of a profiled search, with their meanings. Kernels count if compiled with
+    ``COUNTERS`` set to 1. They have an enum of the same names in a namespace ``counted``, and ``number``
+    last."""
     host: ClassVar[bool] = False
     """True for native CPU programs, which have no grid and block."""
     usual_block: ClassVar[int] = 256
-    """Threads a block where none are asked for."""
+    """Default number of threads per block."""
     preprocess_ms: float = 0.0
-    """What it takes to change the graph for this search, in ms: a cost that other variants do not have. Where
-    searches share the changed graph (``DeviceGraph.once``), each tells what the first ``prepare`` spent."""
+    """Time in ms to preprocess the graph for this search; 0 for most variants. Where searches share the
+    result (``DeviceGraph.once``), each has the time of the first ``prepare``."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Everything that is done once for a graph, outside the timed runs."""
+        """Prepare once for a graph, outside the timed runs."""
 
     @abstractmethod
     def another(self) -> Self:
-        """A variant made for the same, not prepared."""
+        """A new variant for the same graph and setting, not prepared."""
 
     @abstractmethod
     def clock(self) -> Clock:
-        """What its runs are timed by."""
+        """The clock that times its runs."""
 
     @classmethod
     def knob_values(cls, given: Mapping[str, str | KnobValue]) -> dict[str, KnobValue]:
@@ -111,16 +111,16 @@ class HostProgram(Variant):
 
 @dataclass(frozen=True)
 class KernelSetup:
-    """What a kernel program is made for."""
+    """The setting that a kernel program is constructed for."""
 
     graph: DeviceGraph
-    """With the device that it is on."""
+    """The graph's arrays on a device."""
     grid: int | None
     """The most blocks a launch may have; None for as many as the work needs."""
     block: int
     """Threads a block."""
     knobs: Mapping[str, KnobValue]
-    """Values of all of its knobs, as ``Variant.knob_values`` gives them."""
+    """Values of all of its knobs, from ``Variant.knob_values``."""
 
 
 class KernelProgram(Variant):
@@ -128,7 +128,7 @@ class KernelProgram(Variant):
 
     child_kernels: ClassVar[bool] = False
     constants: ClassVar[Mapping[str, int]] = {}
-    """Macros that kernels are compiled with because the host loop, too, needs their values."""
+    """Macros for kernels whose values the host loop needs as well."""
     kernel_files: ClassVar[tuple[str, ...]] = ()
     """Names of the ``.cu`` files that hold the kernels, without their ending; by default the variant's."""
 
@@ -139,7 +139,7 @@ class KernelProgram(Variant):
         self.host_graph = setup.graph.host_graph
         self.num_vertices = self.host_graph.num_vertices
         self.num_edges = self.host_graph.row_offsets.dtype.type(self.host_graph.num_edges)
-        """Of the kernels' ``offset_t``."""
+        """The dtype of the kernels' ``offset_t``."""
         self.grid = setup.grid
         self.block = setup.block
         self.knob = setup.knobs
@@ -153,14 +153,15 @@ class KernelProgram(Variant):
     def blocks(self, work: int) -> int:
         """Blocks to launch for ``work`` items: one thread each, capped by the grid asked for.
 
-        Never 2^31 threads or more, which is what the kernels' counters rely on (see graph.cuh).
+        Always below 2^31 threads, as the kernels' loop counters require (see graph.cuh).
         """
         needed = max(1, -(-work // self.block))
         most = min(self.device.limits.max_grid, (2**31 - 1) // self.block)
         return min(needed, self.grid or most, most)
 
     def kernel(self, name: str) -> Kernel:
-        """A kernel, compiled with the variant's macros: of the file called as the kernel, or of the first."""
+        """A kernel, compiled with the variant's macros, from the file of the kernel's name or the first
+        file."""
         files = self.source_files()
         source = next((file for file in files if file.stem == name), files[0])
         module = self.device.module(
@@ -169,7 +170,7 @@ class KernelProgram(Variant):
         return module.kernel(name)
 
     def contract(self) -> Contract:
-        """What host and kernels both know; see :meth:`bfsbench.backends.base.Device.module`."""
+        """Declarations shared by host and kernels; see :meth:`bfsbench.backends.base.Device.module`."""
         from bfsbench.backends.base import Contract
 
         structs: dict[str, CType] = {struct.c_name(): struct for struct in self.structs()}
@@ -177,15 +178,16 @@ class KernelProgram(Variant):
         return Contract(owner, {"offset_t": self.num_edges.dtype, **structs}, self.shared_constants())
 
     def structs(self) -> tuple[type[Struct], ...]:
-        """Structs that the kernels declare, too."""
+        """Structs that the kernels declare as well."""
         return ()
 
     def shared_constants(self) -> dict[str, int]:
-        """Constants that the kernels declare, too. Those that they need not declare are in ``constants``."""
+        """Constants that the kernels declare as well. Those that only the host declares are in
+        ``constants``."""
         return {"WARP": self.device.limits.warp_size}
 
     def defines(self) -> dict[str, int | str]:
-        """Macros to compile with: the compile-time knobs, constants, and what the graph asks for."""
+        """Macros to compile with: the compile-time knobs, constants, and macros that depend on the graph."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
         return {**defines, **self.constants, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 

@@ -21,18 +21,22 @@ from bfsbench.report.best import best_times
 from bfsbench.report.datasets import graph_counts
 from bfsbench.report.failures import failed_points
 from bfsbench.report.heatmap import NAME, heat_maps
+from bfsbench.report.level_tables import level_tables
 from bfsbench.report.provenance import origins, warnings
-from bfsbench.report.rows import EMULATED, select
+from bfsbench.report.ranking import rankings
+from bfsbench.report.rows import EMULATED, as_read, select
 from bfsbench.report.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NOT_IN_TABLES", "NOT_ON_PAGES", "TABLES", "Table", "select", "tables", "warnings"]
+__all__ = ["NOT_IN_TABLES", "NOT_ON_PAGES", "TABLES", "Table", "select", "summary", "tables", "warnings"]
 
 TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
     "datasets": graph_counts,
+    "ranking": rankings,
     "best": best_times,
+    "levels": level_tables,
     "heatmap": heat_maps,
     "failures": failed_points,
     "provenance": origins,
@@ -44,20 +48,39 @@ NOT_IN_TABLES = (
     *("search_ms_samples", "wall_ms", "wall_ms_samples", "reset_ms", "prepare_ms", "parents_ms"),
     *("source_checksum", "gpu_bus_id"),
 )
-"""Columns of result files that no table needs: those who make tables of many rows leave them out."""
+"""Columns of result files that no table needs; they are not read when tables are made of many rows."""
 
 NOT_ON_PAGES = ("wall_ms_samples", "prepare_ms", "parents_ms", "source_checksum", "gpu_bus_id")
-"""The same of what an HTML page needs."""
+"""Columns that an HTML page does not need."""
 
 
-def tables(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[Table]:
-    """The tables of these names made from rows of result files.
+def tables(
+    rows: pd.DataFrame, names: Iterable[str] | None = None, levels: pd.DataFrame | None = None
+) -> list[Table]:
+    """The tables of these names made from rows of result files, and from the level profiles beside them.
 
-    None means all, with heat maps drawn only for the fastest search on each graph, and without those of
-    emulated kernels: how such times change with the launch means nothing.
+    None means all but levels, with a ranking where there are several graphs, heat maps drawn only for the
+    fastest search on each graph, and without those of emulated kernels: how such times change with the launch
+    means nothing.
     """
+    rows = as_read(rows)
+    makers = TABLES | {
+        "best": partial(best_times, levels=levels),
+        "levels": partial(level_tables, levels=levels),
+    }
     if names is not None:
-        return [table for name in names for table in TABLES[name](rows)]
-    makers = TABLES | {"heatmap": partial(heat_maps, brief=True)}
+        return [table for name in names for table in makers[name](rows)]
+    del makers["levels"]
+    measured = rows[rows["backend"] != "cpu"]
+    if len(measured[["graph", "graph_checksum"]].drop_duplicates()) < 2:
+        del makers["ranking"]
+    makers["heatmap"] = partial(heat_maps, brief=True)
     made = [table for make in makers.values() for table in make(rows)]
     return [table for table in made if not (table.name.startswith(NAME) and table.name.endswith(EMULATED))]
+
+
+def summary(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
+    """What a sweep ends with: of each graph the best of each search, in short, and the failures if any."""
+    rows = as_read(rows)
+    made = best_times(rows, levels, brief=True)
+    return made if (rows["status"] == "ok").all() else [*made, *failed_points(rows)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
+from bfsbench.report.plots.measured import Measured
 from bfsbench.report.rows import (
+    EMULATED,
     SETTING,
     SHAPE,
     Kind,
@@ -23,41 +26,110 @@ if TYPE_CHECKING:
     from bfsbench.families.base import Family
 
 _TIMES = ("search_ms", "median_ms", "spread", "preprocess_ms")
-_NOTE = "search ms: the fastest sample; median ms: the samples' median; spread: slowest / fastest sample."
+_MEANINGS = {
+    "search_ms": "search ms: the fastest sample",
+    "median_ms": "median ms: the samples' median",
+    "spread": "spread: slowest / fastest sample",
+    "times_best": "x best: search ms over that of the fastest search of the graph",
+    "points": "points: configurations whose answers were right",
+}
 _NOTE_ON_PREPROCESSING = (
     "preprocess ms: what putting the graph in order took beforehand, once a graph; not part of search ms."
 )
-_NOTE_ON_KNOBS = "Knobs that have their variant's default value are left out."
+_NOTE_ON_KNOBS = "Knobs are shown where they differ from their variant's default."
+_COUNTS = ("points", "failed")
+_GRAPH = ["graph", "graph_checksum"]
+_LONG = 40
+"""Lines of all searches and graphs together beyond which a brief table shows only the best of each graph."""
+_FEW = 5
+"""How many of each graph it shows then."""
 
 
-def best_times(rows: pd.DataFrame) -> list[Table]:
-    """One table of measured times and one of emulated ones, as far as there are rows."""
+def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief: bool = False) -> list[Table]:
+    """One table of measured times and one of emulated ones, as far as there are rows.
+
+    With ``levels``, the level profiles beside the rows, there are columns for what the steps of a run add up
+    to. ``brief`` draws what a sweep ends with: times and their ratio to the best.
+    """
     tables = []
     for kind in kinds(rows):
-        chosen = fastest(kind.configurations(), SETTING)
-        frame = chosen.sort_values(["graph", "graph_checksum", "search_ms"])
-        figures = [name for figure in kind.family.figures for name in figure.table_columns]
-        frame = frame[[*SETTING, *SHAPE, "sources", *_TIMES, *figures, "speedup"]]
+        frame = _best(kind, levels)
         title = f"Best time per variant and graph{kind.heading}"
-        drawings = _drawings(frame, kind)
-        tables.append(Table.of(f"best{kind.suffix}", title, frame, _notes(frame, kind), drawings))
+        drawings = _drawings(frame, kind, brief)
+        legend = _meanings(drawings, kind)
+        notes = () if brief else _notes(frame, kind)
+        tables.append(Table.of(f"best{kind.suffix}", title, frame, notes, drawings, legend=legend))
     return tables
+
+
+def _best(kind: Kind, levels: pd.DataFrame | None) -> pd.DataFrame:
+    """The fastest configuration of each variant, by graph and time."""
+    frame = fastest(kind.configurations(), SETTING).sort_values([*_GRAPH, "search_ms"])
+    least = frame.groupby(_GRAPH)["search_ms"].transform("min")
+    meant = math.nan if _is_emulated(kind) else frame["search_ms"] / least.where(least > 0)
+    frame = frame.assign(times_best=meant, **_counts(frame, kind.rows))
+    figures = [name for figure in kind.family.figures for name in figure.table_columns]
+    totals = [column.name for column in kind.family.profile if column.total]
+    steps = Measured.of(kind, levels).levels if totals else None
+    if steps is not None and len(steps):
+        frame = frame.merge(_totals(steps, totals), how="left", on=[*_POINT])
+    known = [name for name in totals if name in frame]
+    columns = [*SETTING, *SHAPE, "sources", *_TIMES, *figures, "speedup", "times_best", *_COUNTS, *known]
+    return frame[columns]
+
+
+_POINT = ("graph", "variant", "backend", *SHAPE)
+"""What tells the profile of a configuration."""
+
+
+def _is_emulated(kind: Kind) -> bool:
+    """Whether the times mean nothing."""
+    return kind.suffix.endswith(EMULATED)
+
+
+def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """The sums over the steps of each configuration, the median over its sources; NaN where a step of a run
+    does not have the number."""
+    of_run = steps.groupby([*_POINT, "source"], dropna=False)
+    complete = of_run[names].count().eq(of_run.size(), axis=0)
+    runs = of_run[names].sum().where(complete).reset_index()
+    found = runs.groupby([*_POINT], dropna=False, as_index=False)[names].median()
+    return found.astype({name: "Int64" for name in names if (found[name].dropna() % 1 == 0).all()})
+
+
+def _counts(frame: pd.DataFrame, rows: pd.DataFrame) -> dict[str, list[int]]:
+    """How many points of each variant on each graph have a time, and how many have none."""
+    by = [*_GRAPH, "variant", "backend"]
+    keys = list(zip(*(frame[name] for name in by), strict=True))
+    ok = rows["status"] == "ok"
+    sizes = [rows[some].groupby(by).size() for some in (ok, ~ok)]
+    return {name: [int(size.get(key, 0)) for key in keys] for name, size in zip(_COUNTS, sizes, strict=True)}
 
 
 def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
     if frame.empty:
         yield "No point has a time."
         return
-    yield _NOTE
     if any(frame["speedup"].notna()):
-        yield f"x sequential: how many times as fast as {kind.family.baseline} on the same machine."
+        yield f"x sequential: speed-up over {kind.family.baseline} on the same machine."
     if any(frame["sources"] > 1):
         yield _note_on_sources(kind.family)
     if any(frame["preprocess_ms"].notna()):
         yield _NOTE_ON_PREPROCESSING
-    if list(frame["knobs"]) != _told_knobs(frame):
-        yield _NOTE_ON_KNOBS
     yield from kind.family.advice(kind.rows)
+
+
+def _meanings(drawings: Iterable[Table], kind: Kind) -> Iterator[str]:
+    """What columns mean that the drawings have."""
+    drawn = {column for table in drawings for column in table.columns}
+    told = [text for column, text in _MEANINGS.items() if column in drawn]
+    if told:
+        yield f"{'; '.join(told)}."
+    if "knobs" in drawn:
+        yield _NOTE_ON_KNOBS
+    for column in kind.family.profile:
+        if column.name in drawn:
+            yield f"{column.total}: {column.meaning}."
 
 
 def _note_on_sources(family: Family) -> str:
@@ -71,36 +143,52 @@ def _note_on_sources(family: Family) -> str:
     return f"{note}."
 
 
-def _figures_shown(family: Family, num_sources: int) -> list[str]:
+def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
     """What people are shown of times and figures; over several sources without what says little then."""
-    shown = [figure for figure in family.figures if figure.shown]
+    totals = [column.name for column in kind.family.profile if column.total]
+    if brief and _is_emulated(kind):
+        return ["points", "failed", *totals]
+    if brief:
+        return ["search_ms", "times_best", "failed", *totals]
+    shown = [figure for figure in kind.family.figures if figure.shown]
+    last = ["speedup", "times_best", "failed", *totals]
     if num_sources < 2:
-        return [*_TIMES, *(figure.name for figure in shown), "speedup"]
+        return [*_TIMES, *(figure.name for figure in shown), *last]
     times = [name for name in _TIMES if name != "median_ms"]
     medians = [f"{figure.name}_median" for figure in shown if figure.quartiles]
-    return [*times, *(figure.name for figure in shown if figure.quartiles), *medians, "speedup"]
+    return [*times, *(figure.name for figure in shown if figure.quartiles), *medians, *last]
 
 
-def _drawings(frame: pd.DataFrame, kind: Kind) -> Iterator[Table]:
+def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
     """One table a graph, variants by their times; columns that would say nothing are left out."""
     searched = sources_of(kind.rows)
     frame = frame.assign(knobs=_told_knobs(frame))
-    for (graph, checksum), group in frame.groupby(["graph", "graph_checksum"], sort=False):
+    short = brief and len(frame) > _LONG
+    made = []
+    for (graph, checksum), group in frame.groupby(_GRAPH, sort=False):
+        sources = searched[graph, checksum]
+        title = f"{graph}, {in_words(sources, kind.family)}"
+        if short and len(group) > _FEW:
+            title += f", the best {_FEW} of {len(group)}"
+            group = group[:_FEW]
         where = [name for name in ("backend", "host_cpu") if group[name].nunique() > 1]
         if group.groupby("backend")["device"].nunique().max() > 1:
             where.append("device")
-        sources = searched[graph, checksum]
-        figures = _figures_shown(kind.family, len(sources))
-        known = [name for name in figures if name in group and group[name].notna().any()]
+        figures = _figures_shown(kind, len(sources), brief)
+        known = [name for name in figures if name in group and _says_something(group[name])]
         if group["sources"].nunique() > 1:
             known.insert(0, "sources")
-        title = f"{graph}, {in_words(sources, kind.family)}"
-        shape = [name for name in SHAPE if name != "knobs" or any(group[name])]
-        yield Table.of("", title, group[["variant", *where, *shape, *known]])
+        shape = [] if brief and _is_emulated(kind) else list(SHAPE if any(group["knobs"]) else SHAPE[:2])
+        made.append(Table.of("", title, group[["variant", *where, *shape, *known]]))
+    return made
+
+
+def _says_something(column: pd.Series[Any]) -> bool:
+    return bool(column.any() if column.name == "failed" else column.notna().any())
 
 
 def _told_knobs(frame: pd.DataFrame) -> list[str]:
-    """The knobs of each row without those that have the default of a variant known here."""
+    """The knobs of each row, without those at the default of a known variant."""
     usual = {
         name: {f"{knob.name}={knob.default}" for knob in variant.knobs}
         for name, variant in all_variants().items()

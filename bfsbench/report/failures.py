@@ -14,9 +14,9 @@ def failed_points(rows: pd.DataFrame) -> list[Table]:
     """Failed points counted by graph, variant, backend, status and reason, the commonest first."""
     failed = rows[rows["status"] != "ok"]
     by = ["status", "graph", "variant", "backend", "reason"]
-    counted = failed.groupby(by, as_index=False).size().rename(columns={"size": "points"})
-    counted = counted.sort_values(["points", *by], ascending=[False, *(True for _ in by)])
+    groups = failed.groupby(by, as_index=False).size().rename(columns={"size": "points"})
+    groups = groups.sort_values(["points", *by], ascending=[False, *(True for _ in by)])
     told = f"{len(failed)} of {len(rows)} points have no time."
     notes = [told if len(failed) else f"All {len(rows)} points have a time."]
-    frame = counted[["points", "status", "graph", "variant", "backend", "reason"]]
+    frame = groups[["points", "status", "graph", "variant", "backend", "reason"]]
     return [Table.of("failures", "Failures", frame, notes)]

@@ -1,4 +1,4 @@
-"""Tables as text, Markdown, CSV or JSON."""
+"""Tables as text, Markdown, LaTeX, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import csv
 import io
 import json
 import math
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import click
 
 from bfsbench.errors import UsageError
 from bfsbench.report.table import Cell, Table
+from bfsbench.report.terminal import WIDTH, filled, in_columns
 from bfsbench.variants import look
 from bfsbench.wording import no_formula, printable
 
-FORMATS = ("text", "markdown", "csv", "json")
-WIDTH = 100
-"""Columns that a text table may take before its longest cells are wrapped."""
+FORMATS = ("text", "markdown", "latex", "csv", "json")
+SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
+"""Of the names of files: which of FORMATS they mean."""
 
 _HEADERS = {
     "gpu": "GPU",
@@ -33,23 +34,33 @@ _HEADERS = {
     "num_vertices": "V",
     "num_edges": "E",
     "speedup": "x sequential",
+    "times_best": "x best",
+    "worst_times_best": "worst",
+    "best_percent": "best on %",
     "medges": "M edges",
     "gedges_s": "G edges/s",
     "gb_s": "GB/s",
     "share_percent": "share %",
 }
-"""Headers that are not the column's name with spaces; families have some of their own."""
+"""Headings that are not the column's name with spaces; families define others."""
 
 _SHADES = ((1.0, "*", "green"), (1.25, "·", "green"), (2.0, "░", "cyan"), (4.0, "▒", "yellow"))
 _DARKEST = ("▓", "red")
 HEAT_LEGEND = "Marks: * best, · up to 1.25, ░ up to 2, ▒ up to 4, ▓ more than 4 times the best."
 
 
-def render(tables: Sequence[Table], style: str, *, colour: bool = False, narrow: str = "") -> str:
+def format_of(path: Path) -> str | None:
+    """Which of FORMATS the name of a file means; None when it means none."""
+    return SUFFIXES.get(path.suffix.lower())
+
+
+def render(
+    tables: Sequence[Table], style: str, *, colour: bool = False, narrow: str = "", width: int = WIDTH
+) -> str:
     """All tables in one of FORMATS, ending with a newline.
 
-    ``colour`` colours heat maps with terminal escapes (text only). CSV has no way to hold two tables: raises
-    UsageError, with ``narrow`` naming the option that leaves one.
+    Text fits ``width`` columns as far as it can, and ``colour`` colours its heat maps with terminal escapes.
+    CSV has no way to hold two tables: raises UsageError, with ``narrow`` naming the option that leaves one.
     """
     if style != "json":
         tables = [_printable(table) for table in tables]
@@ -62,15 +73,18 @@ def render(tables: Sequence[Table], style: str, *, colour: bool = False, narrow:
         return json.dumps({table.name: _json(table) for table in tables}, indent=2, allow_nan=False) + "\n"
     if style == "markdown":
         return "\n".join(_markdown(table) for table in tables)
-    return "\n".join(_text(table, colour) for table in tables)
+    if style == "latex":
+        return "\n".join([_LATEX_HEAD, *(part for table in tables for part in _latex(table))])
+    return "\n".join(_text(table, colour, width) for table in tables)
 
 
 def _printable(table: Table) -> Table:
-    """The table without characters that a terminal would obey."""
+    """The table with control characters escaped."""
     return replace(
         table,
         title=printable(table.title),
         notes=tuple(map(printable, table.notes)),
+        legend=tuple(map(printable, table.legend)),
         columns=tuple(map(printable, table.columns)),
         rows=[tuple(printable(c) if isinstance(c, str) else c for c in row) for row in table.rows],
         drawings=None if table.drawings is None else tuple(map(_printable, table.drawings)),
@@ -78,15 +92,17 @@ def _printable(table: Table) -> Table:
 
 
 def header(column: str) -> str:
-    """A column's name as people read it, the unit last."""
+    """A column's heading, the unit last."""
     return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
 
 
 @cache
 def _headings() -> dict[str, str]:
-    """What people read above the figures of families."""
-    figures = (figure for family in look().families.values() for figure in family.figures)
-    return {name: heading for figure in figures for name, heading in figure.headings.items()}
+    """What people read above the figures of families, and above sums over the steps of a run."""
+    families = look().families.values()
+    figures = (figure for family in families for figure in family.figures)
+    totals = {column.name: column.total for family in families for column in family.profile if column.total}
+    return totals | {name: heading for figure in figures for name, heading in figure.headings.items()}
 
 
 def _csv(table: Table) -> str:
@@ -108,7 +124,7 @@ def _markdown(table: Table, depth: int = 2) -> str:
     from tabulate import tabulate
 
     parts = [f"{'#' * depth} {table.title}\n"] if table.title else []
-    parts += [f"{_escaped(note)}\n" for note in table.notes]
+    parts += [f"{_escaped(note)}\n" for note in (*table.notes, *table.legend)]
     if table.drawings is not None:
         parts += [_markdown(drawing, depth + 1) for drawing in table.drawings]
     elif table.rows:
@@ -123,50 +139,62 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
-def _text(table: Table, colour: bool) -> str:
-    parts = [f"{table.title}\n{'=' * len(table.title)}\n", *_lines(table.notes)]
-    itself = replace(table, title="", notes=())
+_LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
+
+
+def _latex(table: Table) -> Iterable[str]:
+    """A floating table for each drawing, with the notes of the whole above the first."""
+    from tabulate import tabulate
+
+    notes = [f"% {_for_latex(note)}\n" for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
+    yield "".join([f"% {_for_latex(table.title)}\n", *notes])
+    for drawn in (table,) if table.drawings is None else table.drawings:
+        if not drawn.rows:
+            continue
+        cells, head = _cells(replace(drawn, heat=False)), [header(column) for column in drawn.columns]
+        grid = tabulate(
+            cells, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(drawn)
+        )
+        title = ": ".join(dict.fromkeys(filter(None, (table.title, drawn.title))))
+        yield "\n".join(
+            [
+                "\\begin{table}",
+                "\\centering",
+                f"\\caption{{{_for_latex(title)}}}",
+                grid,
+                "\\end{table}\n",
+            ]
+        )
+
+
+def _for_latex(text: str) -> str:
+    """The text with what means something to LaTeX escaped, as tabulate does it in cells."""
+    from tabulate import LATEX_ESCAPE_RULES
+
+    return "".join(LATEX_ESCAPE_RULES.get(one, one) for one in text)
+
+
+def _text(table: Table, colour: bool, width: int) -> str:
+    parts = [
+        f"{filled(table.title, width)}\n{'=' * min(width, len(table.title))}\n",
+        *_lines(table.notes, width),
+        *_lines(table.legend, width),
+    ]
+    itself = replace(table, title="", notes=(), legend=())
     for drawn in (itself,) if table.drawings is None else table.drawings:
-        body = [*_lines(drawn.notes), *([_columns(drawn, colour) + "\n"] if drawn.rows else [])]
-        parts += ["\n", *([f"{drawn.title}\n"] if drawn.title else []), *body] if body else []
+        body = [*_lines(drawn.notes, width), *([_columns(drawn, colour, width) + "\n"] if drawn.rows else [])]
+        parts += ["\n", *([f"{filled(drawn.title, width)}\n"] if drawn.title else []), *body] if body else []
     return "".join(parts)
 
 
-def _lines(notes: Iterable[str]) -> list[str]:
-    return [f"{_filled(note)}\n" for note in notes]
+def _lines(notes: Iterable[str], width: int) -> list[str]:
+    return [f"{filled(note, width)}\n" for note in notes]
 
 
-def _columns(table: Table, colour: bool) -> str:
-    """Cells in columns two spaces apart under a ruled head, the longest wrapped at spaces to fit WIDTH."""
-    from tabulate import tabulate
-
+def _columns(table: Table, colour: bool, width: int) -> str:
+    """Cells in columns under a ruled head; those of a heat map are not wrapped."""
     lines = [[header(column) for column in table.columns], *_cells(table, colour)]
-    widths = _widths(lines)
-    if not table.heat:
-        widths = _fitted(widths, lines)
-        lines = [[_filled(cell, width) for cell, width in zip(line, widths, strict=True)] for line in lines]
-    lines.insert(1, ["-" * width for width in widths])
-    return tabulate(lines, tablefmt="plain", disable_numparse=True, colalign=_alignment(table))
-
-
-def _filled(text: str, width: int = WIDTH) -> str:
-    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-
-
-def _widths(lines: Iterable[Iterable[str]]) -> list[int]:
-    return [max(len(click.unstyle(cell)) for cell in column) for column in zip(*lines, strict=True)]
-
-
-def _fitted(widths: Sequence[int], lines: Sequence[Sequence[str]]) -> list[int]:
-    """The widths, the largest reduced until all fit; none gets narrower than its longest word."""
-    words = [[max(cell.split(), key=len, default="") for cell in line] for line in lines]
-    fitted, least = list(widths), _widths(words)
-    while sum(fitted) + 2 * (len(fitted) - 1) > WIDTH:
-        pliable = [i for i, width in enumerate(fitted) if width > least[i]]
-        if not pliable:
-            break
-        fitted[max(pliable, key=lambda i: fitted[i])] -= 1
-    return fitted
+    return in_columns(lines, _alignment(table), width, wrap=not table.heat)
 
 
 def _alignment(table: Table) -> list[str]:
@@ -192,7 +220,7 @@ def _cells(table: Table, colour: bool = False) -> list[list[str]]:
 
 
 def _called(name: str, column: Sequence[Cell]) -> Sequence[Cell]:
-    """A column of variants with the aliases that people know them by; any other column as it is."""
+    """A column of variants with their aliases; any other column unchanged."""
     from bfsbench.variants import with_aliases
 
     return [with_aliases(str(cell)) for cell in column] if name == "variant" else column
@@ -219,7 +247,7 @@ def _cell(cell: Cell, digits: int) -> str:
 
 
 def _shaded(cell: Cell, digits: int, best: float, colour: bool) -> str:
-    """A time followed by a mark that darkens with its ratio to the best."""
+    """A time followed by a mark for its ratio to the best."""
     text = _cell(cell, digits)
     if not isinstance(cell, float):
         return text

@@ -44,7 +44,7 @@ def _notes(cells: pd.DataFrame, num_drawn: int, brief: bool) -> Iterator[str]:
     if cells.empty:
         yield "No kernel has a time."
     elif not num_drawn:
-        yield "No search has times of several grids or blocks, which a map would show."
+        yield "No search has times of several grids or blocks, which a map needs."
     else:
         yield _NOTE
         if brief and cells["variant"].nunique() > 1:
@@ -53,7 +53,7 @@ def _notes(cells: pd.DataFrame, num_drawn: int, brief: bool) -> Iterator[str]:
 
 
 def _leading(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cells of the variant that is fastest on its graph, among those that have several."""
+    """The cells of the fastest variant on each graph, among those with several cells."""
     several = cells[cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("size") > 1]
     best = several.sort_values("search_ms", kind="stable").drop_duplicates(["graph", "graph_checksum"])
     return cells.merge(best[list(SETTING)], on=list(SETTING))

@@ -19,7 +19,7 @@ def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
     Columns as in ``PROFILE_COLUMNS`` and those that families append, ``file`` the last; those that hold
     numbers are float64 (NaN where empty), the rest text. Raises InputError as ``read_results`` does.
     """
-    from bfsbench.bench.reading import read_tables  # which takes NumPy
+    from bfsbench.bench.reading import read_tables  # which imports NumPy
 
     files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
     beside = [file.with_name(file.name.removesuffix(".csv") + LEVELS_SUFFIX) for file in files]

@@ -1,4 +1,4 @@
-"""Where and when the rows were taken, and what speaks against comparing them."""
+"""Where and when the rows were taken, and warnings about comparing them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ORIGIN = (
     *("python", "version", "commit", "schema"),
 )
 _ORIGINS_ACROSS = 3
-"""How many stand side by side in text."""
+"""Origins side by side in text."""
 _NOT_THROTTLED = ("", "none")
 
 
@@ -62,7 +62,7 @@ def _throttled(rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def warnings(rows: pd.DataFrame) -> list[str]:
-    """What a reader must know before comparing times among these rows, emulated ones left out."""
+    """Warnings about comparing times of these rows; emulated ones are left out."""
     rows = rows[rows["backend"] != "cpu"]
     found = []
     gpus = set(rows["gpu"]) - {""}
@@ -86,7 +86,7 @@ def warnings(rows: pd.DataFrame) -> list[str]:
 
 
 def _about_samples(rows: pd.DataFrame) -> list[str]:
-    """A line for each kind of warning in the rows: how many have it, and what the first of them says."""
+    """A line for each kind of warning in the rows: how many have it, and the first of them."""
     found: dict[str, list[str]] = {}
     warned = rows[rows["warnings"] != ""]
     for graph, variant, texts in zip(warned["graph"], warned["variant"], warned["warnings"], strict=True):

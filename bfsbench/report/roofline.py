@@ -1,22 +1,22 @@
-"""Searches held against what their device can do at most (Williams, Waterman and Patterson, Roofline, 2009).
+"""Searches compared with the ceilings of their device (Williams, Waterman and Patterson, Roofline, 2009).
 
-Three ceilings bound a search from below, each by itself:
+Each of three ceilings gives a lower bound on the time of a search:
 
 - latency: every level is a chain of three dependent loads (offset, neighbour, its level) and ends, with a
-  launch and a read-back, or with a barrier between blocks, or inside a block, which is taken to cost nothing;
-- random access: every edge that is read asks for what is known of its other end, somewhere in memory;
+  launch and a read-back, or with a barrier between blocks, or inside a block, which is taken as free;
+- random access: every edge that is read needs the state of its other end, at a random address;
 - bandwidth: the bytes that the algorithm has to move.
 
-The time that the tightest of them allows, divided by the time measured, is the share of the ceiling: of its
-own work's, so that an algorithm that does needless work may come close to it.
+The largest of these bounds divided by the time measured is the share of the ceiling. It refers to the
+algorithm's own work, so an algorithm that does needless work may come close to 100 %.
 
-Where numbers come from. Edges are counted, level by level, where a level profile of the search is at hand
-(``run --profile``), and modelled from the result row where not: the edges of the vertices reached, or all
-edges in every level, as the variant declares in ``edge_reads``; what depends on more than that is left open.
-Bytes follow from edges, vertices and levels by what the variant declares as its ``traffic``. They are what
-the algorithm uses, not what the memory system moves in whole sectors, and caches are not looked into: so the
-share says how far a search is from its limit, not which of its bytes came from where. A graph whose numbering
-keeps neighbours together can take less time than random accesses would.
+Sources of the numbers. Edges are counted, level by level, where there is a level profile of the search (``run
+--profile``), and otherwise modelled from the result row: the edges of the vertices reached, or all edges in
+every level, as the variant declares in ``edge_reads``. Anything else is left empty. Bytes follow from edges,
+vertices and levels by what the variant declares as its ``traffic``. They are the bytes that the algorithm
+uses, not the whole sectors that the memory system moves, and caches are ignored. So the share says how far a
+search is from its limit, not where its bytes came from. A graph whose numbering keeps neighbours together can
+take less time than random accesses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bfsbench.errors import InputError
 from bfsbench.report.rows import succeeded
 from bfsbench.report.table import Table
 from bfsbench.variants import all_variants
-from bfsbench.wording import counted
+from bfsbench.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ _CHAIN = 3
 """Dependent loads of a level: offset, neighbour, its level."""
 _WORD = 4
 _LARGE = 1 << 40
-"""A working set larger than any: of dependent loads, the largest that was measured counts."""
+"""A working set larger than any, which selects the largest one measured."""
 
 COLUMNS = (
     *("graph", "source", "variant", "search_ms", "edges", "edges_from", "levels", "bytes"),
@@ -60,12 +60,12 @@ _DTYPES = {name: "int64" if name in _WHOLE else "float64" for name in COLUMNS if
 
 @dataclass(frozen=True)
 class Work:
-    """What one search does, in all levels together."""
+    """The work of one search, over all levels."""
 
     edges: float | None
-    """Adjacency entries read; None where nobody knows."""
+    """Adjacency entries read; None where unknown."""
     edges_from: str
-    """COUNTED or MODELLED; empty where nobody knows."""
+    """COUNTED or MODELLED; empty where unknown."""
     launched_levels: int
     """Levels that end with a launch and a read-back."""
     barrier_levels: int
@@ -79,12 +79,12 @@ class Work:
 
 
 def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
-    """By the level profile of one search, a row a level."""
+    """The work by the level profile of one search, one row per level."""
     edges = levels["edges_inspected"]
     kernels = levels["kernel"]
     in_block = int(kernels.isin(variant.block_layers).sum())
     in_launch = int(kernels.isin(variant.layers).sum())
-    empty = levels["frontier_size"] == 0  # what a search that decides late finds out after its last level
+    empty = levels["frontier_size"] == 0  # a search may need one more round to detect the end
     known = bool((edges.notna() | empty).all())
     return Work(
         float(edges.sum()) if known else None,
@@ -96,7 +96,7 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
 
 
 def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
-    """By a result row. Of levels that may have run in different layers, all are taken to be the cheapest."""
+    """The work by a result row. Levels that may have run in different layers are taken as the cheapest."""
     num_levels = int(row["depth"]) + 1
     reads = set(variant.edge_reads.values())
     edges = None
@@ -112,7 +112,7 @@ def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
 
 
 def bytes_moved(variant: type[KernelVariant], work: Work, row: Row) -> float | None:
-    """By the variant's traffic, and 4 bytes a vertex to initialise the levels."""
+    """Bytes by the variant's traffic, and 4 bytes per vertex to initialise the levels."""
     if work.edges is None:
         return None
     traffic, num_vertices = variant.traffic, row["num_vertices"]
@@ -144,8 +144,7 @@ def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceiling
 
 
 def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> pd.DataFrame:
-    """The fastest search of each variant on each graph from each source, held against the device's ceilings.
-
+    """The fastest search of each variant on each graph from each source, compared with the device's ceilings.
     ``rows`` as ``read_results`` gives them, ``levels`` as ``read_levels``; those of kernels on a real device
     are taken. Columns: ``graph``, ``source``, ``variant``, ``search_ms``, ``edges`` (read), ``edges_from``
     (COUNTED, MODELLED or empty), ``levels``, ``bytes``, ``gedges_s``, ``gb_s``, a ``NAME_ms`` for each of
@@ -199,7 +198,8 @@ def _line(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings
 
 
 def roofline(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Table:
-    """What ``held_against`` finds, as a table; people get one a graph and source, the highest share first."""
+    """The result of ``held_against`` as a table; in text one per graph and source, the highest share
+    first."""
     frame = held_against(rows, levels, ceilings)
     frame = frame.sort_values(["graph", "source", "share"], ascending=[True, True, False], kind="stable")
     title = f"Shares of the ceilings of {ceilings.gpu}"
@@ -213,7 +213,7 @@ def _notes(rows: pd.DataFrame, frame: pd.DataFrame) -> Iterator[str]:
     yield (
         "Latency, random, bandwidth ms: the least time that levels x launch or barrier, an access to memory "
         "for each edge read, and moving all bytes allow; bound: the largest of these; share %: its part of "
-        "the search. It is that of the variant's own work: needless work may come close to its ceiling."
+        "the search. It refers to the variant's own work, which may be needless."
     )
     yield "Edges are counted by level profiles, or modelled from the row; bytes are modelled from them."
     unknown = sorted(set(frame["variant"][frame["edges"].isna()]))
@@ -222,7 +222,7 @@ def _notes(rows: pd.DataFrame, frame: pd.DataFrame) -> Iterator[str]:
         yield f"Only a level profile ('run --profile') can tell the edges, if anything can, of {told}."
     left_out = int((rows["backend"] != "cuda").sum())
     if left_out:
-        yield f"Not held against a GPU's ceilings: {counted(left_out, 'row')} of programs on the CPU."
+        yield f"Not held against a GPU's ceilings: {plural(left_out, 'row')} of programs on the CPU."
 
 
 def _drawings(frame: pd.DataFrame) -> Iterator[Table]:

@@ -1,4 +1,4 @@
-"""Rows of result files made comparable: filtered, told apart by what was timed, put together over sources."""
+"""Rows of result files made comparable: filtered, grouped by configuration, combined over sources."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host_cpu")
-"""What must agree before two times are compared to choose a configuration; hosts may be different ones."""
+"""Columns that must agree before two times are compared to choose a configuration; hosts may differ."""
 
 SHAPE = ("grid", "block", "knobs")
 """What is chosen."""
 
 COLD = "_cold"
-"""Ends the names of tables and pictures whose times are with cold caches."""
+"""Suffix of the names of tables and pictures with cold caches."""
 
 EMULATED = "_emulated"
-"""Ends the names of tables and pictures whose times are of emulated kernels."""
+"""Suffix of the names of tables and pictures of emulated kernels."""
 
 _SEARCH = ["graph", "graph_checksum", "source", "host", "host_cpu"]
-"""What must agree before a speed-up means anything."""
+"""Columns that must agree before a speed-up is computed."""
 
 
 _TIMED = ("search_ms", "search_ms_median", "search_ms_max", "preprocess_ms")
@@ -49,8 +49,8 @@ class Kind:
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
-    """By family, as far as there are any: measured rows (``cuda``, ``host``) with warm caches and with cold
-    ones, rows of emulated kernels."""
+    """The kinds that occur, by family: measured rows (``cuda``, ``host``) with warm caches, with cold caches,
+    and rows of emulated kernels."""
     rows = of_latest_code(rows)
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
         family, some = find_family(name), _where(rows["family"] == name, rows)
@@ -64,6 +64,12 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
         if emulated.any():
             heading = "emulated on the CPU: shows that it works, never how fast it is"
             yield Kind(family, f"{suffix}{EMULATED}", f"{of} ({heading})", some[emulated])
+
+
+def as_read(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows as ``read_results`` gives them, also those that a sweep returned, whose counts are Int64."""
+    counts = [name for name in rows if str(rows[name].dtype) == "Int64"]
+    return rows.astype(dict.fromkeys(counts, "float64")) if counts else rows
 
 
 def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
@@ -82,12 +88,12 @@ def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows for which it holds; themselves where it holds for all, as copies of many take long."""
+    """The rows that satisfy the mask; the same frame if all do, since copies are expensive."""
     return rows if condition.all() else rows[condition]
 
 
 def compact(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """The rows with texts in these columns as categories, which are grouped many times as fast."""
+    """The rows with text in these columns as categories, which are grouped much faster."""
     import pandas as pd
 
     made = {}
@@ -106,8 +112,8 @@ def select(
 ) -> pd.DataFrame:
     """The rows of these graphs, variants and backends; an empty list means all.
 
-    A graph's name without its direction stands for both directions, and a variant may go by an alias. Raises
-    UsageError for a name that no row has.
+    A graph's name without its direction, or without all that stands behind it, stands for every such graph,
+    and a variant may go by an alias. Raises UsageError for a name that no row has.
     """
     have = set(rows["graph"])
     wanted = [_graphs_called(name, have) for name in graphs]
@@ -122,7 +128,7 @@ def select(
 
 
 def _graphs_called(name: str, known: set[str]) -> set[str]:
-    found = {graph for graph in known if name in (graph, graph.rpartition(":")[0])}
+    found = {graph for graph in known if graph == name or graph.startswith(f"{name}:")}
     if not found:
         raise UsageError(f"no rows of graph '{name}': there are {_listed(known)}")
     return found
@@ -150,7 +156,7 @@ def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
 def configurations(
     rows: pd.DataFrame, family: Family | None = None, *, also: Sequence[str] = (), baseline: str = ""
 ) -> pd.DataFrame:
-    """One row per SETTING, SHAPE and columns ``also``: one configuration put together over all its sources.
+    """One row per SETTING, SHAPE and columns ``also``: one configuration, combined over all its sources.
 
     ``rows`` are of one ``family``, by default that of the first.
     Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
@@ -158,7 +164,7 @@ def configurations(
     sources of slowest / fastest and of median / fastest sample), the figures of the family, ``preprocess_ms``
     (median; NaN where the graph is taken as it is) and ``speedup`` (median over sources of the time of
     ``baseline``, a host program, the family's by default, / this time; NaN unless both were taken on one
-    machine). A point that was measured more than once counts with its fastest row.
+    machine). For a point that was measured more than once, its fastest row is taken.
     """
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]
@@ -219,6 +225,19 @@ def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
     searched = rows[["graph", "graph_checksum", "source"]].drop_duplicates()
     groups = searched.groupby(["graph", "graph_checksum"])["source"]
     return {key: sorted(map(int, sources.dropna().unique())) for key, sources in groups}
+
+
+def short_names(graphs: Iterable[str]) -> dict[str, str]:
+    """Names of graphs without options and parameters, as far as that still tells them apart."""
+    found = {}
+    graphs = list(dict.fromkeys(graphs))
+    shorter = [
+        [graph, graph.partition(":")[0], graph.partition("(")[0].partition(":")[0]] for graph in graphs
+    ]
+    for names in shorter:
+        alone = [name for place, name in enumerate(names) if sum(one[place] == name for one in shorter) == 1]
+        found[names[0]] = alone[-1]
+    return found
 
 
 def in_words(sources: Sequence[int], family: Family) -> str:

@@ -1,4 +1,4 @@
-"""What a command shows: facts with names for machines, and how to lay them out for people."""
+"""Tables of commands: data with names for programs, and layouts for people."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Cell = str | int | float | None
 class Table:
     """One table; :mod:`bfsbench.report.formats` turns it into text.
 
-    ``rows`` hold one cell per column. Where one long table is right for programs and hard on the eye,
-    ``drawings`` present the same facts in tables that people read instead (None: the table serves both).
+    ``rows`` hold one cell per column. Where one long table suits programs but is hard to read, ``drawings``
+    hold the same data in tables for people (None: the table serves both).
     """
 
     name: str
@@ -29,8 +29,10 @@ class Table:
     rows: list[tuple[Cell, ...]]
     notes: tuple[str, ...] = ()
     drawings: tuple[Table, ...] | None = None
+    legend: tuple[str, ...] = ()
+    """Notes on what the drawings show, for people who read those."""
     heat: bool = False
-    """The numbers right of the first column are times to be shaded by their ratio to the smallest."""
+    """Whether the numbers right of the first column are times, shaded by their ratio to the smallest."""
 
     @classmethod
     def of(
@@ -41,16 +43,18 @@ class Table:
         notes: Iterable[str] = (),
         drawings: Iterable[Table] | None = None,
         heat: bool = False,
+        legend: Iterable[str] = (),
     ) -> Table:
         """A table with the columns and rows of a frame; NaN and infinity become None."""
         finite = frame.replace([math.inf, -math.inf], math.nan).astype(object)
         cells = finite.where(finite.notna(), None)
         rows = list(cells.itertuples(index=False, name=None))
         drawn = None if drawings is None else tuple(drawings)
-        return cls(name, title, tuple(map(str, frame.columns)), rows, tuple(notes), drawn, heat)
+        columns = tuple(map(str, frame.columns))
+        return cls(name, title, columns, rows, tuple(notes), drawn, tuple(legend), heat)
 
     def columns_of(self, *columns: str) -> Table:
-        """The same rows with these columns only, untitled: something to draw."""
+        """The same rows with these columns only, untitled, for ``drawings``."""
         places = [self.columns.index(column) for column in columns]
         return Table("", "", columns, [tuple(row[place] for place in places) for row in self.rows])
 

@@ -1,8 +1,8 @@
 """The variants: one module here and one file in ``cuda_src`` each.
 
-A module that declares a subclass of Variant with a ``name`` is found by looking into this folder, and into
-those that ``BFSBENCH_VARIANTS`` names, where the ``.cu`` file lies beside the module; nothing else lists it.
-Families of a user's own are found in the same folders.
+A module that declares a subclass of Variant with a ``name`` is discovered in this folder, and in those that
+``BFSBENCH_VARIANTS`` names, where the ``.cu`` file is beside the module. Families of a user are discovered in
+the same folders.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __path__ += [folder for folder in os.environ.get("BFSBENCH_VARIANTS", "").split(
 
 @dataclass(frozen=True)
 class Found:
-    """What the folders hold."""
+    """The content of the folders."""
 
     variants: Mapping[str, type[Variant]]
     """By name, in alphabetical order."""
     families: Mapping[str, Family]
     """By name, the project's first."""
     problems: tuple[str, ...]
-    """A line for each module or folder that could not be used."""
+    """A message for each module or folder that could not be used."""
 
 
 def all_variants() -> dict[str, type[Variant]]:
@@ -51,7 +51,7 @@ def all_families() -> dict[str, Family]:
 
 
 def add_folder(folder: Path) -> list[type[Variant]]:
-    """Take variants from one more folder, as if ``BFSBENCH_VARIANTS`` named it; those that it declares.
+    """Add a folder of variants, as if ``BFSBENCH_VARIANTS`` named it, and return its variants.
 
     Raises UsageError for a broken module, and if it declares none.
     """
@@ -68,7 +68,7 @@ def add_folder(folder: Path) -> list[type[Variant]]:
 
 @cache
 def look() -> Found:
-    """Import the modules of all folders; one that is broken is a problem and does not hide the others."""
+    """Import the modules of all folders; a broken one is recorded as a problem, and the others are loaded."""
     families = dict(families_here())
     declared: list[type[Variant]] = []
     problems: list[str] = []
@@ -91,7 +91,7 @@ def look() -> Found:
 
 
 def _modules(problems: list[str]) -> Iterator[ModuleType]:
-    """The modules of all folders; a line is added to ``problems`` for each that could not be imported."""
+    """The modules of all folders; a message is added to ``problems`` for each that could not be imported."""
     modules: dict[str, Path] = {}
     for folder in dict.fromkeys(Path(entry).resolve() for entry in __path__):
         if not folder.is_dir():
@@ -109,10 +109,10 @@ def _modules(problems: list[str]) -> Iterator[ModuleType]:
 
 
 def _imported(name: str, file: Path) -> ModuleType:
-    """A module. Raises UsageError, in one line, for whatever its import raises."""
+    """Import a module. Raises UsageError, in one line, for any exception of the import."""
     try:
         return importlib.import_module(f"{__name__}.{name}")
-    except (Exception, SystemExit) as error:  # the module is a user's: it may raise anything
+    except (Exception, SystemExit) as error:  # the module is a user's and may raise any exception
         trace = extract_tb(error.__traceback__)
         lines = [at.lineno for at in trace if Path(at.filename).resolve() == file]
         line = f", line {lines[-1]}" if lines else ""
@@ -139,7 +139,7 @@ def _file(module: str) -> str:
 def _check(
     variant: type[Variant], others: Mapping[str, type[Variant]], families: Mapping[str, Family]
 ) -> None:
-    """Raises UsageError, naming module and attribute, for a declaration that says too little."""
+    """Raises UsageError, naming module and attribute, for an incomplete declaration."""
     where = f"variant {variant.name} ({_file(variant.__module__)})"
     for attribute in ("family", "summary", "origin", "layout", "frontier", "parallel_unit", "work"):
         if not getattr(variant, attribute, None):
@@ -155,13 +155,13 @@ def _check(
 
 
 def with_aliases(name: str) -> str:
-    """A variant's name as people read it, ``frontier_numbers (push)``; any other text as it is."""
+    """A variant's name with its aliases, ``frontier_numbers (push)``; any other text unchanged."""
     variant = look().variants.get(name)
     return f"{name} ({', '.join(variant.aliases)})" if variant and variant.aliases else name
 
 
 def find(name: str) -> type[Variant]:
-    """The variant of that name or alias. Raises UsageError with near misses."""
+    """The variant of that name or alias. Raises UsageError with similar names."""
     known: dict[str, type[Variant]] = {}
     for variant in all_variants().values():
         known.update(dict.fromkeys((variant.name, *variant.aliases), variant))
@@ -180,7 +180,7 @@ def find_family(name: str) -> Family:
 
 
 def family_of(variants: Sequence[type[Variant]]) -> Family:
-    """The one family of these variants. Raises UsageError when they are of several."""
+    """The one family of these variants. Raises UsageError when they belong to several."""
     names = dict.fromkeys(variant.family for variant in variants)
     if len(names) != 1:
         examples = [next(variant.name for variant in variants if variant.family == name) for name in names]

@@ -13,8 +13,9 @@ class ApspFwBlocked(KernelAllPairs):
 
     The paper found 4 x 2 elements a thread best, on a Tesla M2090, and does not name its tile.
 
-    Settled here: the tiles of the second phase are products with the pivot, which is complete by then, like
-    those of the third, instead of one step for each k. The padding to whole tiles is the kernels' own affair.
+    Choices made here: the tiles of the second phase are products with the pivot, which is complete by then,
+    like those of the third, instead of one step for each k. The padding to whole tiles is internal to the
+    kernels.
     """
 
     name = "apsp_fw_blocked"

@@ -1,8 +1,6 @@
-"""All that an author of a variant needs, in one place.
-
-What holds for variants of any family is declared in :mod:`bfsbench.programs`, the base classes of searches in
-:mod:`bfsbench.families.bfs.searches`, those of all-pairs shortest paths in
-:mod:`bfsbench.families.apsp.variants`.
+"""Everything an author of a variant imports. Declarations for variants of any family are in
+:mod:`bfsbench.programs`, the base classes of searches in :mod:`bfsbench.families.bfs.searches`, those of
+all-pairs shortest paths in :mod:`bfsbench.families.apsp.variants`.
 """
 
 from bfsbench.families.apsp.variants import AllPairsVariant, HostAllPairs, KernelAllPairs

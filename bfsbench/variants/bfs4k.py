@@ -13,9 +13,9 @@ from bfsbench.errors import LaunchError
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 
 _LOCAL_QUEUE = 16
-"""Vertices that a thread gathers before its warp writes them out."""
+"""Vertices that a thread collects before its warp writes them to the queue."""
 _VARIABLES = 256
-"""Bytes of shared memory for what the kernels declare themselves."""
+"""Bytes of shared memory for the kernels' static variables."""
 _NEVER = 2**31 - 1
 """A degree that no vertex has."""
 
@@ -25,7 +25,7 @@ def _switch(name: str, part: str) -> Knob:
 
 
 class SearchState(Struct):
-    """What launches tell each other, and the host."""
+    """State shared by launches and the host."""
 
     _fields_: ClassVar = [("level", c_int), ("sizes", c_int * 3), ("children", c_int * 2)]
 
@@ -33,14 +33,14 @@ class SearchState(Struct):
 class Bfs4k(KernelVariant):
     """The search of Busato and Bombieri, "BFS-4K", IEEE TPDS 2015.
 
-    Settled here: ``--block`` is the single-block kernel's number of threads, K6 the multi-block kernel's. K2
-    is never exceeded: of vertices of the same degree either all go to child kernels or none. A warp of
-    edge-discover takes fewer than 32 vertices when that keeps more warps busy. The single-block kernel has
-    the frontier's rows in shared memory, and its vertices in global memory, where the multi-block kernel
-    finds them. Changed for CUDA 12: no kernel waits for its children, so the single-block kernel ends with a
-    level that has some; a level has at most 2,048 children, its other rows stay with the parent.
+    Choices made here: ``--block`` is the single-block kernel's number of threads, K6 the multi-block
+    kernel's. K2 is never exceeded: of vertices of the same degree either all go to child kernels or none. A
+    warp of edge-discover takes fewer than 32 vertices when that keeps more warps busy. The single-block
+    kernel has the frontier's rows in shared memory, and its vertices in global memory, where the multi-block
+    kernel finds them. Changed for CUDA 12: kernels cannot wait for their children, so the single-block kernel
+    ends with a level that has some; a level has at most 2,048 children, its other rows stay with the parent.
 
-    Without any part it is a queue, a prefix sum and a thread a vertex: ``K2=0 K4=0 K5=0 HASH=none
+    Without any of its parts it is a queue, a prefix sum and a thread per vertex: ``K2=0 K4=0 K5=0 HASH=none
     VIRTUAL_WARPS=0 BINARY_PREFIX_SUM=0 COALESCED_READS=0 COALESCED_WRITES=0``. The bars of Fig. 14 add to
     that, each to the one before:
 
@@ -49,8 +49,8 @@ class Bfs4k(KernelVariant):
     - dynamic parallelism: ``K2=0.15``;
     - duplicate detection: ``HASH=hash64`` (``hash_warp`` is that of the paper's reference 16).
 
-    What is left are the single-block kernel, ``K5=1``, and the three small parts switched off above. The
-    references of the figure are ``frontier`` and ``edge_frontier_numbers``.
+    The remaining parts are the single-block kernel, ``K5=1``, and the three small parts switched off above.
+    The references of the figure are ``frontier`` and ``edge_frontier_numbers``.
     """
 
     name = "bfs4k"
@@ -88,7 +88,7 @@ class Bfs4k(KernelVariant):
         Knob(
             "HASH",
             "hash64",
-            "duplicates: not looked for, by a table a block, or by a table a warp",
+            "duplicates: not detected, by a table per block, or by a table per warp",
             choices=("none", "hash64", "hash_warp"),
             compile_time=True,
         ),
@@ -124,7 +124,7 @@ class Bfs4k(KernelVariant):
         "missed": "entries of the next frontier that were duplicates",
     }
     queue_capacity: int | None = None
-    """Entries of a queue that are used; by default all, one a vertex."""
+    """Capacity of a queue; by default an entry per vertex."""
 
     def defines(self) -> dict[str, int | str]:
         return super().defines() | {"CHILD_KERNELS": int(float(self.knob["K2"]) > 0)}
@@ -133,7 +133,7 @@ class Bfs4k(KernelVariant):
         return (*super().structs(), SearchState)
 
     def prepare(self) -> None:
-        """Raises LaunchError for a K5 or K6 that the device has no room for."""
+        """Raises LaunchError for a K5 or K6 beyond the device's limits."""
         self.state = self.device.signal(SearchState)
         self.queues = even, odd = [self.device.empty(self.num_vertices, "int32") for _ in range(2)]
         self.capacity = min(self.queue_capacity or self.num_vertices, self.num_vertices)
@@ -157,7 +157,7 @@ class Bfs4k(KernelVariant):
             "even_queue": even,
             "odd_queue": odd,
             "capacity": self.capacity,
-            "counters": self.counts,
+            "counters": self.counter_buffer,
             **{name.lower(): int(self.knob[name]) for name in ("K1", "K3", "K4", "K7")},
             "child_degree": self._child_degree(),
             "scalars": ("level", "size"),
@@ -203,7 +203,7 @@ class Bfs4k(KernelVariant):
         )
 
     def _hash_bytes(self, room: int) -> int:
-        """Size of a block's hash table: the largest power of two that there is room for."""
+        """Size of a block's hash table: the largest power of two that fits."""
         return 0 if self.knob["HASH"] == "none" else max(8, 1 << room.bit_length() - 1)
 
     def _child_degree(self) -> int:
@@ -237,19 +237,19 @@ class Bfs4k(KernelVariant):
                 size = self._rebuilt_size(level)
 
     def _rebuilt_size(self, level: int) -> int:
-        """Replace the queue of a level, which has overflowed, by one without duplicates."""
+        """Rebuild the overflowed queue of a level without duplicates, and return its size."""
         self.state.fill_member(0, "sizes", level % 3)
         self.rebuild[level & 1](-(-self.num_vertices // 256), level % 3, level)
         return int(self.state.read_struct().sizes[level % 3])
 
-    def counted(self) -> list[dict[str, int]]:
-        """As for every variant, of the levels found, from which ``missed`` follows."""
+    def level_counters(self) -> list[dict[str, int]]:
+        """The counters of every variant, and ``missed``, which follows from the levels."""
         levels = self.levels()
         sizes = np.bincount(levels[levels >= 0])
         discovered = [*sizes[1:].tolist(), 0]
         return [
             level | {"missed": level["entries"] - size}
-            for level, size in zip(super().counted(), discovered, strict=False)
+            for level, size in zip(super().level_counters(), discovered, strict=False)
         ]
 
     @classmethod
@@ -268,8 +268,8 @@ class Bfs4k(KernelVariant):
         """K1 to K7 by the rules of the paper's section 7, for a graph of these statistics
         (:func:`bfsbench.graphs.statistics.describe`).
 
-        The paper names graphs rather than numbers for "low", "medium" and "high"; the bounds here put every
-        graph that it names where it has it.
+        The paper gives graphs instead of numbers for "low", "medium" and "high"; with the bounds here every
+        graph it names is in its class.
         """
         mean, deviation = statistics["degree_mean"], statistics["degree_std"]
         k1 = 4

@@ -1,4 +1,4 @@
-"""The search of a good multi-core program: what a GPU has to beat."""
+"""A well-optimised multi-core search: the baseline that a GPU has to beat."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class _Arguments(ctypes.Structure):
 class CpuParallel(HostVariant):
     """Beamer, Asanovic and Patterson's direction-optimising search on all cores.
 
-    Added: a level of at most SEQUENTIAL_LIMIT arcs is pushed in any case, by one thread alone, since sharing
-    it out would take longer; one of at most FEW_LIMIT arcs, if pushed, is so by four. ALPHA means what it
-    does in ``direction_optimized``. Unlike there, pulling ends only when the frontier also shrinks.
+    Added: a level of at most SEQUENTIAL_LIMIT arcs is always pushed, by one thread, since dividing it would
+    take longer; one of at most FEW_LIMIT arcs, if pushed, is pushed by four. ALPHA has the same meaning as in
+    ``direction_optimized``. Unlike there, pulling ends only when the frontier also shrinks.
     """
 
     name = "cpu_parallel"
@@ -83,11 +83,11 @@ class CpuParallel(HostVariant):
     )
 
     steps: npt.NDArray[np.int8] | None = None
-    """If an int8[V] array before ``prepare``, searches note in it how they expanded each level: 0 pushed
+    """If set to an int8[V] array before ``prepare``, searches record how they expanded each level: 0 pushed
     by one thread, 1 pushed by all, 2 pulled by all. Benchmarks leave it None."""
 
     def prepare(self) -> None:
-        """Raises LaunchError when the system does not grant the threads or the memory."""
+        """Raises LaunchError when the system refuses the threads or the memory."""
         graph = self.graph
         self.level_array = np.empty(graph.num_vertices, np.int32)
         self.queue = np.empty(graph.num_vertices, np.int32)

@@ -1,4 +1,4 @@
-"""Search that changes between push and pull."""
+"""Search that switches between push and pull."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class DirectionOptimized(KernelVariant):
     """Beamer's direction-optimising search over PMPP's kernels.
 
     Push and pull are those of Figs. 15.6 and 15.8 with counting added, so the level array serves as frontier
-    in both directions where Beamer's program keeps a queue and a bitmap. As there, out-edges stand for the
-    edges that pull would look at, also on directed graphs, and the edges of the frontier itself no longer
-    count as unexplored. The first level is always pushed. Unlike Beamer's, the return to push asks only for a
-    small frontier, not also for one that shrinks; so directions may alternate near the end of a search.
+    in both directions where Beamer's program keeps a queue and a bitmap. As there, out-edges estimate the
+    edges that pull would read, also on directed graphs, and the edges of the frontier itself are not counted
+    as unexplored. The first level is always pushed. Unlike Beamer's, it returns to push when the frontier is
+    small, whether or not it shrinks; so directions may alternate near the end of a search.
     """
 
     name = "direction_optimized"
-    summary = "pushes small frontiers, lets unreached vertices pull while the frontier is large"
+    summary = "pushes small frontiers, and pulls while the frontier is large"
     origin = ("PMPP ch. 15, section 15.3", "Beamer et al. 2012, thresholds")
     layout = ("CSR", "CSC")
     frontier = "level array"

@@ -12,9 +12,9 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 class EdgeSimple(LevelKernelVariant):
     """Springer's unoptimised edge-centric kernel.
 
-    Mended: the printed kernel adds one to the level of an unreached tail, which overflows where the paper's
-    ``MAX_DIST`` is the largest integer; here edges with unreached tails are passed over. The edges are in CSR
-    order.
+    Corrected: the printed kernel adds one to the level of an unreached tail, which overflows where the
+    paper's ``MAX_DIST`` is the largest integer; here edges with unreached tails are skipped. The edges
+    are in CSR order.
     """
 
     name = "edge_simple"

@@ -10,8 +10,9 @@ from bfsbench.variants.base import KernelVariant, Traffic
 class Frontier(KernelVariant):
     """Springer's vertex frontier, which Luo measures as IIIT-BFS and BFS-4K as Harish.
 
-    As printed, flags of one byte included. Differs in how the host learns that a level found something: the
-    second kernel writes the level's number, so that nothing has to be cleared from the host between levels.
+    As printed, with flags of one byte. The difference is how the host detects that a level found a vertex:
+    the second kernel writes the level's number, so that nothing has to be cleared from the host between
+    levels.
     """
 
     name = "frontier"

@@ -11,10 +11,10 @@ from bfsbench.variants.base import LEVEL_SCAN, Knob, LevelKernelVariant
 class FrontierNumbersDefer(LevelKernelVariant):
     """Springer's deferring of outliers, after Hong et al. 2011.
 
-    Mended: the printed kernel takes its queue for full when fewer places are left than the block has threads.
-    That needs a barrier in every round, gives up places, and lets the queue be written past its end when a
-    block has more threads than the queue has entries, since their unsigned difference is then huge. Here a
-    vertex that is given a place past the end is expanded at once, whatever the block and queue sizes.
+    Corrected: the printed kernel treats its queue as full when fewer places are left than the block has
+    threads. That needs a barrier in every round, wastes entries, and writes past the queue's end
+    when a block has more threads than the queue has entries, since their unsigned difference is then huge.
+    Here a vertex whose place is past the end is expanded at once, for any block and queue size.
     """
 
     name = "frontier_numbers_defer"

@@ -12,7 +12,7 @@ from bfsbench.variants.level_queues import LevelQueueVariant
 class FrontierQueue(LevelQueueVariant):
     """Springer's hierarchical frontier queue, the queue of Luo et al. 2010.
 
-    Mended: the printed kernel writes past its block queue when a round discovers more than
+    Corrected: the printed kernel writes past its block queue when a round discovers more than
     ``BLOCK_QUEUE_SIZE`` vertices, and past its global queue when duplicates exceed the number of vertices;
     here the first spills to the global queue and the second makes the host rebuild the queue from the levels.
     The printed kernel also lets every thread clear the block queue's length, a write-write race.
@@ -36,7 +36,7 @@ class FrontierQueue(LevelQueueVariant):
         ),
     )
     queue_capacity: int | None = None
-    """Entries of a global queue that are used; by default all, one a vertex."""
+    """Capacity of a global queue; by default an entry per vertex."""
 
     def arguments(self) -> Mapping[str, Argument]:
         return {

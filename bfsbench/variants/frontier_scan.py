@@ -9,11 +9,11 @@ from bfsbench.variants.scan import PrefixSum
 class FrontierScan(KernelVariant):
     """Springer's frontier queue with prefix sum.
 
-    Mended: the printed kernel scans a single tile of at most 1,024 vertices, a power of two, with bank
+    Corrected: the printed kernel scans a single tile of at most 1,024 vertices, a power of two, with bank
     conflicts, in one block of half as many threads. Here any number of tiles is scanned, the last filled up
-    with zeros, and their sums in turn; shared memory is padded against bank conflicts, as the paper says of
-    the version it measured; and any grid and block will do. The queue's length is a word of its own instead
-    of the queue's first element, so that the host reads nothing else.
+    with zeros, and their sums in turn; shared memory is padded against bank conflicts, as in the version that
+    the paper measured; and any grid and block are allowed. The queue's length is a word of its own instead of
+    the queue's first element, so that the host reads nothing else.
     """
 
     name = "frontier_scan"

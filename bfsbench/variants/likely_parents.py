@@ -1,4 +1,4 @@
-"""In-neighbours ordered so that searches which look for a parent find one soon."""
+"""In-neighbours ordered so that a search for a parent ends early."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from bfsbench.paths import CUDA_SRC
 from bfsbench.variants.base import DeviceGraph
 
 LIKELY_ALIGNMENT = 32
-"""The likely parents begin at a multiple of this after the rows."""
+"""Alignment of the likely parents, which follow the rows."""
 _LONG_ROW = 1024
-"""Arcs from which on a row is ordered by a block rather than a warp."""
+"""Number of arcs from which a row is ordered by a block instead of a warp."""
 _SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
 
 
@@ -28,7 +28,7 @@ class LikelyParents:
     first; then, from a multiple of 32 on, the V likely parents: for each vertex the first of its row, or the
     vertex itself where that is empty."""
     milliseconds: float
-    """What allocating and ordering took."""
+    """Time of allocating and ordering, in ms."""
 
 
 def likely_parents_first(graph: DeviceGraph) -> LikelyParents:

@@ -12,22 +12,21 @@ from bfsbench.variants.rules import Statistics, has_long_rows
 from bfsbench.variants.scan import PrefixSum
 
 _MAX_THREADS = 2**30
-"""Of a launch, so that kernels can count them in 32 bits."""
+"""Most threads of a launch, so that kernels can count them in 32 bits."""
 
 
 class LinearWork(KernelVariant):
-    """The "Optimized Linear Work" search of CSE 6230, made after Merrill et al. by its authors.
+    """The "Optimized Linear Work" search of CSE 6230, modelled on Merrill et al. by its authors. They claim
+    linear work, as in each level only frontier vertices are expanded. But the prefix sum of the mask, and
+    compaction by it, look at all vertices: O(VD + E).
 
-    They claim linear work, as in each level only frontier vertices are expanded. But the prefix sum of the
-    mask, and compaction by it, look at all vertices: O(VD + E).
-
-    Mended: prefix sums are of any length. Fine-grained gathering with start indices computed beforehand,
+    Corrected: prefix sums are of any length. Fine-grained gathering with start indices computed beforehand,
     which failed them when a thread must expand several vertices, works: each thread of a tile takes every
     blockDim-th of the tile's vertices until it meets one that belongs to the next tile.
 
-    Settled here: the frontier held against the sequential threshold is the one just gathered, duplicates
-    included, so that a thread never goes through more than that; below it the mask is one of gathered
-    neighbours instead of vertices. The end is seen by an empty frontier instead of a look at all levels.
+    Choices made here: the sequential threshold applies to the gathered frontier, duplicates included, which
+    bounds the work of one thread; below it the mask is over gathered neighbours instead of vertices. The end
+    is detected by an empty frontier instead of a scan of all levels.
     """
 
     name = "linear_work"
@@ -172,7 +171,7 @@ class LinearWork(KernelVariant):
             vertices_before, edges_before = reached.vertices, reached.edges
 
     def gather_neighbours(self, size: int, edges: int) -> None:
-        """Gather the neighbours of the frontier, whose number is given."""
+        """Gather the neighbours of the frontier; their number is given."""
         blocks = self.blocks(size)
         self.count_neighbours(self.blocks(size + 1), size)
         self.scan_degrees(size + 1)
@@ -181,7 +180,7 @@ class LinearWork(KernelVariant):
         self.gather(self.blocks(-(-edges // self.tile) * self.block) if self.fine else blocks, size)
 
     def _filter(self, size: int, edges: int, level: int) -> None:
-        """Make those that have no level the next frontier."""
+        """Make the gathered vertices without a level the next frontier."""
         if edges <= self.threshold:
             self.filter_sequentially(1, size, level)
             return

@@ -17,11 +17,11 @@ from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 from bfsbench.variants.rules import Statistics, has_hubs, has_long_rows
 
 _STATIC_SHARED_MEMORY = 1024
-"""Bytes set aside in a block for what its kernel declares itself."""
+"""Bytes of a block's shared memory for its kernel's static variables."""
 
 
 class SearchState(Struct):
-    """What launches tell each other, and the host."""
+    """State shared by launches and the host."""
 
     _fields_: ClassVar = [
         ("level", c_int),
@@ -34,12 +34,12 @@ class SearchState(Struct):
 class Luo(KernelVariant):
     """The search of Luo, Wong and Hwu, DAC 2010.
 
-    Settled here: a vertex is claimed by an atomic compare-and-swap, so nothing stands in a queue twice.
-    What a full queue in shared memory cannot hold goes straight to the one in global memory. The second
-    layer gives a frontier to the first at half the size at which it gets it back, so that one of about that
-    size does not return to the host in every level. Instead of copying the W-frontiers into a B-frontier,
-    threads find its entries where they are, by the offsets that the copy would need. The paper's blocks have
-    512 threads: that is ``--block 512``.
+    Choices made here: a vertex is claimed by an atomic compare-and-swap, so a queue has no duplicates. What
+    does not fit a full queue in shared memory goes to the one in global memory. The second layer hands a
+    frontier to the first at half the size at which it gets it back, so that a frontier of about that size
+    does not return to the host in every level. Instead of copying the W-frontiers into a B-frontier, threads
+    find its entries where they are, by the offsets that the copy would need. The paper's blocks have 512
+    threads: that is ``--block 512``.
     """
 
     name = "luo"
@@ -58,7 +58,7 @@ class Luo(KernelVariant):
         Knob(
             "W_FRONTIERS",
             8,
-            "W-frontiers a block; a thread appends to that of its index modulo their number",
+            "W-frontiers per block; a thread appends to the one of its index modulo their number",
             choices=(1, 2, 4, 8, 16, 32),
             compile_time=True,
         ),
@@ -87,7 +87,7 @@ class Luo(KernelVariant):
         Knob(
             "BLOCKS_PER_MULTIPROCESSOR",
             1,
-            "resident blocks, if that many fit",
+            "resident blocks, if they fit",
             minimum=1,
             maximum=32,
         ),
@@ -102,11 +102,11 @@ class Luo(KernelVariant):
     layers = ("luo_block", "luo_resident")
     block_layers = ("luo_block",)
     max_polls = 1 << 26
-    """How often a block looks for the others at the barrier before it gives up: for many seconds."""
+    """How often a block polls the barrier before it gives up: for many seconds."""
 
     @classmethod
     def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """By rule, hubs are split, and long rows have a queue a thread of a warp to append to."""
+        """By rule, hubs are split, and for long rows each thread of a warp has a queue of its own."""
         if name != "auto":
             return {}
         queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}

@@ -27,7 +27,7 @@ _RESIDENT_KERNELS = {
 
 
 class SearchState(Struct):
-    """What launches tell each other, and the host."""
+    """State shared by launches and the host."""
 
     _fields_: ClassVar = [
         ("sizes", c_ulonglong * 3),
@@ -41,13 +41,14 @@ class SearchState(Struct):
 class Merrill(KernelVariant):
     """The search of Merrill, Garland and Grimshaw, in its four organisations.
 
-    Settled here: two-phase returns to the host after every level; the others stay in one launch of resident
-    blocks while queues are short, and hybrid takes contract-expand then and two-phase otherwise. Queues have
-    an entry a vertex or, for candidates, one an arc; where duplicates, or their arcs, outgrow that, the queue
-    is rebuilt from the levels. A bit of the bitmap is set once the level is known, not before.
+    Choices made here: two-phase returns to the host after every level; the others stay in one launch of
+    resident blocks while queues are short, and hybrid takes contract-expand then and two-phase otherwise.
+    Queues have an entry a vertex or, for candidates, one an arc; where duplicates, or their arcs, outgrow
+    that, the queue is rebuilt from the levels. A bit of the bitmap is set once the level is known, not
+    before.
 
-    ATOMIC_CLAIM is not the authors'. Their status lookup tells duplicates apart as long as few candidates are
-    looked up at the same time; a device with hundreds of thousands of resident threads looks up a whole level
+    ATOMIC_CLAIM is not the authors'. Their status lookup removes duplicates as long as few candidates are
+    looked up at the same time. A device with hundreds of thousands of resident threads looks up a whole level
     at once, and then most duplicates pass in the organisations that queue candidates.
     """
 
@@ -68,7 +69,7 @@ class Merrill(KernelVariant):
             "where a launch begins, and whether vertices, candidates or both pass through global memory",
             choices=tuple(_LEVEL_KERNELS),
         ),
-        Knob("BITMAP", 1, "look at a bitmap of visited vertices first", choices=(0, 1), compile_time=True),
+        Knob("BITMAP", 1, "test a bitmap of visited vertices first", choices=(0, 1), compile_time=True),
         Knob(
             "ATOMIC_CLAIM",
             0,
@@ -80,7 +81,7 @@ class Merrill(KernelVariant):
         Knob(
             "HISTORY_SIZE",
             1024,
-            "expanded vertices that a block remembers to remove duplicates; 0: none",
+            "expanded vertices in a block's history, which removes duplicates; 0: none",
             choices=(0, 256, 1024, 4096),
             compile_time=True,
         ),
@@ -102,14 +103,14 @@ class Merrill(KernelVariant):
     }
     layers = ("resident_expand_contract", "resident_contract_expand")
     queue_capacity: int | None = None
-    """Entries of each queue that are used; by default all."""
+    """Capacity of each queue; by default its whole size."""
     max_polls = 1 << 26
-    """How often a block looks for the others at the barrier before it gives up: for many seconds."""
+    """How often a block polls the barrier before it gives up: for many seconds."""
 
     @classmethod
     def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
         """By rule, contract-expand in resident blocks for many small levels; else vertices are claimed, so
-        that no candidates are queued and nothing but a warp's duplicates is looked for."""
+        that no candidates are queued and only duplicates within a warp are removed."""
         if name != "auto":
             return {}
         if is_deep(statistics):

@@ -11,8 +11,9 @@ from bfsbench.variants.level_queues import LevelQueueVariant
 class PushFrontier(LevelQueueVariant):
     """PMPP's push kernel with frontiers.
 
-    Mended: the printed kernel needs as many threads as the frontier has vertices, and the host to clear the
-    length of the next frontier before every launch; here any grid does, and the kernel clears the length.
+    Corrected: the printed kernel needs as many threads as the frontier has vertices, and the host to clear
+    the length of the next frontier before every launch; here any grid works, and the kernel clears the
+    length.
     """
 
     name = level_kernel = "push_frontier"

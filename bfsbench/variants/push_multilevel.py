@@ -9,12 +9,12 @@ from bfsbench.variants.push_private import PushPrivate
 
 
 class PushMultilevel(PushPrivate):
-    """PMPP's push with consecutive small levels in one grid; the paper draws it but prints no kernel.
-
-    Settled here: the grid of small levels is a single block; levels are small up to SMALL_FRONTIER vertices,
-    for which the block has room in shared memory; a level that outgrows it is completed in global memory and
-    handed to push_private's kernel, and back as soon as one is small again. The default of SMALL_FRONTIER is
-    where, on an H200 with blocks of 256 to 1024 threads, a level inside costs about as much as a launch.
+    """PMPP's push with consecutive small levels in one grid; the book has a drawing of it but no kernel.
+    Choices made here: the grid of small levels is a single block; levels are small up to SMALL_FRONTIER
+    vertices, for which the block has room in shared memory; a level that outgrows it is completed in global
+    memory and handed to push_private's kernel, and back as soon as one is small again. The default of
+    SMALL_FRONTIER is where, on an H200 with blocks of 256 to 1024 threads, a level inside costs about as much
+    as a launch.
     """
 
     name = "push_multilevel"

@@ -13,13 +13,13 @@ from bfsbench.variants.level_queues import LevelQueueVariant
 class PushPrivate(LevelQueueVariant):
     """PMPP's push kernel with privatised frontiers.
 
-    Mended: in the printed kernel every thread that finds the private frontier full stores its capacity over
-    the length that others are incrementing. A thread may then be given a place that is already taken, and
-    vertices are lost. Here the length only grows and is cut to the capacity when the frontier is copied.
-    The printed kernel also needs as many threads as the frontier has vertices; here any grid does.
+    Corrected: in the printed kernel every thread that finds the private frontier full stores its capacity
+    over the length that others are incrementing. A thread may then be given a place that is already taken,
+    and vertices are lost. Here the length only grows and is cut to the capacity when the frontier is copied.
+    The printed kernel also needs as many threads as the frontier has vertices; here any grid works.
 
-    The paper leaves LOCAL_FRONTIER_CAPACITY open. The default takes 8 KiB, which leaves a multiprocessor
-    room for as many blocks of 128 threads or more as it has threads for.
+    The paper leaves LOCAL_FRONTIER_CAPACITY open. The default takes 8 KiB, so that shared memory does not
+    limit how many blocks of 128 threads or more fit a multiprocessor.
     """
 
     name = level_kernel = "push_private"

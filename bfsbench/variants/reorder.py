@@ -14,14 +14,14 @@ from bfsbench.variants.base import LEVEL_SCAN, DeviceGraph, LevelKernelVariant
 
 @dataclass(frozen=True)
 class RenumberedGraph:
-    """CSR arrays on the device in which vertices are numbered by out-degree."""
+    """CSR arrays on the device with vertices numbered by out-degree."""
 
     row_offsets: Buffer
     column_indices: Buffer
     new_ids: Ids
-    """Of the vertices by their old ones, int32[V]."""
+    """New numbers of the vertices by their old ones, int32[V]."""
     milliseconds: float
-    """What sorting and renumbering took."""
+    """Time of sorting and renumbering, in ms."""
 
 
 def renumber(graph: DeviceGraph) -> RenumberedGraph:
@@ -39,9 +39,9 @@ def renumber(graph: DeviceGraph) -> RenumberedGraph:
 class Reorder(LevelKernelVariant):
     """Springer's physical reordering of vertices by out-degree.
 
-    The paper does not say which end comes first; here the highest degree does, since blocks start roughly in
-    order and the longest jobs should not be the last to start. Levels are handed out under the user's ids.
-    The graph is renumbered once; ``preprocess_ms`` of every search is what that took.
+    The paper does not define the direction. Here the highest degree comes first, since blocks start roughly
+    in order and the longest jobs should not start last. Levels are returned under the user's ids. The graph
+    is renumbered once; ``preprocess_ms`` of every search is the time of that.
     """
 
     name = "reorder"

@@ -1,7 +1,7 @@
 """Classes of graphs by their statistics, for the rules of ``--knobs auto``.
 
-The rules were found by tuning every search on a graph of each class (results/h200/tuned.csv); the bounds put
-each of these graphs where its best values are. ``statistics`` are those of
+The rules were found by tuning every search on a graph of each class (results/h200/tuned.csv); with these
+bounds each of the graphs gets the values that were best for it. ``statistics`` are those of
 :func:`bfsbench.graphs.statistics.describe`.
 """
 
@@ -18,7 +18,7 @@ def has_hubs(statistics: Statistics) -> bool:
 
 
 def has_long_rows(statistics: Statistics) -> bool:
-    """Whether rows keep a warp busy, all of them or those that a level waits for."""
+    """Whether rows are long enough for a warp: all of them, or the hubs that dominate a level."""
     return has_hubs(statistics) or statistics["degree_mean"] >= 16
 
 

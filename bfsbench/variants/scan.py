@@ -10,8 +10,8 @@ class PrefixSum:
     """The exclusive prefix sum, in place, of the first elements of an array.
 
     The variant's ``.cu`` file includes ``scan.cuh``, compiled with its compile-time knob ``TILE_SIZE``; the
-    array is of ``SCAN_TYPE`` there, int32 if it says nothing. Calling the object issues one launch if a
-    single tile is summed, else two more per level of recursion.
+    array has the type ``SCAN_TYPE`` there, by default int32. Calling the object issues one launch if a single
+    tile is summed, else two more per level of recursion.
     """
 
     def __init__(self, variant: KernelVariant, array: Buffer, max_length: int, tile_size: int) -> None:
@@ -20,7 +20,7 @@ class PrefixSum:
         self._blocks, self._block, self._tile_size = variant.blocks, block, tile_size
         self._max_length = max_length
         self._arrays = [array]
-        """Kept, because a launch knows only their addresses."""
+        """Keeps the buffers alive: a launch has only their addresses."""
         self._going_down: list[Launch] = []
         self._going_up: list[Launch] = []
         while True:
@@ -34,7 +34,7 @@ class PrefixSum:
             array, max_length = sums, num_tiles
 
     def __call__(self, length: int | None = None) -> None:
-        """Sum that many elements, by default all."""
+        """Sum the first ``elements`` elements, by default all."""
         lengths = [self._max_length if length is None else length]
         for scan in self._going_down:
             num_tiles = -(-lengths[-1] // self._tile_size)

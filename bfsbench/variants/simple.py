@@ -12,8 +12,8 @@ from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 class Simple(LevelKernelVariant):
     """Springer's Algorithm 2. The paper's ``v_adj_length`` is the difference of two row offsets here.
 
-    Mended: the printed kernel also adds one to the infinite level of unreached vertices, which overflows;
-    here they are passed over.
+    Corrected: the printed kernel also adds one to the infinite level of unreached vertices, which overflows;
+    here they are skipped.
     """
 
     name = "simple"

@@ -12,8 +12,8 @@ from bfsbench.variants.rules import Statistics, has_long_rows
 class VirtualWarp(LevelKernelVariant):
     """Springer's virtual warp-centric kernel, after Hong et al. 2011.
 
-    Mended: the printed kernel shares out the vertices by threads, so that a virtual warp at the end of the
-    graph may lack some of its threads, and with them every W_SZ-th neighbour; here the number of items is
+    Corrected: the printed kernel distributes the vertices by threads, so that a virtual warp at the end of
+    the graph may lack some of its threads, and with them every W_SZ-th neighbour; here the number of items is
     rounded up to whole virtual warps.
     """
 

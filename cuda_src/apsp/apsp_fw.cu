@@ -1,9 +1,9 @@
 // apsp_fw: Floyd and Warshall's algorithm, one launch for each vertex that paths may lead through (CSE 6230).
 //
-// A block takes a piece of a row as long as it has threads, a thread one element of it.
+// A block has a piece of a row with as many elements as the block has threads; each thread has one element.
 //
-// Races. Row and column k are read while they might be written. But a path by way of k to or from k itself is no
-// shorter, so nothing in them changes during the launch for k.
+// Races. Row and column k are read while they might be written. But a path through k to or from k itself is not
+// shorter, so they do not change during the launch for k.
 #include "min_plus.cuh"
 
 extern "C" __global__ void apsp_fw(int *matrix, int *via, int pitch, int k) {

@@ -2,7 +2,8 @@
 // Venkataraman, Sahni and Mukhopadhyaya, and Katz and Kider).
 //
 // 1. The pivot, the tile on the diagonal, gets the distances within its own vertices.
-// 2. The tiles in its row and column get theirs by way of these vertices. As the pivot is complete, that is one product
+// 2. The tiles in its row and column get the distances through these vertices. As the pivot is complete, that is
+// one product
 //    with it: a path that enters the pivot's vertices first, or leaves them last, at k goes on within them as short
 //    as can be. So a tile's own values are read as they were before the launch.
 // 3. All other tiles get theirs by the product of the tile in the pivot's column and the one in its row.
@@ -14,8 +15,9 @@ __device__ __forceinline__ size_t tile_at(int row, int column, int pitch) {
     return (static_cast<size_t>(row) * pitch + column) * TILE_SIZE;
 }
 
-// Paths by way of the tile's vertex k, which is row y of the threads that hold it, and a column x of others for which
-// x % VECTOR == i. They show their row and column to all. With two buffers in turn that takes one barrier.
+// Paths by way of the tile's vertex k, which is row y of the threads that hold it, and a column x of others for
+// which x % VECTOR == i. They write their row and column to shared memory. With two alternating buffers that takes
+// one barrier.
 __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int first_k) {
     __shared__ __align__(16) int rows[2][TILE_SIZE];
     __shared__ int columns[2][TILE_SIZE];
@@ -38,8 +40,8 @@ __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int fi
         tile.relax_row(other, column[Tile::row(other)], from_k, first_k + k);
 }
 
-// Floyd and Warshall's algorithm within a tile. The loops over k are such that y and i are known when it is compiled:
-// registers cannot be numbered at run time.
+// Floyd and Warshall's algorithm within a tile. The loops over k are written so that y and i are compile-time
+// constants: registers cannot be indexed at run time.
 __device__ __forceinline__ void close_tile(Tile &tile, int first_k) {
 #pragma unroll
     for (int y = 0; y < ELEMENTS_Y; ++y)
@@ -67,7 +69,7 @@ __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivo
     tile.store(matrix + place, via + place, pitch);
 }
 
-// The i-th tile of a row or column, the pivot's passed over.
+// The i-th tile of a row or column, not counting the pivot's.
 __device__ __forceinline__ int other(int i, int pivot) { return i + (i >= pivot); }
 
 // A block for each other tile in the pivot's row, then one for each in its column.

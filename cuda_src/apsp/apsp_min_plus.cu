@@ -1,6 +1,7 @@
 // apsp_min_plus: one squaring of a matrix of distances in the min-plus algebra (CSE 6230, EXTEND-SHORTEST-PATHS).
 //
-// Blocks of 16 x 16 threads, each with 4 x 4 elements of the result, as the paper found best: the host says so.
+// Blocks of 16 x 16 threads, each with 4 x 4 elements of the result, as the paper found best; the host defines
+// these numbers.
 #include "min_plus_tile.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_min_plus(const int *__restrict__ matrix, int *__restrict__ product,

@@ -1,18 +1,18 @@
 // Matrices of distances: what all kernels of all-pairs shortest paths share.
 //
-// A matrix is stored by rows of `pitch` elements, a multiple of the tile. What is beyond the graph's vertices is
-// INFINITY, which no path through it can lower. TRACKS, a macro of the host's, makes kernels note in `via` a vertex
-// between the two of each pair whose distance they lower.
+// A matrix is stored by rows of `pitch` elements, a multiple of the tile. Elements beyond the graph's vertices are
+// INFINITY, so no path leads through them. With TRACKS, a macro of the host's, kernels record in `via` an
+// intermediate vertex of each pair whose distance they lower.
 #pragma once
 
 #include "add_min.cuh"
 #include "graph.cuh"
 
-// Twice as much is an int: distances are added without a look at whether there is a path.
+// Twice as much is an int: distances are added without a test whether there is a path.
 #define INFINITY_DISTANCE (0x3FFFFFFF)
 
-// Lowers `best` to a + b, the length of a path by way of vertex k. Only a shorter path counts: so the vertices noted
-// lead to the path by which a distance became what it is, through pairs that had theirs before, and in no circle.
+// Lowers `best` to a + b, the length of a path through vertex k. Only a shorter path is recorded. So the recorded
+// vertices give the path of each distance, through pairs whose distances were final before, without a cycle.
 __device__ __forceinline__ void relax(int &best, int &via, int a, int b, int k) {
 #if TRACKS
     if (a + b < best) {

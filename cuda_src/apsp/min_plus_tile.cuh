@@ -1,8 +1,8 @@
 // Min-plus products of tiles: C = min(C, A + B), where row i of A meets column j of B in their least sum.
 //
-// A block holds a tile of C of TILE_SIZE x TILE_SIZE in registers, each thread ELEMENTS_X x ELEMENTS_Y of it. Pieces of
-// A and B pass through shared memory, DEPTH columns of A and as many rows of B at a time. What a thread reads there for
-// one k serves ELEMENTS_X * ELEMENTS_Y sums, which is what keeps the adders busy.
+// A block holds a tile of C of TILE_SIZE x TILE_SIZE in registers, each thread ELEMENTS_X x ELEMENTS_Y of it.
+// Pieces of A and B pass through shared memory, DEPTH columns of A and as many rows of B at a time. What a thread
+// reads there for one k is used in ELEMENTS_X * ELEMENTS_Y sums, so that arithmetic, not memory, is the limit.
 #pragma once
 
 #include "min_plus.cuh"
@@ -10,7 +10,7 @@
 #define THREADS_X (TILE_SIZE / ELEMENTS_X)
 #define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
 #define THREADS (THREADS_X * THREADS_Y)
-// As many blocks shall fit a multiprocessor as have 512 threads together, which leaves 128 registers to each of them.
+// Blocks with 512 threads together shall fit a multiprocessor, which leaves 128 registers per thread.
 #define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
 #define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
 #ifndef DEPTH
@@ -75,7 +75,8 @@ struct Tile {
             }
     }
 
-    // Paths by way of vertex k, as far from the row of element y as to_k says, and `from_k` from its columns.
+    // Paths through vertex k: `to_k` is the distance from the row of element y to k, `from_k` those from k to its
+    // columns.
     __device__ __forceinline__ void relax_row(int y, int to_k, const int (&from_k)[ELEMENTS_X], int k) {
 #pragma unroll
         for (int x = 0; x < ELEMENTS_X; ++x) {
@@ -88,7 +89,7 @@ struct Tile {
     }
 };
 
-// What a thread's columns have in a row that lies in shared memory.
+// The elements of a thread's columns in a row in shared memory.
 __device__ __forceinline__ void load_columns(int (&values)[ELEMENTS_X], const int *row) {
 #pragma unroll
     for (int x = 0; x < ELEMENTS_X; x += VECTOR) {
@@ -112,7 +113,7 @@ __device__ __forceinline__ void copy_piece(int (&piece)[kRows][kPitch], const in
 }
 
 // Lowers a tile by the product of the tiles `left` and `right`, whose inner side are the vertices from first_k on. All
-// threads of the block must call it; what it reads from global memory has been read when it returns.
+// threads of the block must call it; its reads of global memory are complete when it returns.
 __device__ __forceinline__ void multiply(Tile &tile, const int *left, const int *right, int pitch, int first_k) {
     __shared__ __align__(16) int left_piece[TILE_SIZE][LEFT_PITCH];
     __shared__ __align__(16) int right_piece[DEPTH][TILE_SIZE];

@@ -1,4 +1,4 @@
-// bfs4k: two kernels and several ways to share out work, chosen level by level (Busato and Bombieri 2014).
+// bfs4k: two kernels and several ways to distribute work, chosen level by level (Busato and Bombieri 2014).
 //
 // Kernels. bfs4k_single_block runs levels in one block, the frontier in shared memory, until one is empty, too large
 // or has had a row for a child kernel. bfs4k_multi_block runs one level. The host picks the kernel by the size of the
@@ -8,12 +8,12 @@
 // degree go to child kernels (child.cuh). Duplicates are dropped by hashing (hash.cuh), and prefix sums
 // place what has been found (output.cuh).
 //
-// Child kernels. Nobody waits for them: those of a level end before the next launch begins, because the launch that
-// began them has not ended until they have. If one is refused, by the limit for a level or by the device, the row
-// stays with the parent.
+// Child kernels. The parent does not wait for them. Those of a level end before the next launch begins, because a
+// launch ends only after its children. If one is refused, by the limit for a level or by the device, the parent
+// expands the row.
 //
-// Capacities. Duplicates can make a queue outgrow the V entries it has: what does not fit is dropped there but
-// counted, and the host, seeing a size above the capacity, has the queue rebuilt from the level array.
+// Capacities. With duplicates a queue can need more than its V entries. What does not fit is dropped but counted.
+// When the host reads a size above the capacity, it rebuilds the queue from the level array.
 #include "expand.cuh"
 #include "profile.cuh"
 #include "rebuild.cuh"
@@ -112,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     for (; size > 0 && size <= limit && !children; ++search.level) {
         shared_frontier current = frontier(search.level);
         shared_frontier next = frontier(search.level + 1);
-        // Children append to the queue in global memory, and so whoever counts for that must be there, too.
+        // Children append to the queue in global memory, so the size counter must be there as well.
         children = *current.has_child_row;
         if (children) next.size = search.size(search.level + 1);
         if (threadIdx.x == 0) {

@@ -8,13 +8,13 @@
 
 #if CHILD_KERNELS
 
-// Shared memory that a kernel launched from the device can have without the host's help leaves this for hashing.
+// Bytes for hashing within the shared memory that a device-side launch can have without the host's opt-in.
 #define MAX_CHILD_HASH_BYTES (32 << 10)
-// Child kernels of a level: fewer than may be pending. A device that had to refuse some was seen to hang, once in a
-// few thousand searches (H200, CUDA 13.0).
+// Most child kernels of a level: fewer than may be pending. When an H200 (CUDA 13.0) had to refuse some, it hung
+// once in a few thousand searches.
 #define MAX_CHILDREN 2048
 
-// Expands a row. There are as many threads as leave k3 neighbours to each.
+// Expands a row, with k3 neighbours per thread.
 __global__ void bfs4k_child(search_context search, adjacency row);
 
 // Hand a row to a child kernel with the caller's block size; false if the level has too many or the device refuses.

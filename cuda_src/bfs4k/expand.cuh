@@ -1,14 +1,16 @@
-// How the threads of a kernel share out the rows of a frontier (sections 5.2 to 5.4 and 5.6 of the paper).
+// How the rows of a frontier are distributed over the threads of a kernel (sections 5.2 to 5.4 and 5.6 of the
+// paper).
 //
-// Frontier is what a kernel takes rows from, Found what it puts vertices into. All functions are for all threads of a
-// warp, and their loops run as often for each of its lanes, so that they meet in shuffles.
+// Frontier is the input of a kernel, which supplies rows; Found is its output, which takes vertices. All threads of
+// a warp must call these functions. Their loops have the same number of iterations in each lane, so that the lanes
+// meet in shuffles.
 #pragma once
 
 #include "child.cuh"
 #include "hash.cuh"
 #include "output.cuh"
 
-// What the lanes of a warp do with neighbours.
+// The visit of neighbours by the lanes of a warp.
 template <class Found>
 struct visitor {
     const search_context &search;
@@ -16,10 +18,10 @@ struct visitor {
     Found &found;
     void *hash_table;
 
-    // Give the unreached among the neighbours, of which -1 is none, their level, and put them into the next frontier.
+    // Give the unreached neighbours their level, and put them into the next frontier. -1 means no neighbour.
     //
-    // Races. Threads that find the same vertex unreached all write the same level, and the vertex stands in the
-    // frontier more than once unless drop_duplicates notices. That costs time only.
+    // Races. Threads that find the same vertex unreached all write the same level, and the vertex is in the
+    // frontier more than once unless drop_duplicates removes it. That costs time only.
     __device__ __forceinline__ void visit(const int (&neighbours)[BATCH]) {
         if (warp.lane == 0) search.count(counted::warp_steps);
         int levels[BATCH];
@@ -32,7 +34,7 @@ struct visitor {
         if (!__any_sync(warp.mask, unreached)) return;
 #pragma unroll
         for (int k = 0; k < BATCH; ++k)
-            // benign race: who writes it now writes the same
+            // benign race: all writers store the same value
             if (unreached >> k & 1) search.levels[neighbours[k]] = search.level + 1;
         found.accept(search, warp, neighbours, drop_duplicates(search, warp, hash_table, neighbours, unreached));
     }
@@ -51,7 +53,8 @@ struct visitor {
     }
 };
 
-// Edge-discover: the edges of a warp's rows, one row a lane, are numbered through, and each lane finds its own.
+// Edge-discover: the edges of a warp's rows, one row per lane, are numbered consecutively, and each lane finds the
+// row of its edge.
 template <class Found>
 struct edge_discover {
     visitor<Found> &visit;
@@ -63,7 +66,7 @@ struct edge_discover {
         shift = row.begin - before;
     }
 
-    // EXT: once the last lane is in a row longer than a warp, all lanes go through the rest of it without searching.
+    // EXT: when the last lane is in a row longer than a warp, all lanes process the rest of it without searching.
     __device__ __forceinline__ void run() {
         const warp_lanes &warp = visit.warp;
         int owner = 0;        // lane to whose row the lane's edge belongs
@@ -92,8 +95,7 @@ struct edge_discover {
     }
 
   private:
-    // The last lane whose row begins at an edge or before it: never one without edges, unless the edge is past the
-    // end.
+    // The last lane whose row begins at an edge or before it. Its row has edges, unless the edge is past the end.
     __device__ __forceinline__ int owner_of(edge_t edge) const {
         const warp_lanes &warp = visit.warp;
         int owner = 0;
@@ -116,16 +118,18 @@ struct edge_discover {
     }
 };
 
-// The rows of a frontier and who visits them. A warp takes some consecutive rows, then others `stride` further on.
+// The rows of a frontier and their distribution over warps. A warp takes some consecutive rows, then others
+// `stride` further on.
 template <class Frontier, class Found>
 struct expansion {
     visitor<Found> visit;
     Frontier &frontier;
     unsigned size;
 
-    // Hand rows of high degree to child kernels and strike them off the frontier, among `rows` rows from `begin` on, as
-    // many a stride further on, and so forth. This comes before all else, so that children and parent run side by side.
-    // The single-block kernel has it done before it expands; in other kernels warps do it for the rows they will take.
+    // Hand rows of high degree to child kernels and remove them from the frontier: among `rows` rows from `begin`
+    // on, then from `begin` + stride on, and so on. This is done first, so that children and parent run
+    // concurrently. The single-block kernel does it before it expands; in other kernels each warp does it for its
+    // own rows.
     __device__ __forceinline__ void launch_children(unsigned begin, unsigned rows, unsigned stride) {
 #if CHILD_KERNELS
         for (unsigned first = begin; first < size; first += stride) {
@@ -171,7 +175,7 @@ struct expansion {
         }
     }
 
-    // A row a lane, but no more for a warp than keep all warps busy; their edges are shared out.
+    // A row per lane, but no more rows per warp than keep all warps busy; their edges are distributed.
     __device__ __forceinline__ void by_edges() {
         const warp_lanes &warp = visit.warp;
         const unsigned warps_of_block = (blockDim.x + 31) / 32, warps = warps_of_block * gridDim.x;
@@ -192,7 +196,7 @@ struct expansion {
     }
 };
 
-// Expand a frontier by the technique that suits its size, given how many threads could work on it at once.
+// Expand a frontier by the technique that suits its size, given how many threads can work on it concurrently.
 template <class Frontier, class Found>
 __device__ __forceinline__ void expand(expansion<Frontier, Found> expansion, unsigned resident_threads) {
     const search_context &search = expansion.visit.search;

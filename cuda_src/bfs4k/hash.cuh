@@ -3,7 +3,7 @@
 //
 // Races. The tables are written and read without atomics, on purpose: `compute-sanitizer --tool racecheck` reports
 // them, for hash64 between warps of a block (a write of one and a write or read of another), for hash_warp between
-// lanes that write to the same entry in the same step. What a race leaves undecided is only who comes last.
+// lanes that write to the same entry in the same step. A race decides only which write is the last.
 #pragma once
 
 #include "search.cuh"
@@ -17,10 +17,10 @@ struct verdict {
 };
 
 // hash64: one table a block. A thread writes the vertex together with a tag of its own, as one 64-bit word, and
-// reads it back. The same vertex with another tag: somebody has it too and wrote later, so this copy goes. Another
-// vertex: a conflict, and the copy stays. Whoever writes a vertex last finds itself or a conflict; so a copy remains
-// whatever the order of warps, and nothing left from earlier does harm. Aligned 64-bit words are written whole, so
-// that nobody reads a vertex with the tag of another one.
+// reads it back. The same vertex with another tag: another thread has it and wrote later, so this copy is dropped.
+// Another vertex: a conflict, and the copy is kept. The last writer of a vertex reads its own word or a conflict;
+// so a copy remains for any order of warps, and old entries do no harm. Aligned 64-bit words are written as a
+// whole, so a vertex is never read with the tag of another one.
 template <int N>
 __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsigned long long *table, int size,
                                           const int (&vertices)[N], unsigned candidates) {
@@ -43,10 +43,10 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
     return result;
 }
 
-// hash_warp: a table a warp, in two steps of 32 bits (Merrill, Garland and Grimshaw 2012, the paper's reference 16).
-// Lanes write their vertices and read them back; those that find their own then write their tags and read these
-// back. If the next call's vertices overwrote a tag that has not been read, the copy that has to stay would be lost:
-// hence the barrier at the end.
+// hash_warp: a table a warp, in two steps of 32 bits (Merrill, Garland and Grimshaw 2012, the paper's reference
+// 16). Lanes write their vertices and read them back; those that find their own then write their tags and read
+// these back. If the next call's vertices overwrote a tag that has not been read, the remaining copy would be lost.
+// The barrier at the end prevents this.
 template <int N>
 __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile int *table, int size,
                                              const int (&vertices)[N], unsigned candidates) {

@@ -1,5 +1,5 @@
-// Where discovered vertices go, and the prefix sums that give each its place (sections 5.1, 5.5 and 5.6 of the
-// paper). All functions are for all threads of a warp; finish() is for all threads of a block.
+// Where discovered vertices are stored, and the prefix sums that give each its place (sections 5.1, 5.5 and 5.6 of
+// the paper). All functions are for all threads of a warp; finish() is for all threads of a block.
 #pragma once
 
 #include "prefix_sum.cuh"
@@ -12,7 +12,7 @@
 #define BATCH 4
 #endif
 
-// The host defines LOCAL_QUEUE, the vertices that a thread gathers before its warp writes them out.
+// The host defines LOCAL_QUEUE, the vertices that a thread collects before its warp writes them to the queue.
 
 // Offset of the calling lane's `count` vertices among those of its warp, `total` in all. If no lane has more than
 // one, a ballot is enough.
@@ -28,22 +28,23 @@ __device__ __forceinline__ int offset_in_warp(const search_context &search, cons
     return exclusive_sum(warp, count, total);
 }
 
-// The same in what `size` counts: a block's vertices in shared memory, or all blocks' in global memory.
+// The same with places from the counter `size`: of a block's vertices in shared memory, or of all blocks' in global
+// memory.
 __device__ __forceinline__ int reserve(const warp_lanes &warp, int *size, int offset, int total) {
     int base = 0;
     if (warp.lane == 0) base = atomicAdd(size, total);
     return __shfl_sync(warp.mask, base, 0) + offset;
 }
 
-// What the multi-block and the child kernel discover. A thread gathers vertices in registers, until one of its warp
-// has no room for another batch; then the warp writes them to the next level's queue. What is left at the end, all
-// warps of a block write together, at the price of one global atomic.
+// The output of the multi-block and the child kernel. A thread gathers vertices in registers, until one of its warp
+// has no room for another batch; then the warp writes them to the next level's queue. At the end all warps of a
+// block write the rest together, with one global atomic.
 struct local_queue {
     int entries[LOCAL_QUEUE];
     int size = 0;
 
-    // Keep vertices[k] for every bit k of `kept`. The loop over the entries keeps their indices constant, as
-    // registers need.
+    // Keep vertices[k] for every bit k of `kept`. The loop over the entries keeps their indices constant, as needed
+    // for registers.
     __device__ __forceinline__ void accept(const search_context &search, const warp_lanes &warp,
                                            const int (&vertices)[BATCH], unsigned kept) {
 #pragma unroll
@@ -76,8 +77,8 @@ struct local_queue {
     }
 
   private:
-    // Write the local queues from `position` on, which is `offset` behind the warp's first. The first `shortest`
-    // entries of all queues, where that is worth the while, lie side by side: entry i of every lane, then entry i + 1.
+    // Write the local queues from `position` on, which is `offset` after the warp's first place. Where it pays, the
+    // first `shortest` entries of all queues are interleaved: entry i of every lane, then entry i + 1.
     __device__ __forceinline__ void write(const search_context &search, const warp_lanes &warp, int position,
                                           int offset) {
         int shortest = COALESCED_WRITES ? minimum(warp, size) : 0;
@@ -94,16 +95,16 @@ struct local_queue {
     }
 };
 
-// What the single-block kernel discovers. The rows of the next frontier are looked up at once and kept in shared
-// memory, `limit` of them: they say all that its expansion needs. The vertices themselves go to the queue in global
-// memory, for whoever takes over.
+// The output of the single-block kernel. The rows of the next frontier are read at once and kept in shared memory,
+// at most `limit` of them; its expansion needs nothing else. The vertices themselves go to the queue in global
+// memory, for the next kernel.
 struct shared_frontier {
     static constexpr bool OF_ALL_BLOCKS = false;
 
     offset_t *begins;  // followed by as many degrees
     int limit;
     int *size;
-    bool *has_child_row;  // set if a row is one for a child kernel, by any number of threads
+    bool *has_child_row;  // set if a row is for a child kernel, by any number of threads
 
     __device__ __forceinline__ unsigned *degrees() const { return reinterpret_cast<unsigned *>(begins + limit); }
 

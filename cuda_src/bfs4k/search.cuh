@@ -4,16 +4,17 @@
 #include "graph.cuh"
 #include "warp.cuh"
 
-// What launches tell each other, and the host. The frontier of a level is sizes[level % 3] vertices, duplicates
-// included, in queue(level). A level adds to the size of the next one, which is 0 before, and clears that of the
-// one after; so it is with the child kernels asked for, children[level % 2], of the level itself and of the next.
+// State shared by launches and the host. The frontier of a level is sizes[level % 3] vertices, duplicates included,
+// in queue(level). A level adds to the size of the next one, which is 0 before, and clears that of the one after;
+// the same holds for the number of requested child kernels, children[level % 2], of the level itself and of the
+// next.
 struct search_state {
     int level;  // whose frontier is to be expanded next
     int sizes[3];
     int children[2];
 };
 
-// What is counted, level by level, if COUNTERS is 1: Bfs4k.counters says what each means.
+// The counters of each level, if COUNTERS is 1; Bfs4k.counters has their meanings.
 namespace counted {
 enum counter {
     entries,
@@ -45,7 +46,7 @@ struct search_context {
     const int *column_indices;
     int *levels;
     int *even_queue, *odd_queue;
-    int capacity;  // entries of a queue; what it cannot hold is counted in its size
+    int capacity;  // entries of a queue; an overflow is counted in its size
     search_state *state;
     unsigned long long *counters;  // counted::number for each level, added to while it is expanded
     int k1, k3, k4, k7;

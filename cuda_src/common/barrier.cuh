@@ -1,15 +1,15 @@
 // A barrier between the blocks of a grid, through global memory (Xiao and Feng 2009), for grids that are resident
 // as a whole.
 //
-// All blocks add to one word, together exactly 2^31: each adds one, the first block what is missing. So its top bit
-// turns over when the last block arrives, and that is what all wait for. Nothing is left to be reset: the barrier is
-// ready for its next use, in the same launch or in a later one, of any grid.
+// All blocks add to one word, together exactly 2^31: each adds one, the first block the rest. So its top bit flips
+// when the last block arrives, and all blocks wait for that. Nothing has to be reset: the barrier is ready for its
+// next use, in the same launch or in a later one, of any grid.
 //
-// A block that is not resident never arrives. Rather than hang, a block gives up after max_polls looks, and so do
-// all that wait with it.
+// A block that is not resident never arrives. To avoid a hang, a block gives up after max_polls polls, and so do
+// all others that wait.
 //
 // Memory. What a block wrote before it arrived is seen by every block that has passed: all its threads meet in
-// __syncthreads() first, and one of them then arrives with release and looks with acquire on behalf of all.
+// __syncthreads() first, and one of them then arrives with release and polls with acquire for all.
 #pragma once
 
 struct grid_barrier {
@@ -28,30 +28,30 @@ __device__ __forceinline__ unsigned load_acquire(const unsigned *word) {
     return value;
 }
 
-// The phase a barrier is in. It cannot change before all blocks have come: read it before the first wait.
+// The phase of the barrier. It cannot change before all blocks have arrived: read it before the first wait.
 __device__ __forceinline__ unsigned barrier_phase(const grid_barrier *barrier) {
     return load_acquire(&barrier->arrived) & BARRIER_PHASE;
 }
 
 // The barrier is to be zeroed before its first use, and after a wait that was given up.
-// For all threads of a block, all of which are to come.
+// All threads of the block must call it.
 __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     __syncthreads();
     if (threadIdx.x == 0) add_release(&barrier->arrived, blockIdx.x == 0 ? BARRIER_PHASE - (gridDim.x - 1) : 1u);
 }
 
-// For the first thread of a block that has arrived: whether all blocks came. `phase` is that of the barrier before, and
-// for the next time.
+// For the first thread of a block that has arrived: whether all blocks arrived. `phase` is the barrier's phase
+// before, and is updated for the next wait.
 __device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, unsigned &phase, unsigned max_polls) {
     for (unsigned polls = 0; barrier_phase(barrier) == phase; ++polls) {
         if (polls >= max_polls) return false;
-        if (polls > 64) __nanosleep(500);  // a long wait: leave the memory to those who are waited for
+        if (polls > 64) __nanosleep(500);  // a long wait: poll less often, to free memory bandwidth
     }
     phase ^= BARRIER_PHASE;
     return true;
 }
 
-// Both, for all threads of all blocks. Returns, alike for all threads of a block, whether all blocks came.
+// Arrive and wait, for all threads of all blocks. Returns to all threads of a block whether all blocks arrived.
 __device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsigned max_polls) {
     unsigned phase = 0;
     if (threadIdx.x == 0) phase = barrier_phase(barrier);

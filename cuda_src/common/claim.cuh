@@ -3,13 +3,13 @@
 
 #include "graph.cuh"
 
-// Neighbours of a vertex that are worked on at a time. Claiming one is a chain of dependent accesses, and so several
-// chains are in flight together.
+// Neighbours of a vertex that are worked on at a time. Claiming one is a chain of dependent accesses, so several
+// chains are kept in flight.
 #define NEIGHBOURS_AT_A_TIME 4
 
-// Give the unreached neighbours of v, which is at this level, the next one, and call visit(neighbour) for those that
-// no other thread has claimed. With look_first only neighbours that look unreached are claimed: that spares atomic
-// operations, at the price of one more access in the chain.
+// Give the unreached neighbours of v, which is at this level, the next one, and call visit(neighbour) for those
+// that no other thread has claimed. With look_first only neighbours that are read as unreached are claimed: this
+// saves atomic operations, but adds an access to the chain.
 template <bool look_first, class Visit>
 __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, const int *column_indices, int *levels,
                                                  int v, int level, Visit visit) {
@@ -18,11 +18,11 @@ __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, co
         int neighbours[NEIGHBOURS_AT_A_TIME];
         bool claimed[NEIGHBOURS_AT_A_TIME];
 #pragma unroll
-        for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)  // past the end the last one again, so that nothing branches
+        for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)  // past the end, repeat the last one to avoid a branch
             neighbours[k] = __ldg(&column_indices[min(e + k, end - 1)]);
 #pragma unroll
         for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)
-            // benign race: a look may miss a claim
+            // benign race: a stale read is corrected by the claim
             claimed[k] = e + k < end && (!look_first || levels[neighbours[k]] == UNREACHED);
 #pragma unroll
         for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)

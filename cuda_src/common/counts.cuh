@@ -1,6 +1,7 @@
-// Counts of what a search has reached, for host loops that decide by them.
+// Numbers of vertices and edges reached, for host loops that decide by them.
 //
-// They are never cleared during a search, so the host takes differences. That of edges has 64 bits: it grows to E.
+// They are not cleared during a search, so the host takes differences. The number of edges has 64 bits: it grows to
+// E.
 #pragma once
 
 struct search_counts {
@@ -14,7 +15,7 @@ struct search_counts {
     }
 };
 
-// Add what the threads of a block have reached to the counts of the search, with one visit to global memory a block.
+// Add the numbers reached by the threads of a block to those of the search, with one atomic per block and number.
 // All threads of the block must call it.
 __device__ __forceinline__ void add_block(search_counts *reached, unsigned vertices, unsigned long long edges) {
     __shared__ search_counts block;

@@ -1,9 +1,8 @@
 // Queues of vertices that many threads append to: in global memory, or a block's own in shared memory.
 #pragma once
 
-// The first min(*size, capacity) entries are there. An append to a full queue is counted but stores nothing, so
-// that whoever reads the size learns of the overflow. Sizes are unsigned numbers, since duplicates may take them
-// past 2^31.
+// The first min(*size, capacity) entries are there. An append to a full queue is counted but stores nothing, so an
+// overflow shows in the size. Sizes are unsigned numbers, since duplicates may take them past 2^31.
 struct vertex_queue {
     int *entries;
     unsigned capacity;

@@ -1,4 +1,4 @@
-// A queue that has overflowed, made anew.
+// Rebuilding a queue that has overflowed.
 #pragma once
 
 #include "graph.cuh"

@@ -9,9 +9,9 @@
 // of shared memory. A word of padding after every 32 elements moves them to different ones; another after every 1024
 // does so in tiles longer than that.
 //
-// Arrays. scan_tiles scans every tile of the array by itself and writes down the tiles' sums; these are scanned in
-// turn, as an array TILE_SIZE times shorter, until one tile is left; add_tile_offsets then adds to every tile what
-// precedes it. The host, bfsbench/variants/scan.py, issues these launches.
+// Arrays. scan_tiles scans every tile of the array alone and stores the tiles' sums; these are scanned in turn, as
+// an array TILE_SIZE times shorter, until one tile is left; add_tile_offsets then adds to every tile the sum of the
+// preceding ones. The host, bfsbench/variants/scan.py, issues these launches.
 //
 // The includer defines TILE_SIZE, a power of two, and before including this SCAN_TYPE if elements are not of type
 // int. Blocks of any size scan tiles of any size.
@@ -67,7 +67,7 @@ extern "C" __global__ void scan_tiles(SCAN_TYPE *array, SCAN_TYPE *tile_sums, in
     }
 }
 
-// Add to the elements of every tile what precedes the tile.
+// Add to the elements of every tile the sum of the preceding tiles.
 extern "C" __global__ void add_tile_offsets(SCAN_TYPE *array, const SCAN_TYPE *__restrict__ tile_offsets,
                                             int length) {
     for (unsigned i = global_thread(); i < length; i += grid_threads()) array[i] += tile_offsets[i / TILE_SIZE];

@@ -1,5 +1,5 @@
-// Which of many candidates are to be expanded (Merrill, Garland and Grimshaw 2012): a lookup tells those that have
-// been visited, and two heuristics remove most of the duplicates among the rest.
+// Which of many candidates are to be expanded (Merrill, Garland and Grimshaw 2012): a lookup removes visited ones,
+// and two heuristics remove most of the duplicates among the rest.
 //
 // The host defines ATOMIC_CLAIM and WARP_CULLING (0 or 1), WARP_TABLE_SIZE (entries of a warp's table) and HISTORY_SIZE
 // (entries; 0 for no history). Sizes are powers of two.
@@ -9,10 +9,10 @@
 
 // A vertex has been visited if its bit is set, or else if it has a level.
 //
-// Races. Bits are set without atomics, by writing whole bytes, and read through caches that other multiprocessors do
-// not update: a bit may be lost or seen late, and then the level tells. Two threads may both find a vertex without a
-// level and write the same one; both keep the vertex, which costs time only, and does not happen with ATOMIC_CLAIM.
-// No vertex is lost: a bit is set by threads that have found or written a level.
+// Races. Bits are set without atomics, by writing whole bytes, and read through caches that other multiprocessors
+// do not update: a bit may be lost or seen late, and then the level decides. Two threads may both find a vertex
+// without a level and write the same one; both keep the vertex, which costs time only, and does not happen with
+// ATOMIC_CLAIM. No vertex is lost: a bit is set by threads that have found or written a level.
 struct visited_vertices {
     int *levels;
     unsigned char *bits;
@@ -36,10 +36,10 @@ struct visited_vertices {
             if (found[k] >= 0) {
                 vertices[k] = NONE;
             } else if (!ATOMIC_CLAIM) {
-                levels[v] = level;  // benign race: who writes it now writes the same
+                levels[v] = level;  // benign race: all writers store the same value
             } else if (atomicCAS(&levels[v], found[k], level) != found[k]) {
                 vertices[k] = NONE;
-                continue;  // whoever has it sets the bit
+                continue;  // the thread that has claimed it sets the bit
             }
             // benign race: a bit that is lost is found in the levels
             if (look_at_bits) bits[v / 8] = static_cast<unsigned char>(byte[k] | 1 << v % 8);
@@ -47,7 +47,7 @@ struct visited_vertices {
     }
 };
 
-// What a block remembers, in shared memory.
+// A block's tables of recent vertices, in shared memory.
 struct duplicate_filter {
     int *warp_table;  // the warp's own
     int *history;     // the block's
@@ -63,7 +63,7 @@ struct duplicate_filter {
     //
     // Warp culling finds the duplicates within a warp: threads write their vertices to a hash table; those that find
     // their own vertex there, possibly several with the same, write their numbers; one of each such group remains.
-    // Vertices pushed out of the table by others are kept.
+    // Vertices overwritten in the table by others are kept.
     //
     // History culling finds vertices that the block has expanded shortly before. An entry is written only by a
     // thread that goes on to expand the vertex. Two warps may pass at the same time; then both expand it.
@@ -86,7 +86,7 @@ struct duplicate_filter {
         if (vertex != NONE) {
             int *entry = &history[vertex % HISTORY_SIZE];
             if (*entry == vertex) return NONE;
-            *entry = vertex;  // benign race: either may be forgotten, no other is made up
+            *entry = vertex;  // benign race: one of the two vertices is lost, which is harmless
         }
 #endif
         return vertex;

@@ -1,14 +1,14 @@
-// Cooperative gathering of adjacency lists (Merrill, Garland and Grimshaw 2012): each thread of a block brings one
-// list, and the block reads all of them with its threads evenly loaded.
+// Cooperative gathering of adjacency lists (Merrill, Garland and Grimshaw 2012): each thread of a block has one
+// list, and the block reads all of them with an even load.
 //
 // Lists of at least a block's number of neighbours are read by the whole block, one after the other. Of the rest,
-// those of at least a warp's number are read by the warp of the thread that brought them. What is left is laid out
-// side by side by a prefix sum of the lengths: threads write where their neighbours lie, in that order, into shared
-// memory, and then read one each, whoever brought them.
+// those of at least a warp's number are read by the warp of the thread that brought them. The remaining lists are
+// concatenated by a prefix sum of the lengths: threads store the indices of their neighbours in that order in
+// shared memory, and then read one neighbour each.
 //
 // The neighbours go to a sink, which has
 //     unsigned long long reserve(edge_t count)
-//         room for count neighbours, wherever that may be; called by one thread on behalf of others
+//         reserves room for count neighbours; called by one thread for several
 //     void put(unsigned long long place, unsigned stride, int (&neighbours)[BATCH])
 //         neighbour k belongs at place + k * stride; NONE where a list has ended. Called by any threads at any time.
 //

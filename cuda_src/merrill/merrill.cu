@@ -2,7 +2,7 @@
 // Graph Traversal, PPoPP 2012; "Garland" in BFS-4K).
 //
 // A level has two halves. Expansion turns vertices into the edges that leave them, that is, into candidates for the
-// next level; contraction keeps of the candidates those that nobody has visited, and gives them their level. The
+// next level; contraction keeps the unvisited candidates, and gives them their level. The
 // organisations differ in where a launch begins and what passes through global memory:
 //     expand_contract   takes a queue of vertices, leaves the next one; candidates are contracted once gathered
 //     contract_expand   takes a queue of candidates, leaves the next one; survivors are expanded at once
@@ -17,10 +17,10 @@
 // Resident launches run levels one after another, with a barrier between blocks that are all resident. Their queues
 // are short, so they ask for levels at once instead of looking at the bitmap first.
 //
-// Races. See culling.cuh: a vertex may stand in a queue more than once. All its copies get the same level.
+// Races. See culling.cuh: a vertex may be in a queue more than once. All its copies get the same level.
 //
-// Capacities. Duplicates may make a queue outgrow its memory. What does not fit is counted but not stored. The host
-// then discards the queue and has it rebuilt from the levels, without duplicates, which always fits.
+// Capacities. With duplicates a queue may need more than its capacity. What does not fit is counted but not stored.
+// The host then discards the queue and has it rebuilt from the levels, without duplicates, which always fits.
 #include "barrier.cuh"
 #include "culling.cuh"
 #include "profile.cuh"
@@ -28,12 +28,12 @@
 // The host defines FOUND_PER_THREAD, the vertices that a block of expand_contract collects before it appends them to
 // the queue, by thread of the block.
 
-// In refill_candidates: a level for vertices that stand in the queue.
+// In refill_candidates: the level of vertices that are in the queue.
 #define QUEUED (-2)
 
 typedef unsigned long long count_t;
 
-// What launches tell each other, and the host.
+// State shared by launches and the host.
 struct search_state {
     count_t sizes[3];         // of the queues of levels modulo 3
     count_t vertex_sizes[2];  // two-phase: vertices of the levels modulo 2
@@ -56,7 +56,7 @@ struct search {
     __device__ __forceinline__ count_t *size(int level) const { return &state->sizes[level % 3]; }
 };
 
-// What all kernels are given first, and the search made of it.
+// The first parameters of all kernels, and the search constructed from them.
 #define SEARCH_PARAMETERS                                                                                          \
     const offset_t *row_offsets, const int *column_indices, int *levels, unsigned char *bits, int *even_queue,     \
         int *odd_queue, long long capacity, int *vertex_queue, int vertex_capacity, search_state *state
@@ -272,7 +272,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// Run levels while their queues have 1 .. at_most entries, which is no more than there is memory for.
+// Run levels while their queues have 1 .. at_most entries, which fit the memory.
 template <int layer>
 __device__ __forceinline__ void run_levels(const search &search, edge_t *memory, level_record *records, int at_most,
                                            int max_polls, int level) {
@@ -318,7 +318,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (levels[v] == level) search.queue(level)[atomicAdd(search.size(level), (count_t)1)] = v;
 }
 
-// Takes gathered candidates that nobody has taken before.
+// Takes gathered candidates that have not been taken before.
 struct claiming_sink {
     int *levels;
     int *queue;

@@ -83,7 +83,7 @@ def test_the_family_follows_from_the_variants(tmp_path: Path) -> None:
         (("--variant", "pull", "--family", "apsp"), "variant pull is of family bfs, not apsp"),
         (("--family", "apsp", "--source", "3"), "all-pairs shortest paths have no source"),
         (("--family", "apsp", "--sources", "3"), "all-pairs shortest paths have no source"),
-        (("--family", "apsp", "--profile"), "--profile tells what the steps of a run cost"),
+        (("--family", "apsp", "--profile"), "--profile measures the steps of a run"),
         (("--variant", "apsp_fw_blocked", "--tile-size", "48"), "knob TILE_SIZE: 48 is out of range"),
         (("--variant", "apsp_fw", "--dataset", "path(n=40000)"), "40,000 vertices: all-pairs shortest paths"),
     ],

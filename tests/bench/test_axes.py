@@ -1,4 +1,4 @@
-"""The language of sweep axes."""
+"""The syntax of sweep axes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def test_commas_inside_parentheses_do_not_split() -> None:
     [
         ("1:2", "is not a range"),
         ("a:b:x2", "is not a range"),
-        ("1:8:x1", "does not get"),
-        ("0:8:x2", "does not get"),
-        ("8:1:+1", "does not get"),
-        ("1:8:+0", "does not get"),
+        ("1:8:x1", "does not reach"),
+        ("0:8:x2", "does not reach"),
+        ("8:1:+1", "does not reach"),
+        ("1:8:+0", "does not reach"),
         ("1:1000000000:+1", "more than"),
         ("", "at least one"),
     ],

@@ -39,4 +39,4 @@ def test_samples_are_as_many_as_noise_and_time_ask_for(tmp_path: Path) -> None:
     run(*words, "--max-noise", "0.000001", "--max-samples", "9", cwd=tmp_path)
     (row,) = read_rows(tmp_path / "r.csv")
     assert row["search_ms_samples"].count(";") == 8 and row["method"] == "max_noise=1e-06%"
-    assert row["energy_j"] == "" and "energy: it is not known, as nothing counts it here" in row["warnings"]
+    assert row["energy_j"] == "" and "energy: unknown, this device has no counter" in row["warnings"]

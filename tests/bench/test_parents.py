@@ -1,4 +1,4 @@
-"""Breadth-first trees: derived on every backend, accepted when they are right, refused rule by rule."""
+"""Breadth-first trees: derived on every backend, accepted when right, rejected by each rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Level profiles against what the levels themselves say."""
+"""Level profiles against the levels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bfsbench.backends.base import Device
 from bfsbench.bench.profile import COLUMNS
 from bfsbench.bench.results import ResultWriter, axes_of, read_rows
 from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.profile import LevelCounts, parse_counts, profile
+from bfsbench.families.bfs.profile import LevelSizes, parse_counters, profile
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import all_variants, find
@@ -47,7 +47,7 @@ def edges_by_hand(graph: Graph, levels: np.ndarray, level: int) -> tuple[int, in
 def test_edge_counts_are_those_of_a_search_by_hand(name: str) -> None:
     graph = build_graph(SHAPES[name], name)
     levels = reference_levels(graph, 0)
-    counts = LevelCounts(graph, levels)
+    counts = LevelSizes(graph, levels)
     for level in range(counts.depth + 1):
         frontier, pulled = edges_by_hand(graph, levels, level)
         assert counts.frontier_sizes[level] == (levels == level).sum()
@@ -87,7 +87,7 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
 
     assert {row["counts"] for row in levels} == {""}
 
-    # A profile whose row was never written, as a kill between the two leaves it, is not kept twice.
+    # A profile without a row, as a kill between the two leaves it, is not kept twice.
     orphan = dict(levels[0]) | {"variant": find("pull").name}
     writer = ResultWriter(tmp_path / "r.levels.csv", resume=True, columns=COLUMNS)
     writer.append(orphan)
@@ -99,7 +99,7 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
 
 
 def test_counters_stand_beside_what_a_level_cost(tmp_path: Path) -> None:
-    """Complete bipartite layers, so that everybody in a level finds everybody in the next."""
+    """Complete bipartite layers, so that every vertex of a level finds every vertex of the next."""
     layers = [range(0, 1), range(1, 41), range(41, 81), range(81, 82)]
     edges = [(u, v) for near, far in itertools.pairwise(layers) for u in near for v in far]
     (tmp_path / "layers.txt").write_text("".join(f"{u} {v}\n" for u, v in edges))
@@ -119,7 +119,7 @@ def test_counters_stand_beside_what_a_level_cost(tmp_path: Path) -> None:
     subprocess.run([*command, *hashes], cwd=tmp_path, check=True, env=os.environ, capture_output=True)
     found: dict[str, list[dict[str, int]]] = {}
     for row in read_rows(tmp_path / "r.levels.csv", COLUMNS):
-        counts = parse_counts(row["counts"])
+        counts = parse_counters(row["counts"])
         assert counts["single_block_levels"] == 1 and row["kernel"] == "bfs4k_single_block"
         (hashing,) = (word for word in row["knobs"].split() if word.startswith("HASH="))
         found.setdefault(hashing.removeprefix("HASH="), []).append(counts)

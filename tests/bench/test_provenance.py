@@ -1,4 +1,4 @@
-"""Where rows come from: what is asked of git."""
+"""The provenance of rows: the calls of git."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_asking_for_the_commit_writes_nothing_into_the_repository(
     author = ["-c", "user.name=a", "-c", "user.email=a@b.invalid"]
     for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "c"]):
         subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
-    os.utime(package / "code.py", (1, 1))  # which git status would note down, under a lock
+    os.utime(package / "code.py", (1, 1))  # which git status would record, under a lock
     index = tmp_path / ".git" / "index"
     before = index.read_bytes()
     monkeypatch.setattr(provenance, "PACKAGE", package)

@@ -1,4 +1,4 @@
-"""The result file: what a killed writer leaves, what resuming accepts, what readers refuse."""
+"""The result file: after a killed writer, when resuming, and errors of readers."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def test_a_row_of_several_lines_is_not_torn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_the_parser_and_the_strict_reader_agree(tmp_path: Path, complete: bool) -> None:
-    """Rows whose last column is empty are looked at more closely; what is read is the same."""
+    """Rows whose last column is empty take the strict reader; the result is the same."""
     rows = [
         make_row(taken_at="now" if complete else "", block=block, grid="132", compute_capability="9.0")
         for block in ("32", "", "064")
@@ -327,7 +327,7 @@ def test_ragged_rows_are_named_wherever_they_stand(tmp_path: Path, ragged: str, 
 
 
 def test_rows_that_were_appended_stay_when_others_are_dropped(tmp_path: Path) -> None:
-    """And rows that were known before are read as they were."""
+    """And rows that were known before are read unchanged."""
     path = tmp_path / "r.csv"
     write(path, *(make_row(source=str(i), host=f"node{i}") for i in range(4)))
     writer = ResultWriter(path, resume=True)

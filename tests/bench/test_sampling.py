@@ -1,4 +1,4 @@
-"""How many samples are taken, of which device, and what is said about them; on clocks and devices made up."""
+"""How many samples are taken, and the warnings about them; with artificial clocks and devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOT = State(1980, "software thermal; power cap")
 
 @dataclass
 class Made:
-    """A machine that is in one state after the other, the last of them for ever."""
+    """A machine with a sequence of states, which stays in the last one."""
 
     states: list[State] = field(default_factory=lambda: [COOL])
     others: int = 0
@@ -43,7 +43,7 @@ class Made:
         return self.cpu
 
     def flush(self) -> None:
-        raise AssertionError("nobody asked for cold caches")
+        raise AssertionError("cold caches were not requested")
 
 
 def taken(times: Iterable[float], sampling: Sampling, machine: Made | None = None) -> Samples:
@@ -128,7 +128,7 @@ def test_what_is_said_about_samples(times: Sequence[float], machine: Made, says:
 
 
 class Solved:
-    """A run of 4 ms on a clock made up."""
+    """A run of 4 ms on an artificial clock."""
 
     def __init__(self) -> None:
         self.ms, self.runs, self.checks = 0.0, 0, 0
@@ -185,7 +185,7 @@ def test_energy_that_nothing_counts_is_not_told(energy: float | None) -> None:
             "--max-samples 3 is less than --min-samples 9",
         ),
         ({"max_noise_percent": 1.0, "max_samples": 5}, "--max-noise needs 6 samples"),
-        ({"max_noise_percent": 0.0}, "not negative"),
+        ({"max_noise_percent": 0.0}, "must not be negative"),
     ],
 )
 def test_numbers_that_contradict_each_other(words: dict[str, float], says: str) -> None:

@@ -1,4 +1,4 @@
-"""Tuning: what is asked, what is measured, when it stops, and what resuming repeats (nothing)."""
+"""Tuning: the configurations chosen and measured, when it stops, and that resuming repeats nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from bfsbench.bench.tune import (
 )
 from bfsbench.errors import ToolchainError
 from bfsbench.variants import find
-from tests.bench.test_run import LATTICE, SMALL, bfsbench, run
+from tests.bench.test_run import FAULTY, LATTICE, SMALL, run
+from tests.commands import bfsbench, bfsbench_with
 
 LIMITS = Limits(32, 1024, 2**31 - 1, 10, 2048, 48 << 10, 227 << 10, 228 << 10, 1 << 30)
 GRAPH = "g:directed"
@@ -41,7 +42,7 @@ Row = dict[str, str]
 
 
 def virtual_warp(grids: tuple[int | None, ...] = (None, 8, 64), blocks: tuple[int, ...] = (32, 64)) -> Space:
-    """Grids, blocks and W_SZ 1 .. 32: 36 configurations unless told otherwise."""
+    """Grids, blocks and W_SZ 1 .. 32: by default 36 configurations."""
     return Space.of(Axes([find("virtual_warp")], grids, blocks), GRAPH, {}, "cpu")
 
 
@@ -53,13 +54,13 @@ def bowl(point: Point) -> float:
 
 
 class Bench:
-    """Stands in for the worker: keeps the rows it makes."""
+    """Replaces the worker, and keeps the rows it makes."""
 
     def __init__(self, time_of: Callable[[Point], float | None] = bowl) -> None:
         self.rows: list[Row] = []
         self._time_of = time_of
 
-    def measure(self, point: Point) -> Row:
+    def make_row(self, point: Point) -> Row:
         milliseconds = self._time_of(point)
         status = "crash" if milliseconds is None else "ok"
         row = point.axes() | {"status": status, "search_ms": str(milliseconds or "")}
@@ -74,7 +75,7 @@ class Bench:
         sources: tuple[int, ...] = (0,),
         held: tuple[Row, ...] = (),
     ) -> Took:
-        """Answer a tuning, from the rows ``held`` or by making others."""
+        """Run a tuning with the rows ``held``, and make the missing ones."""
         rows = {axes_of(row): row for row in held}
         asking, answer = tune(strategy, space, sources, budget), None
         while True:
@@ -82,7 +83,7 @@ class Bench:
                 (point,) = asking.send(answer)
             except StopIteration as stop:
                 return stop.value
-            answer = [rows.get(tuple(point.axes().values())) or self.measure(point)]
+            answer = [rows.get(tuple(point.axes().values())) or self.make_row(point)]
 
 
 def tuned(space: Space, strategy: Strategy, points: int | None = None) -> list[Row]:
@@ -233,14 +234,14 @@ def test_exhaustive_needs_no_budget(tmp_path: Path) -> None:
 
 def test_nothing_that_can_be_timed_is_exit_code_1(tmp_path: Path) -> None:
     words = ("tune", "--dataset", LATTICE, "--variant", "dies", "--backend", "cpu", "--block", "32,64")
-    done = bfsbench(*words, "--points", "2", "--grid", "auto", cwd=tmp_path, faulty=True, check=1)
+    done = bfsbench_with(FAULTY, *words, "--points", "2", "--grid", "auto", cwd=tmp_path, check=1)
     assert done.stderr.splitlines()[-1] == "bfsbench: no configuration could be timed"
     (file,) = (tmp_path / "results").glob("tune-*.csv")
     assert [row["status"] for row in read_rows(file)] == ["crash", "crash"]
     again = (*words, "--points", "2", "--grid", "auto", "--out", str(file), "--resume")
     for options, taken_again in (((), False), (("--retry-failed",), True)):
         before = read_rows(file)
-        bfsbench(*again, *options, cwd=tmp_path, faulty=True, check=1)
+        bfsbench_with(FAULTY, *again, *options, cwd=tmp_path, check=1)
         assert (read_rows(file) != before) == taken_again
 
 

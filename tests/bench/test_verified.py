@@ -1,4 +1,4 @@
-"""Every timed run is verified, and no variant gets at what the next one is given."""
+"""Every timed run is verified, and no variant can affect the input of the next one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from bfsbench.backends.base import Buffer, Device
 from bfsbench.bench.machine_state import Machine
-from bfsbench.bench.measure import measure
+from bfsbench.bench.measure import time_runs
 from bfsbench.bench.runner import Method
 from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
@@ -36,7 +36,7 @@ REPEATS = 3
 
 
 class Numbers(FrontierNumbers):
-    """frontier_numbers that works in some runs only, and where it does not leaves everything as it is."""
+    """frontier_numbers that searches in some runs only, and in others changes nothing."""
 
     works: frozenset[int]
     run = -1
@@ -64,17 +64,18 @@ LAST = 2 * REPEATS
     "works", [{0}, {0, *RESETS, LAST}, {0, *range(2, 1 + LAST)} - {LAST - 1}, set(range(LAST))], ids=str
 )
 def test_a_search_that_does_not_search_every_time(device: Device, works: set[int]) -> None:
-    """The first searches once and then does nothing; the second in the check and the last repeat only."""
+    """The first one searches once and then does nothing; the second one only in the check and the last
+    repeat."""
     search = Numbers(KernelSetup(DeviceGraph(device, GRAPH), None, 64, {}))
     search.works = frozenset(works)
     with pytest.raises(WrongResultError, match=f"levels differ; vertex 0 has {POISON}"):
-        measure(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
+        time_runs(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
 
 
 def test_a_search_that_does(device: Device) -> None:
     search = Numbers(KernelSetup(DeviceGraph(device, GRAPH), None, 64, {}))
     search.works = frozenset(range(1 + LAST))
-    timing = measure(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
+    timing = time_runs(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
     assert len(timing.search_ms) == len(timing.wall_ms) == REPEATS and search.run == LAST
 
 
@@ -94,7 +95,7 @@ class Once(CpuQueue):
 def test_a_host_program_that_searches_once() -> None:
     search = Once(GRAPH, {})
     with pytest.raises(WrongResultError, match=f"vertex 0 has {POISON}"):
-        measure(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
+        time_runs(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
 
 
 class PairsOnce(ApspFw):
@@ -132,11 +133,11 @@ def test_distances_that_are_found_once(device: Device) -> None:
         HostPairsOnce(MATRIX, {}),
     ):
         with pytest.raises(WrongResultError, match="distances differ"):
-            measure(pairs, problem.run(pairs), Sampling.of(REPEATS), Machine(None))
+            time_runs(pairs, problem.run(pairs), Sampling.of(REPEATS), Machine(None))
 
 
 def test_next_hops_that_are_found_once(device: Device) -> None:
-    """The run that warms up is right, the one that is timed is not there."""
+    """The warm-up run is right, the timed run does nothing."""
     problem = AllPairs(MATRIX)
     with pytest.raises(WrongResultError, match="distances differ"):
         problem.paths(PairsOnce(KernelSetup(DeviceGraph(device, MATRIX), None, 64, {})))
@@ -202,7 +203,7 @@ def numbers(graph: DeviceGraph) -> Buffer:
 def test_the_next_point_has_a_graph_that_nobody_wrote_into(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``lies`` is wrong in what it returns, ``vandal`` writes; both between searches that are right."""
+    """``lies`` returns a wrong answer, ``vandal`` writes to the graph; both run between correct searches."""
     from bfsbench.bench.results import read_rows
 
     words = ("--dataset", "path(n=9)", "--source", "0", "--repeats", "1")
@@ -213,7 +214,7 @@ def test_the_next_point_has_a_graph_that_nobody_wrote_into(
 
 
 def test_a_wrong_answer_costs_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a program has done to its process, the next point is run by another."""
+    """After a wrong answer the next point runs in another process."""
     from bfsbench.bench.point import Point
     from bfsbench.bench.worker import Worker
 

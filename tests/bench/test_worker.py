@@ -1,4 +1,4 @@
-"""The worker process: what its loss costs."""
+"""The worker process: the cost of losing it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_whatever_a_program_does_to_the_pipe_costs_its_own_row(
     words = ["--dataset", POINT.graph, "--variant", "meddles", "--meddling", ",".join(kinds)]
     more = ["--repeats", "1", "--timeout", "3", "--out", "r.csv", *where]
     command = [sys.executable, "-m", "bfsbench", "run", *words, *more]
-    with (tmp_path / "said").open("w") as said:  # a pipe would stay open as long as anything that was forked
+    with (tmp_path / "said").open("w") as said:  # a pipe would stay open as long as any forked process
         done = subprocess.run(command, cwd=tmp_path, env=environment, stderr=said, timeout=200)
     text = (tmp_path / "said").read_text()
     assert done.returncode == 1 and "Traceback" not in text, text
@@ -121,7 +121,7 @@ def test_whatever_a_program_does_to_the_pipe_costs_its_own_row(
 
 
 def lives_in(process: psutil.Process, folder: Path) -> bool:
-    """Whether a process that was started in the folder has outlived what started it."""
+    """Whether a process that was started in the folder has outlived its parent."""
     try:
         return process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -200,7 +200,7 @@ def test_a_row_is_of_the_point_that_it_names() -> None:
 
 def test_an_error_at_the_start_keeps_its_exit_code() -> None:
     class OwnError(ToolchainError):
-        """Of a class that errors.py does not have."""
+        """An error class that errors.py does not have."""
 
     for error in (UsageError("a"), OwnError("b"), BfsbenchError("c")):
         told = messages.decode_answer(messages.encode(messages.Refused.of(error)))

@@ -6,7 +6,7 @@ First, random graphs of all generators, each as it is drawn or with its edges ta
 64-bit offsets, searched from several vertices with knobs, grids and blocks drawn at random. Then a road
 network and a Kronecker graph, searched again and again. All levels are compared with those of the
 sequential search.
-The exit code is 1 if any search went wrong, and what it was is printed.
+The exit code is 1 if any search went wrong, and every failure is printed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Random = np.random.Generator
 SETTINGS_PER_GRAPH = 2
 SOURCES_PER_SETTING = 3
 MOST_FAILURES = 10
-"""After which there is no point in going on."""
+"""Most failures before the script stops."""
 
 
 def box(random: Random, size: int) -> Parameters:
-    """Rows and columns of about so many cells."""
+    """Rows and columns of about ``cells`` cells."""
     rows = int(size ** random.uniform(0.1, 0.9))
     return {"rows": rows, "columns": max(1, size // rows)}
 
@@ -63,11 +63,11 @@ DRAW: Mapping[str, Callable[[Random, int], Parameters]] = {
     "binary_tree": lambda r, n: {"n": n, "directed": int(r.integers(2))},
     "pmpp": lambda r, n: {},
 }
-"""Parameters for a graph of about so many vertices, for each generator."""
+"""Parameters for a graph of about ``n`` vertices, for each generator."""
 
 
 def draw_graph(random: Random, name: str, most: int) -> Graph:
-    """A graph of this generator, of at most about so many vertices."""
+    """A graph of this generator with at most about ``vertices`` vertices."""
     parameters = dict(DRAW[name](random, int(most ** random.random())))
     if any(parameter.name == "seed" for parameter in GENERATORS[name].parameters):
         parameters["seed"] = int(random.integers(2**31))
@@ -97,7 +97,7 @@ def draw_knobs(random: Random) -> dict[str, KnobValue]:
 
 
 class Failures:
-    """What went wrong, printed as it is found."""
+    """The failures, printed as they are found."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -142,7 +142,7 @@ def search_random_graphs(device: Device, random: Random, count: int, most: int, 
 def search_again_and_again(
     device: Device, graph: Graph, random: Random, count: int, failures: Failures
 ) -> None:
-    """Search one graph ``count`` times, from a few vertices in turn."""
+    """Search one graph ``count`` times, from a few sources in turn."""
     started = time.perf_counter()
     sources = random.choice(np.flatnonzero(np.diff(graph.row_offsets)), 4).tolist()
     expected = [reference_levels(graph, source) for source in sources]
@@ -171,7 +171,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=10_000, help="searches of each of two graphs")
     parser.add_argument("--road", default="USA-road-d.NY", help="a road network, by its name")
     parser.add_argument("--scale", type=int, default=16, help="of the Kronecker graph")
-    parser.add_argument("--seed", type=int, default=1, help="what the random numbers follow from")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers")
     given = parser.parse_args()
     random, failures = np.random.default_rng(given.seed), Failures()
     device = open_device(given.backend)

@@ -1,4 +1,4 @@
-"""Every search at its defaults, by its rules and at the best setting of a tuning, from the same sources.
+"""Every search at its defaults, with its rules and at the best setting of a tuning, from the same sources.
 
     python tests/benchmarks/best_of_tuned.py TUNED.csv OUT.csv [--sources 4] GRAPH...
 
@@ -53,7 +53,7 @@ def settings(variant: type[Variant], tuned: Rows) -> list[Axes]:
 @click.argument("out", type=click.Path(path_type=Path))
 @click.argument("graphs", nargs=-1, required=True)
 @click.option("--sources", default=4)
-@click.option("--timeout", default=20.0, help="Seconds of a point.")
+@click.option("--timeout", default=20.0, help="Seconds per point.")
 @click.option("--only", default="", help="Searches, separated by commas; by default all.")
 def main(tuned: Path, out: Path, graphs: tuple[str, ...], sources: int, timeout: float, only: str) -> None:
     from bfsbench.bench.results import read_results

@@ -7,9 +7,9 @@ blocks, knobs and sources, five samples a point, one point in a hundred failed. 
 below; all by default.
 
 On two cores of an AMD EPYC beside a load of 3 to 4, a file of 600 MB took: text 11 s and 1.4 GB; page 14 s
-and 1.2 GB, of 5.7 MB; resuming 11 to 15 s and 0.7 GB, and 34 s where the file lacked columns and was laid out
-anew. Before, with Python's csv module and a dictionary a row, the table of best times alone took 112 s and
-6 GB.
+and 1.2 GB, of 5.7 MB; resuming 11 to 15 s and 0.7 GB, and 34 s where the file lacked columns and was
+rewritten. Before, with Python's csv module and a dictionary a row, the table of best times alone took 112 s
+and 6 GB.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ BLOCKS = [str(64 * factor) for factor in range(1, 17)]
 
 
 def axes(num_rows: int) -> Iterator[dict[str, str]]:
-    """Sources last, as many as make so many rows."""
+    """The axes; enough sources for ``rows`` rows."""
     for source in itertools.count():
         for graph in GRAPHS:
             host = {"graph": graph, "variant": "cpu_queue", "backend": "host", "grid": "", "block": ""}
@@ -107,8 +107,8 @@ def make(path: Path, num_rows: int) -> None:
         writer.writerows(row(point, draw, number) for number, point in enumerate(points))
 
 
-def measure(command: list[str]) -> tuple[float, float, float, int]:
-    """Seconds, seconds of processors, the most memory in GB, and the exit code."""
+def run_command(command: list[str]) -> tuple[float, float, float, int]:
+    """Seconds, processor seconds, peak memory in GB, and the exit code."""
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "bfsbench", *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
@@ -136,7 +136,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen.commands:
             words = [word.format(file=chosen.file, folder=folder) for word in COMMANDS[name]]
-            seconds, busy, memory, code = measure(words)
+            seconds, busy, memory, code = run_command(words)
             made = ", ".join(f"{p.name} {p.stat().st_size / 1e6:.1f} MB" for p in Path(folder).iterdir())
             print(f"{name:14} {seconds:7.1f} {busy:7.1f} {memory:6.2f} {code:5} {made}", flush=True)
 

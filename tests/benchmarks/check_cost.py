@@ -1,9 +1,9 @@
-"""What it costs that every timed run is verified: the time of points now, and checked as they used to be.
+"""The cost of verifying every timed run: the time of points now, and with the checks of before.
 
-As it was: the answer of the untimed run and of the last timed one is downloaded and compared. As it is:
-answers are overwritten before every run and compared after it, and the graph's arrays are summed up when a
-point ends. Both are taken in turns, in one process, everything from building a variant to its times included;
-the reference is not.
+Before: the answers of the untimed run and of the last timed one were downloaded and compared. Now: answers
+are overwritten before every run and compared after it, and the graph's arrays are summed up when a point
+ends. Both are taken in turns, in one process, everything from building a variant to its times included; the
+reference is not.
 
     python tests/benchmarks/check_cost.py cuda 'kronecker(scale=20,edge_factor=48)' USA-road-d.FLA
 """
@@ -32,7 +32,7 @@ ROUNDS = 5
 
 
 def as_before(variant: Variant, problem: Problem) -> None:
-    """Time a variant with the checks that there used to be."""
+    """Time a variant with the checks of before."""
     assert isinstance(problem, Search)
     run, clock = problem.run(variant), variant.clock()
     variant.prepare()
@@ -59,7 +59,7 @@ def took_ms(work: Callable[[], object]) -> float:
 
 
 def costs(session: Session, graph: Graph, variant: type[Variant]) -> tuple[float, float]:
-    """Median ms of a point as it was and as it is; the first of each, which compiles, is left out."""
+    """Median ms of a point before and now; the first one of each, which compiles, is left out."""
     (source,) = choose_sources(graph, 1, seed=0)
     problem = session.problem("bfs", source)
 

@@ -1,8 +1,8 @@
-"""A sweep over hosts with addresses of their own, which lose workers and their scheduler on the way.
+"""A sweep over hosts with addresses of their own, which loses workers and the scheduler.
 
     sudo python tests/benchmarks/cluster_namespaces.py
 
-Linux network namespaces stand in for hosts: one has the scheduler, two have a worker each, and the sweep is
+Linux network namespaces represent hosts: one has the scheduler, two have a worker each, and the sweep is
 run from a fourth; a bridge joins them, and each has a cache folder of its own. The sweep is run four times
 with CPU-emulated kernels: undisturbed, with a worker process killed, with a whole host gone (its network
 down, all its processes killed), and with the scheduler killed and the sweep resumed on a new one. Each time
@@ -85,7 +85,7 @@ class Cluster:
         process.wait()
 
     def kill_worker(self, host: str) -> None:
-        """End the worker process, which what started it is to start again."""
+        """Kill the worker process, which its parent should start again."""
         children = psutil.Process(self.processes[host].pid).children(recursive=True)
         next(child for child in children if child.children()).kill()
 

@@ -1,14 +1,14 @@
-"""How much faster a sweep is on several GPUs of one host, where the rest goes, and what happens to times.
+"""Speed-up of a sweep on several GPUs of one host, its overheads, and the effect on the measured times.
 
     python tests/benchmarks/cluster_speedup.py [--workers 1,2] [--variants A,B] [--repeats N] [--every K]
 
 504 points: three variants at 6 blocks x 7 grids from two sources on each of two graphs of many levels, where
 a point takes 0.1 to 0.2 s on an H200. One worker process sweeps them as 'bfsbench run' does it, and then the
-workers of 'run --cluster local:N'. What times do from run to run and under Dask is shown by every K-th point:
-once more by one process, before the clusters and after, and by a cluster of one worker. Graphs and kernels
-are in the cache before. The clock starts when the processes are up with their devices open, so it includes
-all loading of graphs and kernels, references, and writing rows; starting up is shown beside it. What each
-worker did when is taken from Dask's own record.
+workers of 'run --cluster local:N'. Variation of times from run to run and under Dask is shown by every K-th
+point: once more by one process, before the clusters and after, and by a cluster of one worker. Graphs and
+kernels are in the cache before. The clock starts when the processes are up with their devices open, so it
+includes all loading of graphs and kernels, references, and writing rows; starting up is shown beside it. The
+activity of each worker is taken from Dask's own record.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TIMES = ("search_ms", "search_ms_median", "wall_ms")
 
 @dataclass(frozen=True)
 class Swept:
-    """A sweep: its rows, seconds to start, and when it was, in seconds of the epoch as all times here."""
+    """A sweep: its rows, seconds to start, and its time, in seconds since the epoch like all times here."""
 
     outcomes: list[Measured]
     start_s: float
@@ -90,7 +90,7 @@ def sweep(runner: Runner, points: Sequence[Point], graphs: Mapping[str, Graph], 
 
 
 def keep_record(runner: Runner) -> dict[str, list[tuple[float, float]]]:
-    """Have Dask record when tasks begin and end, and what it has of that, by worker and in order."""
+    """Dask's record of when tasks begin and end, by worker and in order."""
     from bfsbench.cluster.runner import Cluster
 
     if not isinstance(runner, Cluster):
@@ -106,14 +106,14 @@ def keep_record(runner: Runner) -> dict[str, list[tuple[float, float]]]:
 
 
 def longer(swept: Swept, reference: Swept, name: str, worker: str | None = None) -> str:
-    """Quantiles, in %, of how much longer points took than in the reference, by the time of this name."""
+    """Quantiles, in %, of the points' slowdown against the reference, for the time of this name."""
     ours, theirs = swept.times(worker), reference.times()
     more = [ours[key][name] / theirs[key][name] - 1 for key in ours if key in theirs]
     return "{:+.1f} {:+.1f} {:+.1f}".format(*np.quantile(more, [0.05, 0.5, 0.95]) * 100)
 
 
 def use_of_time(swept: Swept, worker: str) -> tuple[object, ...]:
-    """What a worker's time went to: points, busy s, and ms before its first point, between two in the median,
+    """How a worker spent its time: points, busy s, and ms before its first point, between two in the median,
     between all, and after its last."""
     starts, stops = np.array(swept.spans[worker]).T
     gaps = (starts[1:] - stops[:-1]) * 1e3

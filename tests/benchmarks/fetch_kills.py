@@ -1,4 +1,4 @@
-"""Kills 'bfsbench fetch' at random moments, and sees that no later command trusts what it left.
+"""Kills 'bfsbench fetch' at random moments, and checks that no later command trusts unfinished files.
 
     nice python tests/benchmarks/fetch_kills.py --kills 200 --seed 1
 
@@ -8,8 +8,8 @@ it is downloaded or converted, and then left to finish. After each kill
 * what counts as fetched has the checksum of the file on the server,
 * what counts as converted is the graph, every byte of it;
 
-in the end the graph is there, the cache holds no unfinished file, and of the file no more was sent again than
-what was on its way when a kill came.
+in the end the graph is there, the cache holds no unfinished file, and only bytes that were in transit at a
+kill were sent again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bfsbench.graphs.catalogue import Catalogue
 
 NUM_EDGES = 400_000
 PACE_S = 0.002
-"""Between pieces of 16 KiB: the download takes about as long as the conversion."""
+"""Seconds between pieces of 16 KiB: the download takes about as long as the conversion."""
 MOST_KILLS = 6
 """Of one fetch."""
 
@@ -55,11 +55,11 @@ def look(body: bytes, expected: str, counts: Counter[str]) -> None:
     dataset = Catalogue.load().get("tiny")
     found = files.held(dataset)
     if found is not None:
-        check(files.sha256_of(found.path) == found.checksum == sha256(body), "a file is trusted that is none")
+        check(files.sha256_of(found.path) == found.checksum == sha256(body), "a wrong file is trusted")
         counts["found fetched"] += 1
         if load.stored(load.request_for(dataset), found) is not None:
             graph = load.load("tiny")
-            check(graph.checksum == expected, "a graph is trusted that is another")
+            check(graph.checksum == expected, "a wrong graph is trusted")
             counts["found converted"] += 1
 
 
@@ -86,7 +86,7 @@ def unkilled(folder: Path) -> tuple[str, float]:
 
 
 def trial(server: Server, body: bytes, expected: str, moments: Sequence[float]) -> Counter[str]:
-    """One fetch into an empty cache, killed after each of so many seconds; returns what happened."""
+    """One fetch into an empty cache, killed after each of these times in s; returns what happened."""
     counts: Counter[str] = Counter(fetches=1)
     sent = server.sent("tiny.txt")
     for moment in moments:
@@ -106,7 +106,7 @@ def trial(server: Server, body: bytes, expected: str, moments: Sequence[float]) 
     left = [path for path in cache.rglob("*") if ".part" in path.name or "building" in path.name]
     check(left == [], f"unfinished files are left: {left}")
     pieces = len(moments) * (1 << 20)
-    check(server.sent("tiny.txt") - sent <= len(body) + pieces, "more was sent than what was lost in kills")
+    check(server.sent("tiny.txt") - sent <= len(body) + pieces, "more was sent again than was lost by kills")
     return counts
 
 

@@ -1,9 +1,10 @@
-"""What returning to the host costs per level: a path has one vertex a level, so its levels are all overhead.
+"""The cost per level of returning to the host: a path has one vertex per level, so its levels are overhead
+only.
 
     python tests/benchmarks/host_loop.py [BACKEND] [VERTICES]
 
 Per variant: time per level of the whole search; time per launch when as many launches are issued back to back
-and waited for once; and the difference, which is what reading the level's outcome on the host adds.
+and waited for once; and the difference, which is the cost of reading the level's outcome on the host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every way in which the project compiles its kernels: what tools that look at all of them go through."""
+"""All builds of the project's kernels, for the scripts that compile all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bfsbench.variants import all_variants
 from bfsbench.variants.base import KernelProgram, KernelVariant
 
 _MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
-    "adaptive": {"CLUSTER_SIZE": (16, 1, 2, 4, 8)},  # 0 is a request, not a size
+    "adaptive": {"CLUSTER_SIZE": (16, 1, 2, 4, 8)},  # 0 means a default, not a size
     "bfs4k": {"CHILD_KERNELS": (1, 0), "COUNTERS": (0, 1)},
     "apsp_fw": {"TRACKS": (0, 1)},
     "apsp_fw_blocked": {"TRACKS": (0, 1)},

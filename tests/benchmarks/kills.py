@@ -1,12 +1,12 @@
-"""Kills sweeps at random moments, a thousand times, and sees that none of them loses or doubles a row.
+"""Kills sweeps at random moments, a thousand times, and checks that none of them loses or doubles a row.
 
     nice python tests/benchmarks/kills.py --kills 1000 --seed 1
     nice python tests/benchmarks/kills.py --kills 100 -- --cluster local:2
 
-A sweep of 64 points with level profiles is begun, killed with SIGKILL, resumed, killed again and so on, some
-times, and then left to finish. Half of the kills come while it starts, at a moment drawn from the time that
-a start takes, half within milliseconds of a row being written. Every tenth sweep begins with an empty cache,
-so that compilers and conversions are hit. After each kill
+A sweep of 64 points with level profiles is started, killed with SIGKILL, resumed and killed again several
+times, and then left to finish. Half of the kills come while it starts, at a moment drawn from the time that a
+start takes, half within milliseconds of a row being written. Every tenth sweep begins with an empty cache, so
+that compilers and conversions are hit. After each kill
 
 * the rows that were in the file before are there, byte for byte, and no point has two,
 * no process of the sweep is left;
@@ -43,21 +43,21 @@ MOST_KILLS = 8
 """Of one sweep."""
 COLD_EVERY = 10
 GONE_LIMIT_S = 100.0
-"""A process that was just being started notices only once it has: on a busy machine that takes a while."""
+"""Seconds for processes to notice the kill: one that is starting does so late on a busy machine."""
 START_S = 1.0
-"""A first guess of what it takes from the start to the first row."""
+"""Initial estimate of the time from the start to the first row."""
 
 
 @dataclass
 class Trials:
-    """All sweeps, and what came of them."""
+    """All sweeps, and their outcomes."""
 
     rng: random.Random
     more: list[str]
     folder: Path
     counts: Counter[str] = field(default_factory=Counter)
     start_s: float = START_S
-    """How long the latest sweep took to its first row."""
+    """Seconds of the latest sweep to its first row."""
 
     def environment(self, cold: bool) -> dict[str, str]:
         """With a cache of this script's own; ``cold`` with another for this sweep."""
@@ -65,7 +65,7 @@ class Trials:
         return os.environ | {"BFSBENCH_CACHE": str(self.folder / name)}
 
     def sweep(self, kills: int) -> None:
-        """One sweep: killed so many times, then finished and looked at."""
+        """One sweep: killed ``kills`` times, then finished and checked."""
         folder = self.folder / f"sweep-{self.counts['sweeps']}"
         folder.mkdir()
         cold = self.counts["sweeps"] % COLD_EVERY == COLD_EVERY - 1
@@ -79,7 +79,7 @@ class Trials:
         self.finished(folder)
         stray = [path for path in Path(environment["BFSBENCH_CACHE"]).rglob("*") if "tmp" in path.name]
         check(len(stray) == 0, folder, f"the cache holds {stray}")
-        check("Traceback" not in (folder / "said").read_text(), folder, "a traceback was said")
+        check("Traceback" not in (folder / "said").read_text(), folder, "a traceback was printed")
         self.counts["sweeps"] += 1
         self.counts["cold caches"] += cold
 
@@ -90,7 +90,7 @@ class Trials:
             return subprocess.Popen(command, cwd=folder, env=environment, stderr=said)
 
     def kill(self, folder: Path, environment: dict[str, str]) -> None:
-        """Start the sweep, or go on with it, kill it, and look at what it left."""
+        """Start or resume the sweep, kill it, and check its files."""
         path = folder / "r.csv"
         before = whole_lines(path)
         process, began = self.start(folder, environment), time.monotonic()
@@ -117,7 +117,7 @@ class Trials:
             self.counts["unfinished last lines"] += 1
 
     def finished(self, folder: Path) -> None:
-        """Look at the rows of a sweep that has ended."""
+        """Check the rows of a sweep that has ended."""
         rows = read_rows(folder / "r.csv")
         points = Counter(axes_of(row) for row in rows)
         check(len(rows) == len(points) == POINTS, folder, f"{len(rows)} rows of {len(points)} points")
@@ -137,7 +137,7 @@ def profiles(folder: Path) -> list[dict[str, str]]:
 
 
 def whole_lines(path: Path) -> bytes:
-    """What a file holds, without an unfinished last line; nothing where there is none."""
+    """The content of a file without an unfinished last line; empty if there is no file."""
     text = path.read_bytes() if path.exists() else b""
     return text[: text.rfind(b"\n") + 1]
 
@@ -151,7 +151,7 @@ def wait_for(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 
 def left_alone(folder: Path) -> None:
-    """See that what the sweep started ends with it."""
+    """Check that the sweep's processes end with it."""
     deadline = time.monotonic() + GONE_LIMIT_S
     while left := [one for one in psutil.process_iter() if lives_in(one, folder)]:
         check(time.monotonic() < deadline, folder, f"{left} are left")
@@ -166,7 +166,7 @@ def lives_in(process: psutil.Process, folder: Path) -> bool:
 
 
 def check(holds: bool, folder: Path, what: str) -> None:
-    """End with what was found; the folder is kept to be looked at."""
+    """End with a message; the folder is kept for inspection."""
     if not holds:
         raise SystemExit(f"{folder}: {what}; it said:\n{(folder / 'said').read_text()}")
 

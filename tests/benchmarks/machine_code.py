@@ -1,4 +1,4 @@
-"""Which kernels' machine code a change to their sources changes.
+"""Which kernels' machine code differs between two commits.
 
     python tests/benchmarks/machine_code.py OLD [NEW] [--arch sm_90] [--file NAME]... [--jobs N]
 
@@ -26,7 +26,7 @@ from bfsbench.paths import CUDA_SRC
 from tests.benchmarks.kernel_builds import Build, all_builds, compile_cubin
 
 _CODE = (".text.", ".rodata", ".nv.constant2", ".nv.constant3", ".nv.global.init", ".nv.shared.")
-"""How names of sections begin that hold a kernel's instructions and constants, or its shared memory."""
+"""Prefixes of the sections with a kernel's instructions and constants, or its shared memory."""
 
 
 def sources_at(commit: str | None, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Thousands of malformed graph files: each is read rightly or refused with one line.
+"""Thousands of malformed graph files: each is read correctly or refused with one line.
 
     python tests/benchmarks/malformed_files.py [--files 10000] [--seed 1] [--keep DIR]
 
@@ -92,7 +92,7 @@ ADDRESS_SPACE = 3 << 30
 
 
 def change_text(text: str, dice: random.Random) -> bytes:
-    """The text with one to three changes that somebody's file could have."""
+    """The text with one to three plausible changes."""
     for _ in range(dice.randint(1, 3)):
         lines = text.split("\n")
         row = dice.randrange(len(lines))
@@ -187,7 +187,7 @@ def cases(count: int, dice: random.Random) -> Iterator[Case]:
 
 
 def judge(case: Case, path: Path) -> str:
-    """What became of a file: ``read``, ``refused``, or a broken rule in words."""
+    """The outcome for a file: ``read``, ``refused``, or a broken rule."""
     path.write_bytes(case.content)
     try:
         edges = read_edges(path, Recipe(format=case.form))
@@ -256,7 +256,7 @@ def limits() -> Iterator[None]:
 
 
 def attack(files: int, seed: int, folder: Path, keep: Path | None, say: Callable[[str], None]) -> int:
-    """Reads the files, says what came of them, and returns how many broke a rule."""
+    """Reads the files, prints the outcomes, and returns how many broke a rule."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     broken = 0
     with limits():

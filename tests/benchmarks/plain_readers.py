@@ -1,4 +1,4 @@
-"""The formats read the slow way, as their descriptions say: what the fast reader is held against."""
+"""Slow readers of all formats, written after their descriptions, to compare the fast reader with."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 
 
 class RefusedError(Exception):
-    """The text is not as its format says."""
+    """The text does not follow its format."""
 
 
 def lines_of(text: bytes) -> list[list[bytes]]:
@@ -55,7 +55,7 @@ def content(lines: list[list[bytes]], comment: bytes) -> list[list[bytes]]:
 
 
 def header(lines: list[list[bytes]], comment: bytes) -> tuple[list[str], list[list[bytes]]]:
-    """The words of the first line that counts, however they are kept apart, and the lines after it."""
+    """The words of the first line with content, with any separators, and the lines after it."""
     for number, words in enumerate(lines):
         if words != [b""] and not (comment and words[0].startswith(comment)):
             return b" ".join(words).decode("ascii", "backslashreplace").split(), lines[number + 1 :]

@@ -1,11 +1,11 @@
-"""What `tune` finds in a tenth of the points, against the best of them all.
+"""The result of `tune` with a tenth of the points, against the best of all points.
 
     python tests/benchmarks/tune_study.py FOLDER GRAPH...
 
-Sweeps the whole of a space of bfs4k's knobs over the graphs with `bfsbench run`, then tunes in the same
-space with a tenth of its points. The rows go to FOLDER/exhaustive.csv and FOLDER/tune-N.csv, where a later
-call goes on. As a time taken twice is not the same twice, the configuration found is also looked up among the
-rows of the sweep. BFSBENCH_STUDY_BACKEND chooses another backend than `auto`.
+Sweeps the whole of a space of bfs4k's knobs over the graphs with `bfsbench run`, then tunes in the same space
+with a tenth of its points. The rows go to FOLDER/exhaustive.csv and FOLDER/tune-N.csv, where a later call
+goes on. As times vary, the configuration found is also looked up among the rows of the sweep.
+BFSBENCH_STUDY_BACKEND chooses another backend than `auto`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from bfsbench.variants.bfs4k import Bfs4k
 SPACE = {
     "--block": ("512", "1024"),
     "--k1": ("1", "4", "8", "32"),
-    "--k2": ("0",),  # so that no kernel is compiled but one
+    "--k2": ("0",),  # so that only one kernel is compiled
     "--k4": ("0", "1", "2", "4"),
     "--k5": ("0", "1", "4"),
     "--k6": ("64", "128", "256", "512"),
 }
 SIZE = math.prod(map(len, SPACE.values()))
 REPEATS = 10
-"""More than usual: the fastest of hundreds of points is the luckiest of its like."""
+"""More than usual: the fastest of hundreds of points is partly luck."""
 
 
 def bfsbench(command: str, out: Path, *words: str) -> None:

@@ -1,5 +1,6 @@
-"""What it costs to watch: processor time of one search, emulated in the fastest order, the same watched, and watched
-in a seed's order as 'check' does it, on one core.
+"""What it costs to watch: processor time of one search on one core.
+
+Emulated in the fastest order, the same watched, and watched in a seed's order as 'check' does it.
 
     python tests/benchmarks/watch_cost.py [VARIANT...] [--graph GRAPH]...
 """
@@ -30,7 +31,9 @@ def seconds(variant: type[KernelProgram], graph: Graph, seed: int, watched: bool
     family = find_family(variant.family)
     with CpuDevice(seed, 1, watched=watched) as device:
         knobs = variant.knob_values({})
-        program = variant(KernelSetup(DeviceGraph(device, graph), None, variant.own_block(knobs) or 128, knobs))
+        program = variant(
+            KernelSetup(DeviceGraph(device, graph), None, variant.own_block(knobs) or 128, knobs)
+        )
         program.prepare()
         run = family.problem(graph, int(np.diff(graph.row_offsets).argmax())).run(program)
         took = []

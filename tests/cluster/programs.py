@@ -1,4 +1,4 @@
-"""Programs of a cluster as tests start them, and see them end."""
+"""Starting the programs of a cluster in tests, and waiting for their end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Start = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts programs in the test's folder; none of them, nor what they started, outlives the test."""
+    """Starts programs in the test's folder; all of them and their children are killed at the end."""
     started: list[subprocess.Popen[str]] = []
 
     def begin(*words: str, **more: object) -> subprocess.Popen[str]:
@@ -47,7 +47,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """A process and all that descend from it, those that are gone left out."""
+    """A process and its living descendants."""
     try:
         process = psutil.Process(pid)
         return [process, *process.children(recursive=True)]
@@ -56,7 +56,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def finished(process: subprocess.Popen[str], code: int) -> str:
-    """What a program said, once it has ended with this exit code and left no process behind."""
+    """The output of a program that has ended with this exit code and left no process behind."""
     before = family(process.pid)
     _, said = process.communicate(timeout=100)
     assert process.returncode == code, said

@@ -1,4 +1,4 @@
-"""Workers as jobs of a batch system, whose commands are stood in for by scripts that start a job at once."""
+"""Workers as jobs of a batch system, whose commands are replaced by scripts that start a job at once."""
 
 from __future__ import annotations
 

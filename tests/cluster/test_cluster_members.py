@@ -1,4 +1,4 @@
-"""Which workers share a sweep, and what becomes of those that can work no more; with devices made up."""
+"""Which workers share a sweep, and what happens to failing ones; with artificial devices."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Describe = Callable[[str], dict[str, str]]
 
 
 class Made:
-    """Stands in for Worker: a device by the name of the Dask worker it is on, and rows without searching."""
+    """Replaces Worker: a device named after its Dask worker, and rows without searching."""
 
     describe: Describe
     loses_its_device = ""

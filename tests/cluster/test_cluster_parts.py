@@ -1,4 +1,5 @@
-"""The parts of a cluster that need no workers: addresses, shares, Slurm's settings, what is started where."""
+"""The parts of a cluster that need no workers: addresses, shares, Slurm's settings, and where processes
+start."""
 
 from __future__ import annotations
 
@@ -149,7 +150,7 @@ def test_emulators_and_host_programs_need_no_gpu() -> None:
 
 
 class Driver:
-    """Stands in for libcuda."""
+    """Replaces libcuda."""
 
     def __init__(self, count: int) -> None:
         self.count = count

@@ -1,4 +1,4 @@
-"""Who can reach a cluster, and with what."""
+"""Access to a cluster, with and without certificates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["start"]
 
 
 def listening(process: subprocess.Popen[str]) -> list[tuple[str, int]]:
-    """Addresses and ports on which a program and all that it started take connections."""
+    """Addresses and ports on which a program and its children listen."""
     found: list[tuple[str, int]] = []
     for one in family(process.pid):
         with contextlib.suppress(psutil.NoSuchProcess):

@@ -1,4 +1,4 @@
-"""What is said while a cluster is waited for."""
+"""The lines printed while waiting for a cluster."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_scheduler_without_workers_is_waited_for_with_a_line(start: Start) -> 
 
 
 def next_line(process: subprocess.Popen[str], beginning: str) -> str:
-    """The next line that a program says that begins like this."""
+    """The next line of a program's output that begins like this."""
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith(beginning):

@@ -1,4 +1,4 @@
-"""Labels spread on the host, as long as any gets smaller."""
+"""Labels spread on the host until none gets smaller."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HostComponents(HostProgram, ComponentsVariant):
 
 
 class MergedComponents(HostComponents):
-    """Takes the last vertex for one of the first component, whatever its arcs say."""
+    """Puts the last vertex into the first component, which may be wrong."""
 
     name = "cc_merged"
     summary = "is wrong where the last vertex is in a component of its own"

@@ -1,7 +1,5 @@
-"""A family of a user's own: the connected components of a graph, the directions of arcs left aside.
-
-Nothing in the package knows of it. Its variants return int32[V]: of each vertex the smallest vertex that its
-component has.
+"""A user's family: the connected components of a graph, ignoring the directions of arcs. No file of the
+package refers to it. Its variants return int32[V]: for each vertex the smallest vertex of its component.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ class ComponentsVariant(Variant):
 
     @abstractmethod
     def reset(self) -> None:
-        """Give each vertex itself as its label."""
+        """Label each vertex with its own number."""
 
     @abstractmethod
     def solve(self) -> None:
@@ -66,7 +64,7 @@ class ConnectedComponents(Family):
 
 
 class Components(Problem):
-    """The components of one graph; ``labels``, int32[V], are made of SciPy's."""
+    """The components of one graph; ``labels``, int32[V], are derived from SciPy's."""
 
     def __init__(self, graph: Graph) -> None:
         from scipy.sparse import csr_array

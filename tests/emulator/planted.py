@@ -1,7 +1,7 @@
 """Faults planted in our kernels, and what a check says of them.
 
-``python -m tests.emulator.planted [NAME...]`` prints a line of CSV for each: kind, name, variant, how many seeds it took
-to find it, the seconds that took, and what was found first.
+``python -m tests.emulator.planted [NAME...]`` prints a line of CSV for each: kind, name, variant, how many
+seeds it took to find it, the seconds that took, and what was found first.
 """
 
 from __future__ import annotations

@@ -98,6 +98,7 @@ def test_launches_are_cheap() -> None:
     assert min(seconds) < 100e-6
 
 
+@pytest.mark.exhaustive  # compiles a runtime of its own
 @pytest.mark.parametrize("seed", [0, 1])
 def test_portable_fibers(seed: int) -> None:
     """The switch that other processors use does the same, after failures too."""

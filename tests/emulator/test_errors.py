@@ -15,13 +15,19 @@ BROKEN = [
         "barrier_against_warp",
         32,
         r"deadlock: 16 threads wait at a block barrier \(line 15\) for 16 others, first for thread 16, "
-        "16 threads wait at a warp collective, in warp 0 lanes 0xffff0000 at line 17 with mask 0xffffffff for 0x0000ffff, "
+        "16 threads wait at a warp collective, in warp 0 lanes 0xffff0000 at line 17 "
+        "with mask 0xffffffff for 0x0000ffff, "
         "0 have exited",
     ),
     ("outside_mask", 32, "lane 0 is not in its own mask 0x0000fffe|lane .* is not in its own mask"),
     ("outside_source", 32, "reads lane 9, which is not in the mask 0x0000000f"),
     ("mismatch", 32, "lanes of mask 0xffffffff call different functions"),
-    ("different_masks", 32, r"deadlock: 32 threads wait at a warp collective, in warp 0 lanes .*0x00000002 at line 39 with mask 0x00000007"),
+    (
+        "different_masks",
+        32,
+        "deadlock: 32 threads wait at a warp collective, in warp 0 lanes "
+        ".*0x00000002 at line 39 with mask 0x00000007",
+    ),
 ]
 
 
@@ -85,7 +91,7 @@ def test_illegal_address(device: Emulator) -> None:
 @pytest.mark.parametrize("place", [-256, -1, 10, 11, 265])
 @pytest.mark.parametrize("value", [0, -1, 7])
 def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> None:
-    """They damage no other buffer, are the fault of the kernel that did them, and are reported once."""
+    """They damage no other buffer, name the kernel at fault, and are reported once."""
     out, other = device.upload(np.zeros(10, np.int32)), device.upload(np.zeros(10, np.int32))
     module = device.module(KERNELS / "errors.cu", {})
     module.kernel("write_at").bind(out, np.int64(place), value, block=32)(2)

@@ -1,4 +1,4 @@
-"""Kernels computed by the emulation against what CUDA says they compute."""
+"""Results of emulated kernels against CUDA's specification."""
 
 from __future__ import annotations
 

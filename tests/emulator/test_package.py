@@ -71,7 +71,7 @@ def test_warnings_name_lines_of_the_source(tmp_path: Path) -> None:
 
 
 def test_it_imports_nothing_of_what_is_built_upon_it() -> None:
-    """Of this project only what lies below it, and of others what needs no graphs."""
+    """It imports only lower packages of this project, and no libraries for graphs."""
     for path in Path(bfsbench.emulator.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []

@@ -1,4 +1,4 @@
-"""Inline PTX does on the CPU what it says, memory order included; what is not known is refused with its line."""
+"""Inline PTX does on the CPU what it says, memory order included; the unknown is refused with its line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_clusters(watched: bool) -> None:
     ],
 )
 def test_order(tmp_path: Path, store: str, load: str, races: bool) -> None:
-    """What was written before a release is there after an acquire, if each has the other's thread in its scope."""
+    """What was written before a release is there after an acquire, if each scope has both threads."""
     source = tmp_path / "order.cu"
     text = PTX.read_text().replace('"st.release.gpu', f'"{store}').replace('"ld.acquire.gpu', f'"{load}')
     source.write_text(text)

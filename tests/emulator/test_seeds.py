@@ -1,4 +1,4 @@
-"""Seeded schedules: what they expose, and that they can be repeated."""
+"""Seeded schedules: they expose races, and can be repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build that watches finds, exactly where it is, and nothing in kernels that are right."""
+"""A watching build finds faults at their exact place, and none in correct kernels."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_reads_outside_a_buffer(place: int) -> None:
 
 
 def test_use_after_free() -> None:
-    """Of a buffer that only a word on the device still points to."""
+    """A use through a pointer stored on the device."""
     with Emulator(watched=True) as device:
         x, out = device.upload(np.zeros(1000, np.int32)), device.signal()
         address = device.upload(np.array([x.pointer.value], np.uint64))
@@ -117,7 +117,7 @@ def test_uninitialised_reads() -> None:
     ("name", "place", "mark"), [("shared_at", 8, "shared there"), ("dynamic_at", 32, "dynamic there")]
 )
 def test_the_end_of_a_variable_in_shared_memory(name: str, place: int, mark: str) -> None:
-    """Whatever lies behind it."""
+    """Also if another variable follows."""
     with Emulator(watched=True) as device:
         out = device.signal()
         shared = 4 * 32 if name == "dynamic_at" else 0
@@ -138,7 +138,9 @@ def test_a_comment_declares_one_kind_of_finding() -> None:
         device.module(WATCHED, {}).kernel("declared").bind(data, never_written, block=32)(1)
         device.synchronize()
         found = device.findings()
-        assert found_lines(found) == {(fault, frozenset({line_of("both")})) for fault in ("race", "uninitialised read")}
+        assert found_lines(found) == {
+            (fault, frozenset({line_of("both")})) for fault in ("race", "uninitialised read")
+        }
         assert {finding.fault for finding in found if finding.benign} == {"race"}
         (comment,) = {line for finding in found for line in finding.declarations}
         assert comment.number == line_of("both") - 1

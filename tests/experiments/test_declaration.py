@@ -1,4 +1,4 @@
-"""Experiment files: what is accepted, and what is said about mistakes."""
+"""Experiment files: what is accepted, and the messages about mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown follows from the rows: numbers, series, verdicts."""
+"""Tables and verdicts follow from the rows."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ x = 4
 
 [[sweeps]]
 variants = ["push", "pull", "cpu_queue"]
+grid = "8,16"
 block = "32,64"
 
 [[drawings]]
@@ -39,10 +41,10 @@ def drawn(folder: Path, drawing: str, *, measured: bool = True) -> Outcome:
     if not measured:
         return read_outcome(read_experiment(folder / "mine.toml"), [], {})
     rows = [
-        row(graph, variant, time) | {"block": block, "source": "0"}
+        row(graph, variant, time) | {"grid": grid, "block": block, "source": "0"}
         for graph, time in ((LINE, "1;1.2"), ("path(n=5):symmetrised", "2;2.1"))
         for variant in ("frontier_numbers", "pull", "cpu_queue")
-        for block in (("32", "64") if variant != "cpu_queue" else ("",))
+        for grid, block in ([*product(("8", "16"), ("32", "64"))] if variant != "cpu_queue" else [("", "")])
     ]
     return outcome_of(read_experiment(folder / "mine.toml"), folder, *rows)
 

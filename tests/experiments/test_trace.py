@@ -1,4 +1,4 @@
-"""Traces and mazes: what is told agrees with searches that were run."""
+"""Traces and mazes agree with the searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the faulty variants are but for their fault; it has no name and is none itself."""
+"""The correct base class of the faulty variants; without a name it is not a variant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bfsbench.variants.frontier_numbers import FrontierNumbers
 
 
 class Healthy(FrontierNumbers):
-    """Runs frontier_numbers' kernel under whatever name."""
+    """Runs frontier_numbers' kernel under any name."""
 
     kernel_files = (FrontierNumbers.name,)
 

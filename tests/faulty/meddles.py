@@ -1,4 +1,4 @@
-"""A program that meddles with the pipe of its process, as one with a wild pointer or a fork may."""
+"""A program that writes into the pipe of its process, as a wild pointer or a fork may."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Bomb:
 
 
 def written(how: str) -> bytes:
-    """What goes into the pipe before the answer, or in its place."""
+    """The bytes written to the pipe before the answer, or in its place."""
     number = request_number()
     whole = frame(number, ROW)
     return {
@@ -46,7 +46,7 @@ def written(how: str) -> bytes:
 
 
 def request_number() -> int:
-    """Of the request that is being answered, from the frames of those who called."""
+    """The number of the current request, from the stack frames of the callers."""
     caller = sys._getframe()
     while "number" not in caller.f_locals:
         assert caller.f_back is not None
@@ -57,7 +57,7 @@ def request_number() -> int:
 class Meddles(CpuQueue):
     name = "meddles"
     aliases = ()
-    summary = "meddles with the pipe of its process"
+    summary = "writes into the pipe of its process"
     knobs = (
         Knob(
             "MEDDLING",

@@ -1,4 +1,4 @@
-"""A variant that kills the process that watches over its own."""
+"""A variant that kills its parent process."""
 
 from __future__ import annotations
 

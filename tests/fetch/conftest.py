@@ -17,7 +17,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Path:
-    """An empty cache that shares nothing but compiled code with the session's."""
+    """An empty cache that shares only compiled code with the other tests."""
     folder = tmp_path / "home"
     folder.mkdir()
     (cache / "native").mkdir(exist_ok=True)
@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Path:
 
 @pytest.fixture
 def entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Make the text given the user's catalogue."""
+    """Write a text as the user's catalogue."""
 
     def write(text: str) -> Path:
         path = tmp_path / "mine.toml"

@@ -1,4 +1,4 @@
-"""A local file server whose every answer can be spoilt, and a small graph to serve."""
+"""A local file server with configurable failures, and a small graph to serve."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def tarred(member: str, content: bytes) -> bytes:
 
 @dataclass
 class Served:
-    """A file, and how the server misbehaves when asked for it."""
+    """A file, and the failures when it is requested."""
 
     body: bytes
     etag: str | None = None
@@ -62,11 +62,11 @@ class Served:
     length: int | None = None
     """Content-Length to claim instead of the true one; -1 for none."""
     statuses: list[int] = field(default_factory=list)
-    """Errors to answer with first, one a request."""
+    """Errors to answer with first, one per request."""
     cuts: list[int] = field(default_factory=list)
-    """Bytes after which the connection is cut, one a request."""
+    """Bytes after which the connection is cut, one number per request."""
     stalls: list[int] = field(default_factory=list)
-    """Bytes after which the server falls silent, one a request."""
+    """Bytes after which the server stops sending, one number per request."""
     retry_after: str | None = None
     pace: float = 0.0
     """Seconds to wait after each 16 KiB."""
@@ -84,7 +84,7 @@ class Server:
     closing: threading.Event = field(default_factory=threading.Event)
 
     def add(self, path: str, body: bytes, **behaviour: object) -> Served:
-        """Serve ``body`` under ``path``, with an ETag of its own unless told otherwise."""
+        """Serve ``body`` under ``path``, by default with an ETag of its own."""
         served = Served(body)
         served.etag = etag_of(body)
         for name, value in behaviour.items():
@@ -188,7 +188,7 @@ class _Quiet(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that goes away in the middle is part of the tests."""
+        """Ignore clients that disconnect during an answer, which tests do."""
 
 
 @contextmanager

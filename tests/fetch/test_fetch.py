@@ -34,7 +34,7 @@ QUICK = Patience(connect_timeout=2, read_timeout=0.3, attempts=3, first_pause=0.
 
 
 class Silent:
-    """A display that remembers."""
+    """A display that records its calls."""
 
     def __init__(self) -> None:
         self.stages: list[tuple[str, str]] = []
@@ -123,12 +123,12 @@ SPOILT: dict[str, tuple[dict[str, list[int]], dict[str, str], str]] = {
     "changed": ({}, {"sha256": "0" * 64}, "SHA-256 is .*; deleted"),
     "changed inside": ({}, {"content_sha256": "0" * 64}, "SHA-256 of the graph inside is .*; deleted"),
 }
-"""What the server does, what the catalogue says, and the error."""
+"""The server's failure, the catalogue's entry, and the error."""
 
 
 @pytest.fixture(params=SPOILT)
 def spoilt(request: pytest.FixtureRequest, server: Server) -> tuple[str, str]:
-    """A source that cannot be had, and the error it gives."""
+    """A source that cannot be fetched, and its error."""
     behaviour, checksums, message = SPOILT[request.param]
     server.add("own/tiny.txt.gz", gzipped(SNAP), **behaviour)
     return snap(f"{server.url}/own/tiny.txt.gz", **checksums), message
@@ -168,7 +168,7 @@ def test_counts_that_differ_from_the_published_ones_fail(
     entries(entry(snap(f"{server.url}/tiny.txt.gz"), more="num_vertices = 5\nnum_edges = 7"))
     with pytest.raises(FetchError, match="7 edges are published, the source has 6"):
         fetch("tiny")
-    assert not (home / "downloads" / "tiny" / "tiny.txt.gz").exists(), "nothing vouches for the file"
+    assert not (home / "downloads" / "tiny" / "tiny.txt.gz").exists(), "the file has no checksum"
 
 
 @pytest.mark.parametrize(

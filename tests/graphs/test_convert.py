@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.errors import InputError
@@ -35,7 +35,7 @@ def edge_list(
 def multiplicities(
     edges: EdgeList, mirror: bool, drop_loops: bool, drop_duplicates: bool
 ) -> npt.NDArray[np.float64]:
-    """How many arcs lead from each vertex to each."""
+    """The number of arcs between each pair of vertices."""
     counts = matrix(edges).toarray()
     if mirror:
         counts = counts + counts.T - np.diag(counts.diagonal())
@@ -62,7 +62,6 @@ def assert_equals(graph: Graph, counts: npt.NDArray[np.float64]) -> None:
     assert graph.edge_sources.tolist() == np.repeat(np.arange(V), degrees).tolist()
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     pairs=edge_lists,
     each_once=st.booleans(),
@@ -104,7 +103,6 @@ def test_large_enough_for_several_workers_and_buckets() -> None:
 
 
 @given(pairs=edge_lists)
-@settings(max_examples=50, deadline=None)
 def test_both_ways_is_verified(pairs: list[tuple[int, int]]) -> None:
     reversed_too = pairs + [(v, u) for u, v in pairs if u != v]
     edges = edge_list(reversed_too, "both_ways")

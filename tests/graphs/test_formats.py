@@ -1,4 +1,4 @@
-"""Text formats against independent readings, and what is said of malformed files."""
+"""Text formats against independent readers, and the messages about malformed files."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ EDGES = [(0, 1), (3, 1), (1, 2), (2, 0), (0, 3)]
 UNDIRECTED = [(0, 1), (1, 3), (0, 3), (2, 3)]
 BANNER = "%%MatrixMarket matrix coordinate pattern general\n"
 
-on_files = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+on_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 vertex = st.integers(0, 30)
 edge_lists = st.lists(st.tuples(vertex, vertex), min_size=1, max_size=60)
 

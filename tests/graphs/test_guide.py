@@ -1,4 +1,4 @@
-"""docs/graphs.md: its files are written, and its commands and Python are run, word by word."""
+"""docs/graphs.md: its files are written, and its commands and Python are run as printed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCK = re.compile(r"(?:^`([\w.]+)`[^\n]*:\n)?^```(\w*)\n(.*?)^```$", re.M | re.
 
 
 def run_shell(line: str) -> str:
-    """A command of bfsbench in this process, which is quicker; any other in its own."""
+    """Run a bfsbench command in this process, which is faster; any other in its own."""
     words = shlex.split(line)
     if words[0] != "bfsbench":
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout

@@ -1,4 +1,4 @@
-"""Archives and texts that lie: each is refused in one line, or read as what it says."""
+"""Malicious archives and texts: each is refused in one line, or read correctly."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TestTars:
         checksum = sum(header[:148]) + sum(header[156:512]) + 8 * 32
         header[148:156] = b"%06o\0 " % checksum
         said = complaint(put(tmp_path / "x.tar", bytes(header) + bytes(1024)))
-        assert said == "x.tar: member g.txt has holes, which a graph file has not; unpack it first"
+        assert said == "x.tar: member g.txt is a sparse file; unpack it first"
 
     def test_a_map_of_holes_without_an_end(self, tmp_path: Path) -> None:
         attributes = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "g.txt"}
@@ -138,7 +138,7 @@ def test_comments_before_the_data_may_be_long(tmp_path: Path, name: str, comment
 
 
 def test_blank_lines_beyond_what_an_id_can_number_are_no_vertices() -> None:
-    """2,147,483,650 of them, without parsing them all."""
+    """Tested with 2,147,483,650 lines, without parsing them all."""
     layout = Layout(1, 3, shift=True, comments="%", adjacency=True, max_rows=3)
 
     def texts() -> Iterator[Block]:

@@ -21,7 +21,7 @@ from bfsbench.graphs.generators import GENERATORS, generate
 from bfsbench.graphs.load import load, resolve
 from bfsbench.graphs.memory import Size
 from bfsbench.graphs.recipe import Recipe
-from tests.bench.test_run import bfsbench
+from tests.commands import bfsbench
 from tests.graphs.texts import put, snap
 
 GIB = 1 << 30

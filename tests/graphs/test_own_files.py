@@ -1,4 +1,4 @@
-"""Graphs as people keep them: CSV and its kin, names, weights, files of other libraries."""
+"""Users' graph files: CSV and similar, names, weights, files of other libraries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bfsbench.graphs.graph import EdgeList
 from bfsbench.graphs.load import load
 from bfsbench.graphs.matrix import weight_matrix
 from bfsbench.graphs.recipe import Recipe
-from tests.bench.test_run import bfsbench
+from tests.commands import bfsbench
 from tests.graphs.texts import Edge, pairs, put
 
 EDGES = [(1, 2), (3, 1), (2, 7)]
@@ -156,7 +156,7 @@ def test_weights_are_never_taken_as_1_in_silence(tmp_path: Path) -> None:
 
 
 def test_weights_do_not_change_what_a_search_is_of(tmp_path: Path) -> None:
-    """The checksum of before, by which rows are compared."""
+    """Rows are compared by this checksum, which must not change."""
     heavy, plain = put(tmp_path / "a.txt", "0 1 4\n1 2 1\n"), put(tmp_path / "b.txt", "0 1\n1 2\n")
     assert load(str(heavy)).checksum == load(str(plain)).checksum == load(f"{heavy}:weights=ignore").checksum
 

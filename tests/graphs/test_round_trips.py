@@ -23,9 +23,7 @@ from bfsbench.graphs.recipe import Recipe
 Arc = tuple[int, int, int]
 SIZE = 12
 
-on_files = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+on_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 weight = st.integers(-(2**31), 2**31 - 1)
 arcs = st.lists(
     st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1), weight), min_size=1, max_size=30
@@ -56,7 +54,7 @@ def nodes(edges: list[Arc]) -> networkx.MultiDiGraph:
 
 
 def matrix(path: Path, edges: list[Arc]) -> None:
-    """SciPy adds up nothing as long as the entries are coordinates."""
+    """SciPy does not sum duplicate entries in coordinate form."""
     sources, targets, weights = zip(*edges, strict=True)
     scipy.sparse.save_npz(path, scipy.sparse.coo_array((weights, (sources, targets)), shape=(SIZE, SIZE)))
 
@@ -106,7 +104,7 @@ def test_every_format_reads_back_what_was_written(tmp_path: Path, name: str, edg
 @on_files
 @given(edges=arcs)
 def test_every_format_makes_the_graph_that_python_makes(tmp_path: Path, name: str, edges: list[Arc]) -> None:
-    """With all vertices in an edge, so that there are as many whoever counts them."""
+    """Every vertex has an edge, so that all formats have the same number of vertices."""
     edges = edges + [(v, (v + 1) % SIZE, 5) for v in range(SIZE)]
     path = tmp_path / name
     WRITERS[name](path, edges)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.errors import UsageError
@@ -53,7 +53,6 @@ def test_a_stand_in_is_the_same_graph_under_a_marked_name() -> None:
     assert not list((cache_dir() / "graphs").glob("*stands_for*"))  # stored once
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), directed=st.booleans(), share=st.floats(0.01, 1))
 def test_a_ball_is_an_induced_subgraph_of_the_wanted_size(seed: int, directed: bool, share: float) -> None:
     edges = generate("uniform", n=60, m=90, directed=int(directed), seed=seed)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components, shortest_path
 
@@ -25,7 +25,6 @@ def edge_list(pairs: list[tuple[int, int]], num_vertices: int, orientation: Orie
     return EdgeList(array[:, 0].copy(), array[:, 1].copy(), num_vertices, orientation)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     pairs=st.lists(st.tuples(vertex, vertex), max_size=400),
     orientation=st.sampled_from(["directed", "each_once"]),

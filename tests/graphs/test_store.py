@@ -1,4 +1,4 @@
-"""The cache of converted graphs: what is kept, and that nothing half-written or foreign is ever trusted."""
+"""The cache of converted graphs: what is kept, and that unfinished or foreign files are never trusted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def build(store: GraphStore, recipe: Recipe = RECIPE, source: str = "abc") -> Gr
 
 
 def left_over(store: GraphStore) -> list[str]:
-    """What is below the root beside whole graphs."""
+    """Files below the root besides complete graphs."""
     return [path.name for path in store.root.glob("*") if not (path / "meta.json").exists() and path.is_dir()]
 
 
@@ -157,7 +157,7 @@ def test_damage_is_noticed_and_rebuilt(
 
 
 def flipped(path: Path, bits: Iterable[int]) -> Iterator[int]:
-    """The bits, each for as long as it is the other way round in the file."""
+    """The bits; while one is yielded, it is flipped in the file."""
     with path.open("r+b", buffering=0) as file:
         for bit in bits:
             file.seek(bit // 8)
@@ -196,7 +196,7 @@ def test_every_single_bit_flip_is_noticed(store: GraphStore) -> None:
 
 
 def test_a_flipped_bit_gives_no_wrong_row(tmp_path: Path) -> None:
-    """A bit of the arcs flipped: the path was searched to half its depth, under its whole checksum."""
+    """Without the check, a flipped bit in the arcs gave a search of half the depth under the old checksum."""
     command = [sys.executable, "-m", "bfsbench", "run", "--dataset", "path(n=103)", "--variant", "cpu_queue"]
     said = []
     for attempt in range(2):
@@ -261,7 +261,7 @@ def write_little(root: Path) -> None:
 
 
 def test_short_writes_are_noticed(store: GraphStore) -> None:
-    build(store)  # compiles what the process with the limit could not
+    build(store)  # compiles before the limit applies
     process = multiprocessing.get_context("fork").Process(target=write_little, args=(store.root / "small",))
     process.start()
     process.join()

@@ -1,4 +1,4 @@
-"""Edges written in each text format, and files packed in each way: what the readers are tried on."""
+"""Edges written in each text format, and files packed in each way, as inputs for tests of readers."""
 
 from __future__ import annotations
 

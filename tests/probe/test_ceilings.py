@@ -34,7 +34,7 @@ def test_every_probe_becomes_rows_with_their_origin(tmp_path: Path) -> None:
     path = tmp_path / "new" / "ceilings.csv"
     result = probe("--out", path)
     assert result.exit_code == 0
-    assert result.stdout.startswith("Emulated: shows that the probes work, no ceilings\n")
+    assert result.stdout.startswith("Emulated: not ceilings; shows that the probes work\n")
     with path.open() as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == COLUMNS
@@ -50,7 +50,7 @@ def test_every_probe_becomes_rows_with_their_origin(tmp_path: Path) -> None:
 def test_figures_of_the_emulator_are_no_ceilings(tmp_path: Path) -> None:
     path = tmp_path / "ceilings.csv"
     assert probe("--out", path).exit_code == 0
-    with pytest.raises(InputError, match="emulated kernels, which are no ceilings"):
+    with pytest.raises(InputError, match="emulated kernels, which are not ceilings"):
         read_ceilings(path)
 
 

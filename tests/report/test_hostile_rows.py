@@ -1,4 +1,4 @@
-"""Rows that somebody else wrote: every command and format says what is wrong, or shows it harmlessly."""
+"""Malicious rows: every command and format reports the error, or escapes the text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EVIL = "\x1b]0;owned\x07\x1b[2J\u202e"
 
 
 def written(folder: Path, *rows: dict[str, object]) -> Path:
-    """Not by ResultWriter: whoever wrote this has not used it."""
+    """A result file written without ResultWriter."""
     path = folder / "rows.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")

@@ -1,4 +1,4 @@
-"""The HTML page in a real browser: it draws, sorts, filters, and neither complains nor asks for anything."""
+"""The HTML page in a real browser: it draws, sorts, filters, and neither logs errors nor makes requests."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser, report: Path) -> Iterator[Opened]:
-    """Opens the page; whatever it logs or asks for besides itself fails the test."""
+    """Opens the page; any log message or further request fails the test."""
     pages: list[Page] = []
     said: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Pages of many rows: they say what they left out, and leave out the slowest."""
+"""Pages of many rows: they leave out the slowest, and say so."""
 
 from __future__ import annotations
 

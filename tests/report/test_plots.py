@@ -1,8 +1,9 @@
-"""Pictures: what is drawn is what the rows say."""
+"""Pictures show the values of the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from result_rows import emulated_row, failed_row, frame, host_row, row, write
 from bfsbench.bench.results import read_results
 from bfsbench.errors import UsageError
 from bfsbench.report.levels import read_levels
-from bfsbench.report.plots import PLOTS, NothingToDrawError, draw
+from bfsbench.report.plots import PLOTS, NothingToDrawError, draw, save, saved
 from bfsbench.report.plots.picture import number, wrapped
 
 
@@ -32,13 +33,15 @@ def widths(axes: Axes) -> dict[str, float]:
     return {names[round(bar.get_y() + bar.get_height() / 2)]: bar.get_width() for bar in axes.patches}
 
 
-def test_bars_are_as_long_as_the_best_times(tmp_path: Path) -> None:
+def test_bars_are_as_long_as_the_best_times_over_that_of_the_graph(tmp_path: Path) -> None:
     rows = [row(3.0, block=64), row(2.0), row(5.0, variant="push"), host_row(9.0), row(1.0, graph="other")]
     (picture,) = draw("bars", frame(tmp_path, rows))
     first, second = picture.figure.axes
-    assert widths(first) == {"pull": 2.0, "push": 5.0, "cpu_queue": 9.0}
+    assert widths(first) == {"pull": 1.0, "push": 2.5, "cpu_queue": 4.5}
     assert widths(second) == {"pull": 1.0}
-    assert first.get_xlabel() == "time of a search (ms)"
+    assert first.get_xlabel() == "times the best of the graph"
+    assert {"2.00 ms", "5.00 ms", "9.00 ms"} == {text.get_text() for text in first.texts}
+    assert first.get_xlim() == second.get_xlim()
     assert "grid:directed" in first.get_title()
     assert [text.get_text() for text in second.texts].count("not run") == 2
 
@@ -47,21 +50,33 @@ def test_bars_have_a_line_for_what_failed(tmp_path: Path) -> None:
     (picture,) = draw("bars", frame(tmp_path, [row(2.0), failed_row(variant="merrill")]))
     (axes,) = picture.figure.axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["pull", "merrill"]
-    assert [text.get_text() for text in axes.texts] == ["2.00", "failed"]
+    assert [text.get_text() for text in axes.texts] == ["2.00 ms", "failed"]
 
 
-def test_a_bar_far_longer_than_the_rest_is_cut_off_and_says_so(tmp_path: Path) -> None:
-    rows = [row(1.0 + i, variant=name) for i, name in enumerate(["pull", "push", "edge"])]
-    (picture,) = draw("bars", frame(tmp_path, [*rows, host_row(700.0)]))
+@pytest.mark.parametrize(("longest", "scale"), [(20.0, "linear"), (21.0, "log")])
+def test_the_best_bar_is_seen_beside_far_longer_ones(longest: float, scale: str, tmp_path: Path) -> None:
+    (picture,) = draw("bars", frame(tmp_path, [row(1.0), row(2.0, variant="push"), host_row(longest)]))
     (axes,) = picture.figure.axes
+    assert axes.get_xscale() == scale
+    low, high = axes.transAxes.inverted().transform(axes.transData.transform([(1, 0), (longest, 0)]))[:, 0]
+    assert 0.03 < low < 0.2 and 0.7 < high < 0.9
+
+
+def spreads(folder: Path, shares: Mapping[str, float]) -> Axes:
+    """The panel of searches whose slowest samples are these shares above the fastest."""
+    rows = [row(1.0, variant=name, search_ms_max=1 + share) for name, share in shares.items()]
+    (picture,) = draw("spread", frame(folder, rows))
+    return picture.figure.axes[0]
+
+
+def test_a_line_far_longer_than_the_rest_is_cut_off_and_says_so(tmp_path: Path) -> None:
+    axes = spreads(tmp_path, {"pull": 0.01, "push": 0.02, "edge_simple": 0.03, "luo": 7.0})
     assert axes.get_xlim()[1] < 4
-    assert any(text.get_text().startswith("700 (cut off)") for text in axes.texts)
+    assert [text.get_text() for text in axes.texts] == ["700 (cut off) \N{RIGHTWARDS ARROW}"]
 
 
-def test_fewer_than_half_of_the_bars_are_cut_off(tmp_path: Path) -> None:
-    rows = [row(time, variant=name) for name, time in {"pull": 1.0, "push": 2.0, "edge": 20.0}.items()]
-    (picture,) = draw("bars", frame(tmp_path, [*rows, host_row(200.0)]))
-    (axes,) = picture.figure.axes
+def test_fewer_than_half_of_the_lines_are_cut_off(tmp_path: Path) -> None:
+    axes = spreads(tmp_path, {"pull": 0.01, "push": 0.02, "edge_simple": 0.2, "luo": 2.0})
     assert 20 < axes.get_xlim()[1] < 30
 
 
@@ -93,16 +108,18 @@ def test_knobs_that_no_graph_was_searched_with_two_values_of_have_no_panel(tmp_p
 def test_emulated_times_never_share_a_picture_with_measured_ones(tmp_path: Path) -> None:
     measured, emulated = draw("bars", frame(tmp_path, [row(), host_row(), emulated_row(100.0)]))
     assert "emulated" in emulated.title and "emulated" not in measured.title
-    assert widths(emulated.figure.axes[0]) == {"pull": 100.0}
+    assert widths(emulated.figure.axes[0]) == {"pull": 1.0}
+    kernels = [picture.figure.legends[0].get_texts()[0].get_text() for picture in (measured, emulated)]
+    assert kernels == ["GPU kernel", "emulated kernel"]
 
 
 def test_series_of_several_devices_are_told_apart(tmp_path: Path) -> None:
     rows = [row(2.0), row(3.0, gpu="NVIDIA A100"), host_row(9.0), host_row(8.0, host="node2")]
     (picture,) = draw("bars", frame(tmp_path, rows))
     assert widths(picture.figure.axes[0]) == {
-        "pull [NVIDIA H200]": 2.0,
-        "pull [NVIDIA A100]": 3.0,
-        "cpu_queue": 8.0,
+        "pull [NVIDIA H200]": 1.0,
+        "pull [NVIDIA A100]": 1.5,
+        "cpu_queue": 4.0,
     }
 
 
@@ -115,7 +132,7 @@ def test_graphs_of_one_name_are_told_apart_by_their_checksums(tmp_path: Path) ->
 def test_a_series_of_the_rows_names_the_bars(tmp_path: Path) -> None:
     rows = frame(tmp_path, [row(2.0), row(3.0, block=64)])
     (picture,) = draw("bars", rows.assign(series=["wide", "narrow"]), title="Blocks")
-    assert widths(picture.figure.axes[0]) == {"wide": 2.0, "narrow": 3.0}
+    assert widths(picture.figure.axes[0]) == {"wide": 1.0, "narrow": 1.5}
     assert picture.title == "Blocks"
 
 
@@ -134,11 +151,24 @@ def test_profiles_show_frontier_and_time_by_kernel(tmp_path: Path) -> None:
     kernels = ["pull", "push", "push"]
     levels = read_profiled(tmp_path, [row()], [level(i, kernel=name) for i, name in enumerate(kernels)])
     (picture,) = draw("profile", frame(tmp_path, [row()]), levels)
-    frontier, time = picture.figure.axes
-    assert frontier.get_ylabel() == "frontier (vertices)" and time.get_ylabel() == "time (µs)"
-    drawn = {part.get_label(): np.asarray(part.get_offsets()).tolist() for part in time.collections}
-    assert drawn == {"pull": [[0, 10]], "push": [[1, 11], [2, 12]]}
+    frontier, arcs, time = picture.figure.axes
+    labels = ["frontier (vertices)", "inspected (arcs)", "time (µs)"]
+    assert [axes.get_ylabel() for axes in (frontier, arcs, time)] == labels
+    drawn = [np.asarray(part.get_offsets()).tolist() for part in time.collections]
+    assert drawn == [[[0, 10]], [[1, 11], [2, 12]]]
     assert frontier.lines[0].get_ydata().tolist() == [1, 2, 4]
+    assert arcs.lines[0].get_ydata().tolist() == [7, 7, 7]
+    legend = [text.get_text() for text in picture.figure.legends[0].get_texts()]
+    assert legend == ["pull", "level by pull", "level by push"]
+
+
+def test_searches_share_a_profile_each_at_its_fastest_launch(tmp_path: Path) -> None:
+    rows = [row(block=64), row(), row(variant="push")]
+    levels = [level(0, block=64, time_us=5), level(0), level(0, variant="push", edges_inspected=3)]
+    (picture,) = draw("profile", frame(tmp_path, rows), read_profiled(tmp_path, rows, levels))
+    _, arcs, time = picture.figure.axes
+    assert {line.get_label(): line.get_ydata().tolist() for line in time.lines} == {"pull": [5], "push": [10]}
+    assert [line.get_ydata().tolist() for line in arcs.lines] == [[7], [3]]
 
 
 def test_speed_ups_are_over_both_cpu_programs(tmp_path: Path) -> None:
@@ -175,7 +205,7 @@ def test_settings_of_knobs_are_the_bars_of_an_ablation(tmp_path: Path) -> None:
     (axes,) = picture.figure.axes
     assert widths(axes) == {"A=0": 2.0, "A=1": 4.0}
     assert axes.get_xlabel() == "speed-up over cpu_queue (times as fast)"
-    assert [line.get_label() for line in axes.lines] == ["push (1.60)"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["push (1.60)"]
 
 
 def test_knob_sweeps_show_the_best_time_of_each_value(tmp_path: Path) -> None:
@@ -187,6 +217,30 @@ def test_knob_sweeps_show_the_best_time_of_each_value(tmp_path: Path) -> None:
     assert [text.get_text() for text in first.get_xticklabels()] == ["2", "16"]
     assert first.lines[0].get_ydata().tolist() == [3.0, 2.0]
     assert second.lines[0].get_ydata().tolist() == [2.0, 3.0]
+
+
+def test_blocks_alone_are_a_knob_and_no_map(tmp_path: Path) -> None:
+    rows = frame(tmp_path, [row(3.0, block=64), row(2.0), failed_row(grid=16)])
+    with pytest.raises(NothingToDrawError, match="several grids and several blocks"):
+        draw("heatmap", rows)
+    (picture,) = draw("knobs", rows)
+    (axes,) = picture.figure.axes
+    assert axes.get_xlabel() == "block (threads)"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["64", "256"]
+    assert axes.lines[0].get_ydata().tolist() == [3.0, 2.0]
+
+
+def test_panels_that_are_compared_have_one_axis(tmp_path: Path) -> None:
+    times = {"near": (1.0, 1.5), "far": (1.0, 900.0)}
+    rows = [
+        row(time, graph=graph, knobs=f"K={k}") for graph, both in times.items() for k, time in enumerate(both)
+    ]
+    hosts = [host_row(50.0, graph=graph) for graph in times]
+    read = frame(tmp_path, [*rows, *hosts])
+    for kind in ("bars", "speedup", "ablation", "spread"):
+        (picture,) = draw(kind, read)
+        first, second = picture.figure.axes
+        assert first.get_xlim() == second.get_xlim(), kind
 
 
 def test_curves_join_graphs_whose_names_differ_in_numbers(tmp_path: Path) -> None:
@@ -227,6 +281,32 @@ def test_one_row_is_enough_for_bars_and_too_little_for_maps_and_sweeps(tmp_path:
     for kind, words in {"heatmap": "several grids", "knobs": "several values", "curve": "differ"}.items():
         with pytest.raises(NothingToDrawError, match=words):
             draw(kind, rows)
+
+
+def test_words_of_narrow_pictures_are_not_clipped(tmp_path: Path) -> None:
+    name = "random(n=1024,m=" + "9" * 60 + ")"
+    rows = [emulated_row(2.0, graph=name, knobs=f"K={k}") for k in range(2)]
+    read = frame(tmp_path, rows)
+    for kind in ("bars", "knobs", "spread"):
+        (picture,) = draw(kind, read)
+        picture.figure.draw_without_rendering()
+        titles = [*picture.figure.texts, *(axes.title for axes in picture.figure.axes)]
+        for part in (*titles, *picture.figure.legends):
+            box = part.get_window_extent()
+            assert box.x0 >= 0 and box.x1 <= picture.figure.bbox.width, kind
+
+
+def test_many_pictures_are_the_same_from_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bfsbench.report.plots.files._ALONE", 1)
+    rows = frame(tmp_path, [row()])
+    several = [replace(draw("bars", rows)[0], name=f"bars-{number}") for number in range(4)]
+    alone = save(several[:1], tmp_path, "png")[0].read_bytes()
+    del several[0]
+    paths = list(saved(several, tmp_path / "many", "png", processes=2))
+    assert [path.name for path in paths] == [f"{picture.name}.png" for picture in several]
+    assert {path.read_bytes() for path in paths} == {alone}
 
 
 @pytest.mark.parametrize("kind", PLOTS)

@@ -1,4 +1,4 @@
-"""``bfsbench roofline``: work, ceilings and what they say about a search."""
+"""``bfsbench roofline``: work, ceilings, and the shares of searches."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_work_is_modelled_from_the_declarations(tmp_path: Path) -> None:
     assert edges["bytes"] == 4 * 1e6 + 4 * 900e3 + 8 * 500e6 + 8 * 40e6
     assert edges["random_ms"] == pytest.approx(0.8)
     assert edges["bound"] == "bandwidth"
-    pull = found["pull"]  # nobody can tell from a row
+    pull = found["pull"]  # unknown from a row
     assert (pull["edges"], pull["edges_from"], pull["bound"], pull["share"]) == (None, "", "", None)
     assert pull["latency_ms"] == queue["latency_ms"]
 
@@ -168,7 +168,7 @@ def test_ceilings_of_another_device(tmp_path: Path) -> None:
     line = refused(roofline(path, "--ceilings", ceilings(tmp_path, gpu="NVIDIA A100")))
     assert line == "the ceilings are those of NVIDIA A100, but rows were taken on NVIDIA H200"
     line = refused(roofline(path, "--ceilings", ceilings(tmp_path, backend="cpu")))
-    assert line.endswith("holds figures of emulated kernels, which are no ceilings of a device")
+    assert line.endswith("holds figures of emulated kernels, which are not ceilings of a device")
 
 
 def test_which_ceilings(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the tables say, held against rows whose answer is known."""
+"""Tables for rows with known results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from result_rows import (
     EDGES_TRAVERSED,
@@ -20,7 +20,7 @@ from result_rows import (
     row,
 )
 
-from bfsbench.report import tables
+from bfsbench.report import summary, tables
 from bfsbench.report.rows import kinds
 
 
@@ -176,7 +176,7 @@ def test_rows_of_code_that_is_no_more_do_not_count(tmp_path: Path) -> None:
         row(1.0, code="a" * 16),
         row(3.0, code="b" * 16, taken_at=late),
         row(2.0, code="b" * 16, taken_at=late, knobs="K=1"),
-        row(9.0, code="a" * 16, knobs="K=2"),  # nobody has measured this with the other code
+        row(9.0, code="a" * 16, knobs="K=2"),  # this point has no row of the other code
     ]
     (kind,) = kinds(frame(tmp_path, rows))
     assert sorted(kind.rows["search_ms"]) == [2.0, 3.0, 9.0]
@@ -188,7 +188,6 @@ def test_a_time_of_zero_has_no_rate(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=12))
-@settings(deadline=None)
 def test_best_is_the_minimum_whatever_the_times(times: list[float]) -> None:
     import pandas as pd
 
@@ -267,7 +266,45 @@ def test_knobs_are_told_unless_they_have_their_default(tmp_path: Path) -> None:
     table = only(tables(frame(tmp_path, rows), ["best"]))
     assert [line["knobs"] for line in records(table)] == ["W_SZ=16", "ALPHA=14 BETA=9", "SIZE=7"]
     assert [line["knobs"] for line in records(drawings(table)[0])] == ["", "BETA=9", "SIZE=7"]
-    assert "Knobs that have their variant's default value are left out." in table.notes
+    assert "Knobs are shown where they differ from their variant's default." in table.legend
+    assert table.notes == ()  # a reader of CSV and JSON has all of them
+
+
+def test_only_what_is_shown_is_explained(tmp_path: Path) -> None:
+    one = only(tables(frame(tmp_path, [row(2.0), row(3.0, variant="luo")]), ["best"]))
+    assert "median ms: the samples' median" in one.legend[0]
+    assert not any("Knobs" in line for line in one.legend)
+    two = [row(2.0, source=source) for source in (0, 1)]
+    several = only(tables(frame(tmp_path / "several", two), ["best"]))
+    assert "median_ms" not in drawings(several)[0].columns
+    assert not any("median ms" in line for line in several.legend)
+
+
+def test_the_ratio_to_the_best_of_each_graph(tmp_path: Path) -> None:
+    rows = [row(3.0), row(2.0, variant="luo"), row(5.0, graph="other"), emulated_row(1.0)]
+    measured, emulated = tables(frame(tmp_path, rows), ["best"])
+    assert [line["times_best"] for line in records(measured)] == [1.0, 1.5, 1.0]
+    assert [line["times_best"] for line in records(emulated)] == [None]
+
+
+def test_a_sweep_ends_with_the_best_and_what_failed(tmp_path: Path) -> None:
+    rows = [row(3.0), row(2.0, variant="luo"), failed_row(block=64), failed_row(variant="simple")]
+    best, failures = summary(frame(tmp_path, rows))
+    assert records(drawings(best)[0]) == [
+        {"variant": "luo", "grid": "auto", "block": 256, "search_ms": 2.0, "times_best": 1.0, "failed": 0},
+        {"variant": "pull", "grid": "auto", "block": 256, "search_ms": 3.0, "times_best": 1.5, "failed": 1},
+    ]
+    assert {line["variant"] for line in records(failures)} == {"pull", "simple"}
+    assert best.notes == ()
+
+
+def test_after_a_large_sweep_the_best_few_of_each_graph_are_shown(tmp_path: Path) -> None:
+    rows = [row(1.0 + i, variant=f"v{i}", graph=f"graph{k}") for i in range(9) for k in range(5)]
+    best = only(summary(frame(tmp_path, rows)))
+    assert len(best.rows) == 45
+    shown = drawings(best)
+    assert [len(one.rows) for one in shown] == [5] * 5
+    assert shown[0].title == "graph0, source 0, the best 5 of 9"
 
 
 def test_sources_are_counted_where_some_failed(tmp_path: Path) -> None:

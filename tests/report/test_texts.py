@@ -90,7 +90,7 @@ def test_a_stale_text_is_noticed(folder: Path) -> None:
     out.write_text("4 ms\n")
     result = run(*arguments, "--check")
     assert result.exit_code == 1
-    assert "is not what" in result.stderr
+    assert "is not up to date" in result.stderr
     assert out.read_text() == "4 ms\n"
     assert run(template, "--check").exit_code == 2
     assert "no such file" in run(folder / "none.j2").stderr

@@ -41,7 +41,7 @@ def levels_of(search: KernelVariant, source: int) -> list[int]:
 
 
 def no_records(levels: int) -> npt.NDArray[np.void]:
-    """What a kernel notes levels in, with values that none writes."""
+    """A buffer for level records, filled with values that no kernel writes."""
     records = np.zeros(levels, LevelRecord)
     records["frontier_size"] = records["layer"] = -1
     return records
@@ -53,7 +53,7 @@ def shape(name: str) -> Graph:
 
 
 def kernels_of(search: KernelVariant, source: int) -> list[str]:
-    """What was launched; the levels are checked on the way."""
+    """The kernels launched; the levels are checked as well."""
     kernels: list[str] = []
     search.mark = lambda level, kernel: kernels.append(kernel)
     assert levels_of(search, source) == reference_levels(search.host_graph, source).tolist()

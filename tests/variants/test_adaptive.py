@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -14,6 +14,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
+from tests.parameters import covering, some
 from tests.shapes import SHAPES, edge_list, random_digraph
 from tests.variants.adaptive_searches import (
     CLUSTERS,
@@ -21,6 +22,7 @@ from tests.variants.adaptive_searches import (
     LIKELY,
     PULLED,
     PUSHED,
+    USUAL_CLUSTERS,
     WAYS,
     barrier_turned,
     check_shapes,
@@ -83,16 +85,16 @@ class Decisions:
         self.unexplored -= found_edges
 
 
-def test_every_regime_takes_the_levels_that_suit_it(device: Device) -> None:
+@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
+def test_every_regime_takes_the_levels_that_suit_it(device: Device, cluster: int) -> None:
     sizes = [1, 1, 1, 2, 60, 50, 70, 40, 2, 1, 1, 1, 1, 90, 1, 1]
-    for cluster in CLUSTERS:
-        layers = layers_of(device, layered(sizes), CLUSTER_SIZE=cluster, SMALL_PARTS=20, PUSHED_EDGE=2)
-        assert layers[0] == layers[-1] == "cluster"
-        assert "pull" in layers, cluster
-        pushed = layers_of(device, layered(sizes), CLUSTER_SIZE=cluster, SMALL_PARTS=20, MAY_PULL=0)
-        assert set(pushed) == {"cluster", "push"}, cluster
-        knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": 16384, "MAY_PULL": 0}
-        assert layers_of(device, layered(sizes[:4]), **knobs) == ["cluster"] * 4
+    layers = layers_of(device, layered(sizes), CLUSTER_SIZE=cluster, SMALL_PARTS=20, PUSHED_EDGE=2)
+    assert layers[0] == layers[-1] == "cluster"
+    assert "pull" in layers
+    pushed = layers_of(device, layered(sizes), CLUSTER_SIZE=cluster, SMALL_PARTS=20, MAY_PULL=0)
+    assert set(pushed) == {"cluster", "push"}
+    knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": 16384, "MAY_PULL": 0}
+    assert layers_of(device, layered(sizes[:4]), **knobs) == ["cluster"] * 4
 
 
 def test_the_smallest_frontiers_for_the_cluster_are_counted_in_parts(device: Device) -> None:
@@ -115,7 +117,6 @@ def test_without_pulling_in_neighbours_are_not_needed(device: Device) -> None:
     assert not {"column_offsets", "row_indices"} & set(vars(search.graph)), "never uploaded"
 
 
-@settings(max_examples=25)
 @given(sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8), cost=st.integers(0, 1024))
 def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[int], cost: int) -> None:
     graph = layered([1, *sizes])
@@ -172,7 +173,7 @@ def test_what_a_cluster_no_longer_queues_is_pulled(device: Device) -> None:
     assert layers_of(device, graph, CLUSTER_SIZE=8)[:3] == ["cluster", "cluster", "pull"]
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
 @pytest.mark.parametrize(("children", "degree"), [(5000, 1), (5000, 7), (5000, 13), (250, 300), (3, 9000)])
 def test_what_full_queues_of_a_cluster_cannot_hold_is_not_lost(
     device: Device, cluster: int, children: int, degree: int
@@ -182,7 +183,7 @@ def test_what_full_queues_of_a_cluster_cannot_hold_is_not_lost(
     expect_levels(device, graph, CLUSTER_SIZE=cluster, MAY_PULL=0, **CROWDED)
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
 def test_a_level_that_will_be_crowded_is_left_to_the_next_regime(device: Device, cluster: int) -> None:
     for sizes in ([1, 3, 30, 300, 30, 3, 1], [1, 50, 50, 1, 200, 1]):
         for small in (30, 100, 1000, 16384):
@@ -204,19 +205,16 @@ def test_a_frontier_that_does_not_fit_the_cluster_is_given_back(
     assert layers_of(device, graph, 0, 8, **knobs)[:2] == ["pull", "push"]
 
 
-@pytest.mark.parametrize("knobs", WAYS)
-def test_rows_of_any_length_at_any_place(device: Device, knobs: dict[str, int]) -> None:
+@pytest.mark.parametrize(("knobs", "cluster"), covering(WAYS, USUAL_CLUSTERS))
+def test_rows_of_any_length_at_any_place(device: Device, knobs: dict[str, int], cluster: int) -> None:
     degrees: list[int] = []
     for degree in range(71):
         for place in range(16):
             degrees += [(place - sum(degrees)) % 16, degree]
-    graph = rows_of(degrees)
-    for cluster in (1, 8):
-        expect_levels(device, graph, CLUSTER_SIZE=cluster, **knobs)
+    expect_levels(device, rows_of(degrees), CLUSTER_SIZE=cluster, **knobs)
 
 
-@pytest.mark.parametrize("num_edges", [40, 41, 42, 43])
-@pytest.mark.parametrize("knobs", WAYS)
+@pytest.mark.parametrize(("knobs", "num_edges"), covering(WAYS, [40, 41, 42, 43]))
 def test_the_arrays_may_end_anywhere(device: Device, num_edges: int, knobs: dict[str, int]) -> None:
     for last in range(1, 20):
         graph = rows_of([1, num_edges - last, last])
@@ -318,10 +316,9 @@ def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytes
         assert barrier_turned(search) == (steps % 2 == 1)
 
 
-@pytest.mark.parametrize("knobs", WAYS)
-@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize(("knobs", "cluster"), covering(WAYS, USUAL_CLUSTERS))
 def test_all_shapes_in_every_way(device: Device, cluster: int, knobs: dict[str, int]) -> None:
-    names = [name for name in SHAPES if "path" not in name]  # 2,000 levels, which take long one by one
+    names = [name for name in SHAPES if "path" not in name]  # of many levels, which take long one by one
     check_shapes(device, names, CLUSTER_SIZE=cluster, **knobs)
     check_shapes(device, ["kronecker", "hub"], 1, CLUSTER_SIZE=cluster, **knobs)
 
@@ -336,7 +333,7 @@ def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
             assert levels_of(search, source) == expected[source]
 
 
-@settings(max_examples=60)
+@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
 @given(
     num_vertices=st.integers(1, 300),
     edges=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 299)), max_size=400),
@@ -347,7 +344,6 @@ def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
     cost=st.sampled_from([0, 1, 8, 100, 1024]),
     may_pull=st.integers(0, 1),
     look=st.sampled_from([{}, LIKELY]),
-    cluster=st.sampled_from(CLUSTERS),
 )
 def test_any_graph_and_any_knobs(
     device: Device,
@@ -370,11 +366,11 @@ def test_any_graph_and_any_knobs(
     expect_levels(device, build_graph(arcs, "random"), num_vertices // 2, grid, **knobs)
 
 
-@pytest.mark.parametrize("seed", range(1, 9))
-def test_the_schedule_does_not_matter(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "knobs", "cluster"), covering(range(1, 9), WAYS, USUAL_CLUSTERS))
+def test_the_schedule_does_not_matter(seed: int, knobs: dict[str, int], cluster: int) -> None:
     device = open_device("cpu", seed)
-    for cluster in (1, 8):
-        for knobs in WAYS:
-            check_shapes(device, ["kronecker", "pmpp", "random_dense"], 9, CLUSTER_SIZE=cluster, **knobs)
-        expect_levels(device, layered([1, 9, 60, 40, 2, 90, 1]), CLUSTER_SIZE=cluster, SMALL_PARTS=30)
+    check_shapes(device, ["kronecker", "pmpp", "random_dense"], 9, CLUSTER_SIZE=cluster, **knobs)
+    expect_levels(
+        device, layered([1, 9, 60, 40, 2, 90, 1]), CLUSTER_SIZE=cluster, **knobs | {"SMALL_PARTS": 30}
+    )
     device.close()

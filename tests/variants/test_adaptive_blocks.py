@@ -14,6 +14,8 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup
+from tests.parameters import some
+from tests.variants.adaptive_searches import CLUSTERS, USUAL_CLUSTERS
 from tests.variants.searching import fan, layered, levels_of, prepared
 
 
@@ -27,7 +29,7 @@ def test_blocks_of_partial_warps_are_refused(device: Device) -> None:
         prepared(Adaptive, device, fan(3, 1), block=33)
 
 
-@pytest.mark.parametrize("cluster", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
 def test_the_grid_is_whole_clusters(device: Device, cluster: int) -> None:
     for grid, blocks in ((1, cluster), (16, 16), (29, 29 // cluster * cluster)):
         assert prepared(Adaptive, device, fan(3, 1), grid, CLUSTER_SIZE=cluster).num_blocks == blocks

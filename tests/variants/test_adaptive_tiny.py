@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -15,8 +15,16 @@ from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
+from tests.parameters import covering, some
 from tests.shapes import SHAPES, edge_list, with_wide_offsets
-from tests.variants.adaptive_searches import CLUSTERS, check_shapes, compile_with, expect_levels, layers_of
+from tests.variants.adaptive_searches import (
+    CLUSTERS,
+    USUAL_CLUSTERS,
+    check_shapes,
+    compile_with,
+    expect_levels,
+    layers_of,
+)
 from tests.variants.searching import layered, shape
 
 TINY_LEVELS = 4
@@ -65,7 +73,7 @@ def expected_layers(graph: Graph, tiny: int, sooner: int = TINY_LEVELS) -> list[
     return layers
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
 def test_levels_are_run_by_one_block_once_several_were_tiny(device: Device, cluster: int) -> None:
     sizes = [1] * 7 + [9, 10, 11, 5, 5, 5, 5, 5, 5, 10, 10, 20, 9] + [1] * 7
     knobs = {"CLUSTER_SIZE": cluster, "MAY_PULL": 0}
@@ -76,12 +84,8 @@ def test_levels_are_run_by_one_block_once_several_were_tiny(device: Device, clus
         assert ("block" in layers) == (tiny > 0)
 
 
-@settings(max_examples=25)
-@given(
-    sizes=st.lists(st.integers(1, 30), max_size=20),
-    tiny=st.sampled_from([2, 5, 10, 20, 60]),
-    cluster=st.sampled_from(CLUSTERS),
-)
+@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
+@given(sizes=st.lists(st.integers(1, 30), max_size=20), tiny=st.sampled_from([2, 5, 10, 20, 60]))
 def test_the_first_block_goes_on_while_levels_are_tiny(
     device: Device, sizes: list[int], tiny: int, cluster: int
 ) -> None:
@@ -100,8 +104,9 @@ def test_a_graph_of_long_rows_has_smaller_tiny_levels(device: Device) -> None:
         assert row == 1 or layers != expected_layers(graph, 512), "the limit shows"
 
 
-@pytest.mark.parametrize("knobs", [{}, {"TINY_PARTS": 10}, {"SMALL_PARTS": 20}])
-@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize(
+    ("knobs", "cluster"), covering([{}, {"TINY_PARTS": 10}, {"SMALL_PARTS": 20}], USUAL_CLUSTERS)
+)
 def test_all_shapes(
     device: Device, monkeypatch: pytest.MonkeyPatch, cluster: int, knobs: dict[str, int]
 ) -> None:
@@ -118,7 +123,7 @@ def test_wide_offsets(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
         assert layers[:7] == ["cluster", *["block"] * 5, layer]
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
 @pytest.mark.parametrize("degree", [SHORT_ROW + 1, 4 * KEPT_PARTS, 4 * KEPT_PARTS + 1, 8193, 140_000])
 def test_long_rows_are_kept_dealt_out_or_handed_on(
     device: Device, monkeypatch: pytest.MonkeyPatch, cluster: int, degree: int
@@ -141,12 +146,12 @@ def test_rows_that_a_full_queue_has_no_place_for_are_handed_on(
     edges += [(2 + i, 302 + i * SHORT_ROW + j) for i in range(300) for j in range(SHORT_ROW)]
     edges += [(9901, v) for v in range(9902, 90_000)]  # so that rows are short in the mean
     graph = build_graph(edge_list(90_000, edges, "directed"), "full queue")
-    for cluster in CLUSTERS:
+    for cluster in USUAL_CLUSTERS:
         layers = layers_of(device, graph, CLUSTER_SIZE=cluster, MAY_PULL=0)
         assert layers[:3] == ["cluster", "block", "push"], cluster
 
 
-@pytest.mark.parametrize("at_a_time", [1, 3, 4, 5, 8])
+@pytest.mark.parametrize("at_a_time", some([1, 3, 4, 5, 8], 1, 4))
 def test_levels_are_handed_over_after_so_many(
     device: Device, monkeypatch: pytest.MonkeyPatch, at_a_time: int
 ) -> None:
@@ -157,15 +162,14 @@ def test_levels_are_handed_over_after_so_many(
     assert layers[at_a_time] == "push"
 
 
-@settings(max_examples=40)
+@pytest.mark.parametrize("sooner", some([1, 2], 1))
+@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
 @given(
     num_vertices=st.integers(1, 300),
     edges=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 299)), max_size=400),
     directed=st.booleans(),
     tiny=st.sampled_from([2, 10, 256, 512]),
     small=st.sampled_from([5, 30, 8192]),
-    sooner=st.sampled_from([1, 2]),
-    cluster=st.sampled_from(CLUSTERS),
 )
 def test_any_graph(
     device: Device,
@@ -185,13 +189,13 @@ def test_any_graph(
         expect_levels(device, graph, num_vertices // 2, **knobs)
 
 
-@pytest.mark.parametrize("seed", range(1, 9))
-def test_the_schedule_does_not_matter(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_with(monkeypatch, TINY_LEVELS=1 + seed % 3)
+@pytest.mark.parametrize(("seed", "tiny", "cluster"), covering(range(1, 9), (10, 30, 256), USUAL_CLUSTERS))
+def test_the_schedule_does_not_matter(
+    seed: int, tiny: int, cluster: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile_with(monkeypatch, TINY_LEVELS=1)
     device = open_device("cpu", seed)
     lattice = build_graph(generate("lattice", rows=12, columns=30, keep=0.7, seed=seed), "lattice")
-    for cluster in (2, 16):
-        for tiny in (10, 30, 256):
-            expect_levels(device, lattice, CLUSTER_SIZE=cluster, TINY_PARTS=tiny)
-            check_shapes(device, ["kronecker", "pmpp"], CLUSTER_SIZE=cluster, TINY_PARTS=tiny)
+    expect_levels(device, lattice, CLUSTER_SIZE=cluster, TINY_PARTS=tiny)
+    check_shapes(device, ["kronecker", "pmpp"], CLUSTER_SIZE=cluster, TINY_PARTS=tiny)
     device.close()

@@ -1,4 +1,4 @@
-"""The rules of ``--knobs auto``: legal values, right answers, and what each class of graphs asks for."""
+"""The rules of ``--knobs auto``: legal values, right answers, and the choice for each class of graphs."""
 
 from __future__ import annotations
 

@@ -33,21 +33,21 @@ def tree(depth: int = 8) -> Graph:
 
 def prepared(device: Device, graph: Graph, grid: int | None = None, **knobs: KnobValue) -> Bfs4k:
     search = Bfs4k(KernelSetup(DeviceGraph(device, graph), grid, BLOCK, Bfs4k.knob_values(knobs)))
-    search.counts = device.empty(graph.num_vertices * len(Bfs4k.counters), np.uint64)
+    search.counter_buffer = device.empty(graph.num_vertices * len(Bfs4k.counters), np.uint64)
     search.prepare()
     return search
 
 
 def search_from(search: Bfs4k, source: int) -> dict[str, int]:
-    """Search, twice to see that nothing is left over, check the levels, and return the counters' sums."""
+    """Search twice, to test that no state remains, check the levels, and return the counters' sums."""
     expected = reference_levels(search.host_graph, source).tolist()
     for _ in range(2):
-        assert search.counts
-        search.counts.upload(np.zeros(search.counts.size, np.uint64))
+        assert search.counter_buffer
+        search.counter_buffer.upload(np.zeros(search.counter_buffer.size, np.uint64))
         search.reset(source)
         search.traverse(source)
         assert search.levels().tolist() == expected
-    levels = search.counted()
+    levels = search.level_counters()
     assert len(levels) == max(expected) + 1
     return {name: sum(level[name] for level in levels) for name in Bfs4k.counters}
 
@@ -90,7 +90,7 @@ def steps_of_levels(device: Device, graph: Graph, grid: int | None = None, **kno
     """How many steps warps took in each level from vertex 0."""
     search = prepared(device, graph, grid, K2=0, **knobs)
     search_from(search, 0)
-    return [level["warp_steps"] for level in search.counted()]
+    return [level["warp_steps"] for level in search.level_counters()]
 
 
 @pytest.mark.parametrize("k5", [0, 1])
@@ -221,7 +221,7 @@ def test_prefix_sums_of_zeros_and_ones_are_binary(device: Device) -> None:
 
 
 def test_every_part_can_be_added_to_none(device: Device) -> None:
-    """Fig. 14 of the paper, bar by bar."""
+    """As in the bars of Fig. 14 of the paper."""
     shown_by = {
         "VIRTUAL_WARPS": lambda c: c["virtual_warp_threads"] > c["virtual_warp_levels"],
         "K4": lambda c: c["edge_discover_levels"] > 0,
@@ -260,8 +260,8 @@ def test_hashing_detects_duplicates(device: Device, kernel: dict[str, int]) -> N
 def test_missed_duplicates_are_entries_that_stand_in_a_frontier_again(device: Device) -> None:
     for method in ("none", "hash64", "hash_warp"):
         search = prepared(device, shape("kronecker"), K5=0, K2=0, HASH=method)
-        assert search.counts
-        search.counts.upload(np.zeros(search.counts.size, np.uint64))
+        assert search.counter_buffer
+        search.counter_buffer.upload(np.zeros(search.counter_buffer.size, np.uint64))
         sizes: list[int] = []
         run = search.multi_block
 
@@ -273,7 +273,7 @@ def test_missed_duplicates_are_entries_that_stand_in_a_frontier_again(device: De
         search.reset(0)
         search.traverse(0)
         levels = search.levels()
-        counted = search.counted()
+        counted = search.level_counters()
         assert [level["multi_block_levels"] for level in counted] == [1] * len(sizes)
         for level, counters in enumerate(counted):
             assert counters["missed"] == counters["entries"] - np.count_nonzero(levels == level + 1)
@@ -333,8 +333,8 @@ def test_counters_need_to_be_asked_for(device: Device) -> None:
     graph = shape("pmpp")
     search = Bfs4k(KernelSetup(DeviceGraph(device, graph), None, BLOCK, Bfs4k.knob_values({})))
     search.prepare()
-    with pytest.raises(ValueError, match="counts before prepare"):
-        search.counted()
+    with pytest.raises(ValueError, match="counter_buffer before prepare"):
+        search.level_counters()
 
 
 TABLE_1 = {  # degree_mean, degree_std, degree_max

@@ -1,4 +1,4 @@
-"""Hosts and kernels that no longer agree: each mutation is one clear line, or makes no difference."""
+"""Hosts and kernels that disagree: each mutation gives one clear line, or has no effect."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def steps_of(search: CpuParallel, source: int) -> list[str]:
 
 
 def noting(graph: Graph, **knobs: float) -> CpuParallel:
-    """A search that notes its steps."""
+    """A search that records its steps."""
     search = CpuParallel(graph, CpuParallel.knob_values(knobs))
     search.steps = np.empty(graph.num_vertices, np.int8)
     search.prepare()

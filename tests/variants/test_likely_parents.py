@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends.base import Device
@@ -71,7 +71,6 @@ def test_rows_of_more_arcs_than_a_block_has_threads(device: Device) -> None:
     check_order(device, build_graph(edge_list(5001, [(u, 5000) for u in range(5000)]), "star"))
 
 
-@settings(max_examples=40)
 @given(
     num_vertices=st.integers(1, 100),
     edges=st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=600),

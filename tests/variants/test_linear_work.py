@@ -1,11 +1,11 @@
-"""What is particular to linear_work: gathering, short frontiers."""
+"""Properties of linear_work: gathering, short frontiers."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends.base import Device
@@ -34,7 +34,6 @@ GATHERINGS = [
 
 
 @pytest.mark.parametrize("knobs", GATHERINGS, ids=lambda knobs: "-".join(knobs.values()))
-@settings(max_examples=15, deadline=None)
 @given(
     degrees=st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 7, 40, 700]), min_size=1, max_size=200),
     block=st.sampled_from([1, 31, 32, 64]),
@@ -79,7 +78,7 @@ def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
 
 @pytest.mark.parametrize("start_index", ["search", "precomputed"])
 def test_a_thread_may_have_to_expand_several_vertices(emulator: Device, start_index: str) -> None:
-    """What its authors left open: here a tile of 512 neighbours takes 512 vertices, but has 32 threads."""
+    """A case that the paper leaves open: a tile of 512 neighbours has 512 vertices, but 32 threads."""
     fan = [(0, v) for v in range(1, 2001)] + [(v, v + 2000) for v in range(1, 2001)]
     graph = build_graph(edge_list(4001, fan), "fan")
     knobs = {"GATHERING": "fine-grained", "START_INDEX": start_index}

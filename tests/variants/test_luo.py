@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -41,7 +41,7 @@ def layers_of(device: Device, graph: Graph, grid: int | None = None, **knobs: in
     sizes = np.bincount(reference_levels(graph, 0))
 
     def mark(level: int, kernel: str) -> None:
-        if kernel not in search.layers:  # whose launches note their levels themselves
+        if kernel not in search.layers:  # whose launches record their levels themselves
             found[level] = kernel, int(sizes[level])
 
     search.mark = mark
@@ -55,7 +55,7 @@ def layers_of(device: Device, graph: Graph, grid: int | None = None, **knobs: in
 
 
 def expected_layers(sizes: list[int], block_limit: int, resident_limit: int) -> list[tuple[str, int]]:
-    """A layer keeps a frontier that it may have; a frontier it may not goes to the lowest layer that may."""
+    """A layer keeps a frontier within its limits; any other goes to the lowest layer that accepts it."""
     kernel, layers = "luo_level", []
     for size in sizes:
         stays = kernel == "luo_resident" and block_limit // 2 < size <= resident_limit
@@ -77,7 +77,6 @@ def test_every_layer_takes_the_levels_of_its_size(device: Device, grid: int | No
     assert {kernel for kernel, _ in layers} == {"luo_block", "luo_resident", "luo_level"}
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=12),
     block_limit=st.integers(1, 45),

@@ -1,4 +1,4 @@
-"""What is particular to merrill: gathering, culling, organisations."""
+"""Properties of merrill: gathering, culling, organisations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
@@ -18,6 +18,7 @@ from bfsbench.families.bfs.profile import profile
 from bfsbench.graphs.convert import build_graph
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.merrill import Merrill, SearchState
+from tests.parameters import covering
 from tests.shapes import SOURCES, edge_list
 from tests.variants.searching import kernels_of, levels_of, prepared, shape
 
@@ -29,7 +30,6 @@ ORGANISATIONS = ["hybrid", "expand-contract", "contract-expand", "two-phase"]
 # Gathering
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     degrees=st.lists(st.sampled_from([0, 1, 2, 31, 32, 33, 63, 64, 65, 100, 300]), min_size=1, max_size=80),
     block=st.sampled_from([1, 31, 32, 33, 64, 96]),
@@ -54,7 +54,7 @@ def test_lists_are_gathered_by_block_warp_and_scan(emulator: Device) -> None:
 
 
 def gather_lists(device: Device, degrees: list[int], block: int) -> tuple[list[int], list[int]]:
-    """The place of each neighbour, and the size of each reservation; no neighbour is put down twice."""
+    """The place of each neighbour, and the size of each reservation; no neighbour is written twice."""
     num_edges = sum(degrees)
     offsets = device.upload(np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32))
     neighbours = device.upload(np.arange(num_edges, dtype=np.int32))
@@ -95,7 +95,6 @@ def test_nothing_is_culled_when_culling_is_off(emulator: Device) -> None:
     assert culled(emulator, vertices, 64, HISTORY_SIZE=0, WARP_CULLING=0).tolist() == vertices.tolist()
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     vertices=st.lists(st.integers(0, 1000), min_size=1, max_size=300),
     block=st.sampled_from([1, 31, 32, 64, 96]),
@@ -114,7 +113,7 @@ def test_culling_keeps_every_vertex_at_least_once(
 def culled(
     device: Device, vertices: npt.NDArray[np.int32], block: int, **defines: int
 ) -> npt.NDArray[np.int32]:
-    """What is left of the vertices, with -1 for the others."""
+    """The remaining vertices, with -1 for the others."""
     buffer = device.upload(vertices)
     kernel = device.module(PARTS, PARTS_DEFINES | defines).kernel("cull")
     shared = -(-block // 32) * 512 + 4 * 256
@@ -151,19 +150,20 @@ def test_short_queues_stay_in_one_launch(emulator: Device) -> None:
         assert len(kernels_of(search, 0)) == 1, organisation
 
 
-@pytest.mark.parametrize("organisation", ORGANISATIONS)
-@pytest.mark.parametrize("limit", [-1, 0, 3])
-@pytest.mark.parametrize("block", [31, 64])
-def test_organisations_do_not_depend_on_the_schedule(organisation: str, limit: int, block: int) -> None:
-    for seed in (1, 2, 3):
-        device = open_device("cpu", seed)
-        for name in ("kronecker", "duplicate_edges", "hub"):
-            search = prepared(
-                Merrill, device, shape(name), 3, block, ORGANISATION=organisation, RESIDENT_LIMIT=limit
-            )
-            for source in SOURCES[name]:
-                assert kernels_of(search, source)
-        device.close()
+@pytest.mark.parametrize(
+    ("organisation", "limit", "block", "seed"), covering(ORGANISATIONS, (-1, 0, 3), (31, 64), (1, 2, 3))
+)
+def test_organisations_do_not_depend_on_the_schedule(
+    organisation: str, limit: int, block: int, seed: int
+) -> None:
+    device = open_device("cpu", seed)
+    for name in ("kronecker", "duplicate_edges", "hub"):
+        search = prepared(
+            Merrill, device, shape(name), 3, block, ORGANISATION=organisation, RESIDENT_LIMIT=limit
+        )
+        for source in SOURCES[name]:
+            assert kernels_of(search, source)
+    device.close()
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,8 @@ def test_culled_vertices_are_not_expanded_again(
     lengths: list[int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of an edge that is there 128 times a thread looks up four before it sets the level: these pass."""
+    """Of an edge that occurs 128 times, a thread looks up four copies before it sets the level: these
+    pass."""
     edges = [(0, 1)] * 128 + [(1, v) for v in range(2, 18)]
     graph = build_graph(edge_list(64, edges), "parallel edges")
     search = prepared(

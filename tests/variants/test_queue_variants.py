@@ -34,7 +34,7 @@ def frontier_sizes(levels: npt.NDArray[np.int32]) -> list[int]:
 
 
 def sizes_read_by(search: LevelQueueVariant) -> list[int]:
-    """A list that every length of a queue is added to when the host reads it."""
+    """A list of all queue lengths that the host reads."""
     read, sizes = search.queue_size, []
 
     def note(level: int) -> int:
@@ -143,7 +143,7 @@ def test_overflowing_frontiers_hold_every_vertex_once(
 def test_only_what_a_full_block_queue_cannot_take_goes_straight_to_the_global_one(
     device: Device, variant: type[LevelQueueVariant], knob: str, capacity: int
 ) -> None:
-    """By one thread: what goes straight there precedes what the block's queue held until its end."""
+    """With one thread: vertices that go there directly precede those in the block's queue."""
     graph = build_graph(edge_list(11, [(0, v) for v in range(1, 11)]), "star")
     search = prepared(variant, device, graph, 1, 1, **{knob: capacity})
     levels_of(search, 0)

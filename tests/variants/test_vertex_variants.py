@@ -1,4 +1,4 @@
-"""What is particular to the vertex-centric searches beyond the levels they find."""
+"""Properties of the vertex-centric searches besides their levels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.variants.searching import levels_of, prepared
 
 
 def directions_of(search: DirectionOptimized, source: int) -> list[str]:
-    """The kernel that was launched for each level; it must be the one that level profiles tell of."""
+    """The kernel that was launched for each level; it must be the one in level profiles."""
     marks: list[tuple[int, str]] = []
     launches: list[tuple[int, str]] = []
 

@@ -17,6 +17,7 @@ constexpr uint64_t kThreadsWorthHelp = 2048;
 
 Machine::Machine(const Limits& limits, uint64_t seed, unsigned workers, bool watches)
     : watch(watches ? std::make_unique<Watch>(buffers) : nullptr),
+      dense(seed % 3 == 0),
       limits_(limits),
       random_(seed),
       seeded_(seed != 0) {

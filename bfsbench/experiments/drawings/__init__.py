@@ -1,6 +1,5 @@
-"""The kinds of drawings, a module each: what a file may say of one, and the tables and pictures made of it.
-
-A module here that defines a subclass of :class:`Chart` with a ``tag`` is all that a new kind takes.
+"""The kinds of drawings, one module each: their keys in a file, and the tables and pictures made of them. A
+new kind is a module here that defines a subclass of :class:`Chart` with a ``tag``.
 """
 
 from __future__ import annotations
@@ -20,4 +19,4 @@ def _kinds() -> tuple[type[Chart], ...]:
 
 
 KINDS = _kinds()
-"""What ``[[drawings]]`` of an experiment can be, told apart by ``kind``."""
+"""The union of all drawings in ``[[drawings]]``, distinguished by ``kind``."""

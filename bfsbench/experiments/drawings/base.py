@@ -1,4 +1,4 @@
-"""What all drawings have in common."""
+"""Base classes of drawings."""
 
 from __future__ import annotations
 
@@ -16,40 +16,41 @@ _COMMON = frozenset(("title", "graphs", "series"))
 
 
 class Chart(Part, frozen=True, kw_only=True, tag_field="kind", tag=""):
-    """A drawing: what a file says of it, and what is made of the outcome. Subclasses have a ``tag``."""
+    """A drawing: its keys in a file, and the tables and pictures made of an outcome. Subclasses have a
+    ``tag``."""
 
     needs_graphs: ClassVar[bool] = False
-    """Whether it shows the graphs themselves, so that they are loaded even where nothing is measured."""
+    """Whether it shows the graphs themselves; they are then loaded even where nothing is measured."""
     shows_times: ClassVar[bool] = False
-    """Whether the table of best times says what it shows."""
+    """Whether the table of best times holds the same numbers."""
 
     title: str = ""
     """The experiment's title by default."""
     graphs: list[str] = msgspec.field(default_factory=list)
-    """Labels; all by default."""
+    """Labels of graphs; all by default."""
     series: list[str] = msgspec.field(default_factory=list)
-    """Labels of sweeps or variants, which knobs may narrow: ``virtual_warp W_SZ=4``; all by default."""
+    """Labels of sweeps or variants, optionally with knob values: ``virtual_warp W_SZ=4``; all by default."""
 
     @classmethod
     def kind(cls) -> str:
-        """The value of ``kind`` that stands for the drawing in a file; empty for what several share."""
+        """The drawing's ``kind`` in a file; empty for shared base classes."""
         return str(cls.__struct_config__.tag)
 
     @property
     def compared(self) -> list[str]:
-        """Series that the others are shown in relation to."""
+        """Series that the others are compared with."""
         return []
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
-        """What it says of graphs or declarations, whatever was measured."""
+        """Tables of graphs or declarations, which need no rows."""
         yield from ()
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """What it says of rows of one kind, measured or emulated, beside their best times."""
+        """Tables made from rows of one kind, measured or emulated, besides their best times."""
         yield from ()
 
     def texts(self, outcome: Outcome) -> dict[str, str]:
-        """Drawings made of characters, by titles."""
+        """Text drawings, by titles."""
         return {}
 
     def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
@@ -61,7 +62,7 @@ class Plot(Chart, frozen=True, kw_only=True, tag=""):
     """A drawing that is a picture of :mod:`bfsbench.report.plots`, of the same name."""
 
     def options(self) -> dict[str, object]:
-        """What it says beside what all drawings have in common, as the plot's function takes it."""
+        """Its own keys, as arguments of the plot's function."""
         names = (field.name for field in msgspec.structs.fields(self))
         return {name: getattr(self, name) for name in names if name not in _COMMON}
 

@@ -1,4 +1,4 @@
-"""What the searches declare."""
+"""The complexities that searches declare."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
 
 
 def _complexity_table(family: str, printed: list[Printed]) -> Table:
-    """What every variant of a family declares, the paper's words behind where it has some."""
+    """The declarations of every variant of a family, with the paper's statement where there is one."""
     lines: list[tuple[Cell, ...]] = []
     for variant in (variant for variant in all_variants().values() if variant.family == family):
         lines.append((variant.name, *(_with_printed(variant, column, printed) for column in _DECLARED)))
     notes = [f"Here; [in brackets] as in {table.source}." for table in printed]
     notes.append("Space in words of 4 bytes, the graph included; D is the depth of the search.")
-    return Table("complexity", "What the searches declare", ("variant", *_DECLARED), lines, tuple(notes))
+    return Table("complexity", "Declared complexity", ("variant", *_DECLARED), lines, tuple(notes))
 
 
 def _with_printed(variant: type[Variant], column: str, printed: list[Printed]) -> str:

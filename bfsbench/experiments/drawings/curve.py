@@ -8,7 +8,7 @@ from bfsbench.experiments.drawings.base import Plot
 
 
 class Curve(Plot, frozen=True, kw_only=True, tag="curve"):
-    """Best time of every series over the graphs, placed by their size or by their ``x``."""
+    """Best time of every series over the graphs, ordered by their size or by their ``x``."""
 
     shows_times: ClassVar[bool] = True
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bfsbench.experiments.drawings.base import Plot
 from bfsbench.experiments.outcome import Outcome
-from bfsbench.families.bfs.profile import parse_counts
+from bfsbench.families.bfs.profile import parse_counters
 from bfsbench.report.table import Cell, Table
 
 
@@ -31,7 +31,7 @@ def _duplicate_table(outcome: Outcome, drawing: Duplicates) -> Table:
             for _, row in outcome.levels_of(one, name).iterrows():
                 level = int(row["level"])
                 distinct[level] = int(row["frontier_size"])
-                queued.setdefault(level + 1, {})[one.title] = parse_counts(str(row["counts"])).get(
+                queued.setdefault(level + 1, {})[one.title] = parse_counters(str(row["counts"])).get(
                     "entries", 0
                 )
         for level in sorted(distinct):

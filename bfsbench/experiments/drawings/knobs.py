@@ -19,7 +19,7 @@ class KnobSweep(Plot, frozen=True, kw_only=True, tag="knobs"):
 
 
 def _knob_table(outcome: Outcome, drawing: KnobSweep) -> Table:
-    """Best time of each series at each value of the knobs that have several, the least marked."""
+    """Best time of each series at each value of the knobs that have several; the minimum is marked."""
     lines: list[tuple[Cell, ...]] = []
     for series in outcome.series_of(drawing):
         found = configurations(series.select(outcome.rows))

@@ -1,4 +1,4 @@
-"""Distances between all pairs of vertices, and what SciPy says of them."""
+"""Distances between all pairs of vertices, checked against SciPy."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.matrix import INFINITY, Matrix
 
 WHOLE_UP_TO = 4096
-"""Vertices of a graph of which every distance is checked."""
+"""Most vertices of a graph whose distances are all checked."""
 ROWS_SAMPLED = 64
-"""Rows that are checked of larger ones."""
+"""Number of rows that are checked of larger graphs."""
 
 
 class WrongDistancesError(WrongResultError):
@@ -30,8 +30,8 @@ def rows_to_check(num_vertices: int) -> npt.NDArray[np.int64]:
 def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
     """Distances from some vertices to all, int32[len(rows), V], INFINITY where there is no path; by SciPy.
 
-    All rows are found by what SciPy holds best for the graph's density, Floyd-Warshall or Dijkstra's
-    algorithm; some of them by Dijkstra's.
+    For all rows SciPy chooses Floyd-Warshall or Dijkstra's algorithm by the graph's density; for some rows it
+    is Dijkstra's.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra, shortest_path

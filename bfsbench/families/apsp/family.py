@@ -1,4 +1,4 @@
-"""What all-pairs shortest paths are asked, and the columns and paths of their rows."""
+"""The family of all-pairs shortest paths: columns and paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AllPairsShortestPaths(Family):
-    """The first half of CSE 6230, checked against SciPy."""
+    """All-pairs shortest paths (CSE 6230, first half), checked against SciPy."""
 
     name = "apsp"
     title = "all-pairs shortest paths"

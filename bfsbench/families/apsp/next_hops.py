@@ -20,9 +20,9 @@ TARGETS_AT_A_TIME = 256
 def check_next_hops(weights: Matrix, distances: Matrix, next_hops: Matrix) -> None:
     """Raises WrongDistancesError unless following next hops takes every pair's distance.
 
-    That holds when each hop is an arc and its weight what is left less, and when hops get to their targets:
-    with arcs of weight 0 they might go round for ever. The latter is seen by pointer jumping, 2^k hops after
-    k rounds. All three are int32[V, V].
+    This holds when each hop is an arc whose weight is the decrease of the distance, and when hops reach their
+    targets: arcs of weight 0 could form a cycle. The latter is tested by pointer jumping, 2^k hops after k
+    rounds. All three are int32[V, V].
     """
     num_vertices = len(weights)
     sources = np.arange(num_vertices)[:, None]
@@ -51,8 +51,8 @@ def _require(right: npt.NDArray[np.bool_], targets: npt.NDArray[np.int64], what:
 def path_between(next_hops: Matrix | None, source: int, target: int) -> npt.NDArray[np.int32]:
     """The vertices of a shortest path from ``source`` to ``target``, both included, int32.
 
-    Raises UsageError when there are no next hops, for what is no vertex and for hops that lead nowhere,
-    NoPathError when there is no path.
+    Raises UsageError when there are no next hops, for a number that is not a vertex and for hops that do not
+    reach the target, NoPathError when there is no path.
     """
     if next_hops is None:
         raise UsageError("there are no next hops to follow: ask for them with next_hops=True")

@@ -1,4 +1,4 @@
-"""All pairs of one graph, asked of a variant, and how its answer is judged."""
+"""The problem of all-pairs shortest paths on one graph, and the check of answers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 
 class AllPairs(Problem):
-    """All pairs of one graph.
-
-    ``rows`` are the vertices from which distances are known: all, or of a large graph a sample;
-    ``distances``, int32[len(rows), V], are SciPy's.
+    """All pairs of one graph. ``rows`` are the vertices whose distances are checked: all, or a sample of a
+    large graph's; ``distances``, int32[len(rows), V], are SciPy's.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -38,7 +36,7 @@ class AllPairs(Problem):
         check_distances(distances[self.rows], self.distances, self.rows)
 
     def paths(self, variant: Variant) -> Paths:
-        """Next hops by another run, which keeps track of them. Raises WrongDistancesError."""
+        """Next hops by another run, which records them. Raises WrongDistancesError."""
         from bfsbench.families.apsp.next_hops import check_next_hops
         from bfsbench.graphs.matrix import weight_matrix
 
@@ -83,7 +81,7 @@ class AllPairsRun:
         return self._variant.distances()
 
     def check(self) -> None:
-        """On the device where kernels left the distances there. Raises WrongDistancesError."""
+        """Check the distances; those of kernels on the device. Raises WrongDistancesError."""
         if not self._is_right_on_device():
             self._problem.check_distances(self._variant.distances())
 

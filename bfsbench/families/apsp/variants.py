@@ -17,7 +17,7 @@ _COPY_BLOCK = 256
 class AllPairsVariant(Variant):
     """All-pairs shortest paths on a matrix of weights (:func:`bfsbench.graphs.matrix.weight_matrix`).
 
-    With ``tracks`` set before ``prepare``, what tells the paths is kept as well, which takes longer.
+    With ``tracks`` set before ``prepare``, next hops are recorded as well, which takes longer.
     """
 
     family = "apsp"
@@ -27,11 +27,11 @@ class AllPairsVariant(Variant):
 
     @abstractmethod
     def poison(self) -> None:
-        """Fill what ``distances`` and ``next_hops`` are made of with POISON."""
+        """Fill the arrays behind ``distances`` and ``next_hops`` with POISON."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Put the weights where distances will be: the first, timed, part of a run."""
+        """Copy the weights to the array of distances: the first, timed, part of a run."""
 
     @abstractmethod
     def solve(self) -> None:
@@ -50,12 +50,12 @@ class AllPairsVariant(Variant):
 
 
 class HostAllPairs(HostProgram, AllPairsVariant):
-    """A native program, which makes ``matrix`` in ``prepare``, and ``hops`` where it tracks them."""
+    """A native program, which allocates ``matrix`` in ``prepare``, and ``hops`` if it ``tracks``."""
 
     matrix: Matrix
-    """int32[V, V]: where a run leaves the distances."""
+    """int32[V, V]: the distances after a run."""
     hops: Matrix | None = None
-    """The same for next hops."""
+    """int32[V, V]: the next hops after a run that tracks them."""
 
     def poison(self) -> None:
         self.matrix.fill(POISON)
@@ -72,20 +72,21 @@ class HostAllPairs(HostProgram, AllPairsVariant):
 
 
 class KernelAllPairs(KernelProgram, AllPairsVariant):
-    """CUDA kernels on a matrix that is padded to a multiple of a tile, which only the kernels see."""
+    """CUDA kernels on a matrix that is padded to a multiple of a tile; the padding is internal."""
 
     def tile(self) -> int:
-        """What the number of rows must be a multiple of."""
+        """The tile size: the number of rows is a multiple of it."""
         return 1
 
     def prepare(self) -> None:
-        """Allocate, and bind the copy of the weights; subclasses go on with their own kernels."""
+        """Allocate, and bind the kernel that copies the weights; subclasses add their own kernels."""
         tile = self.tile()
         self.pitch = -(-self.num_vertices // tile) * tile
         """Rows of the padded matrix, and elements a row."""
         self.matrix: Buffer = self.device.empty(self.pitch**2, "int32")
         self.via: Buffer | None = self.device.empty(self.pitch**2, "int32") if self.tracks else None
-        """A vertex between the two of each pair on a shortest path; -1 where that is one arc, or none."""
+        """An intermediate vertex of each pair's shortest path; -1 where the path is one arc, or there is
+        none."""
         begin = self.kernel("apsp_begin")
         self.begin: Launch = begin.bind(
             weights=self.graph.once(_weights),
@@ -103,7 +104,7 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
         return {**super().shared_constants(), "INFINITY_DISTANCE": INFINITY}
 
     def padded(self) -> dict[str, Any]:
-        """The matrix, what keeps track, and the pitch, by the names that kernels call them."""
+        """The matrix, the intermediate vertices and the pitch, by the names of kernel parameters."""
         return {"matrix": self.matrix, "via": self.via, "pitch": self.pitch}
 
     def result(self) -> Buffer:

@@ -1,4 +1,4 @@
-"""What breadth-first searches are asked, and the columns, paths and profiles of their rows."""
+"""The family of breadth-first searches: columns, paths and profiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bfsbench.graphs.graph import Graph, Ids
 
 _BARELY = 0.01
-"""Share of the vertices below which a search says little about the graph."""
+"""Share of the vertices below which a search is not representative of the graph."""
 
 
 class BreadthFirstSearch(Family):
@@ -49,7 +49,11 @@ class BreadthFirstSearch(Family):
         Column("level", "levels below the source"),
         Column("kernel", "which kernel, or layer of one, ran the level", kind="text"),
         Column("frontier_size", "vertices at this level"),
-        Column("edges_inspected", "adjacency entries read; empty where the search alone knows"),
+        Column(
+            "edges_inspected",
+            "adjacency entries read; empty where the search alone knows",
+            total="arcs read",
+        ),
         Column(
             "time_us",
             "of the profiled run; the last level of a launch also has what launching took",
@@ -60,7 +64,7 @@ class BreadthFirstSearch(Family):
     pictures = (*PICTURES, "profile", "roofline", "duplicates")
 
     def require(self, graph: Graph) -> None:
-        """Any graph will do."""
+        """Accept any graph."""
 
     def problem(self, graph: Graph, source: int | None) -> Search:
         if source is None:
@@ -75,7 +79,8 @@ class BreadthFirstSearch(Family):
         return path(links, target)
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """For each graph the sources that reach next to nothing: they rule a harmonic mean."""
+        """A warning for each graph with sources that reach few vertices, since they dominate a harmonic
+        mean."""
         rows = rows[["graph", "graph_checksum", "source", "status", "reached", "num_vertices"]]
         searched = rows[rows["status"] == "ok"].drop_duplicates(["graph", "graph_checksum", "source"])
         short = searched["reached"] < _BARELY * searched["num_vertices"]

@@ -9,13 +9,13 @@ from bfsbench.backends.base import Struct
 
 
 class LevelRecord(Struct):
-    """What a kernel of several levels notes when one begins (``common/profile.cuh``)."""
+    """The record that a kernel of several levels writes when one begins (``common/profile.cuh``)."""
 
     _fields_: ClassVar = [("nanoseconds", c_ulonglong), ("frontier_size", c_int), ("layer", c_int)]
 
 
 class SearchCounts(Struct):
-    """What a search has reached (``common/counts.cuh``)."""
+    """The numbers of vertices and edges that a search has reached (``common/counts.cuh``)."""
 
     _fields_: ClassVar = [("edges", c_ulonglong), ("vertices", c_uint)]
 

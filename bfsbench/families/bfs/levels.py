@@ -1,4 +1,4 @@
-"""Levels, what they must be, and the sequential search that says so."""
+"""Levels, their check, and the sequential search that is the reference."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SequentialSearch:
 
 
 def reference_levels(graph: Graph, source: int) -> Levels:
-    """The levels of the sequential search, int32[V]: what every other result must equal."""
+    """The levels of the sequential search, int32[V], which every other result must equal."""
     search = SequentialSearch(graph)
     search.levels.fill(UNREACHED)
     search.run(source)

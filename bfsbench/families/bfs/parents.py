@@ -38,7 +38,8 @@ class WrongParentsError(WrongResultError):
 
 
 def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
-    """Parents, int32[V], after a search, derived where it ran; the second time of two, both checked.
+    """Parents, int32[V], after a search, derived where the search ran, twice; both are checked, and the
+    second is timed.
 
     Raises WrongParentsError, DeviceError.
     """
@@ -134,9 +135,9 @@ def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -
 def path(parents: Parents | None, target: int) -> Ids:
     """The vertices of a shortest path from the source of a search to ``target``, both included, int32.
 
-    ``parents`` is int32[V], as :func:`bfsbench.search` returns it when asked to. Raises UsageError when it
-    was not asked, for a target that is no vertex and for parents that lead nowhere, NoPathError for a target
-    that was not reached.
+    ``parents`` is int32[V], as :func:`bfsbench.search` returns it when asked to. Raises UsageError when there
+    are no parents, for a target that is not a vertex and for parents that do not lead to the source,
+    NoPathError for a target that was not reached.
     """
     if parents is None:
         raise UsageError("there are no parents to follow: search with parents=True")

@@ -1,8 +1,7 @@
-"""Level profiles: what each level of a search cost, from a run of its own that leaves the timed ones alone.
-
-Host loops tell where one launch ends and the next begins (``KernelVariant.mark``); kernels that run several
-levels in one launch note when each begins (``profile.cuh``). Both together give one row a level.
-Variants with counters search once more, by kernels that count, which would take too long to be timed.
+"""Level profiles: the cost of each level of a search, from a separate run. Host loops mark the end of each
+launch (``KernelVariant.mark``); kernels that run several levels in one launch record when each begins
+(``profile.cuh``). Together this gives one row per level. Variants with counters search once more with kernels
+that count, which are too slow to be timed.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ class LevelCost:
     time_us: float
 
 
-class LevelCounts:
-    """What the levels of a search say about the edges that its kernels read."""
+class LevelSizes:
+    """The numbers of vertices and edges at each level of a search, by its levels."""
 
     def __init__(self, graph: Graph, levels: npt.NDArray[np.int32]) -> None:
         self._graph = graph
@@ -69,7 +68,9 @@ class LevelCounts:
 
     def edges_inspected(self, reads: str, level: int) -> int | None:
         """By a kernel that reads ``frontier``, ``pull`` or ``all`` edges; None when ``unknown``."""
-        if level > self.depth or reads == "unknown":
+        if level > self.depth:
+            return 0 if reads == "frontier" else None
+        if reads == "unknown":
             return None
         if reads == "all":
             return self._graph.num_edges
@@ -77,7 +78,8 @@ class LevelCounts:
 
 
 def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[LevelCost]:
-    """What each level costs an unprepared search. The search is checked as well: raises WrongLevelsError."""
+    """The cost of each level of an unprepared search. The search is checked as well: raises
+    WrongLevelsError."""
     device = variant.device
     variant.records = device.empty(variant.num_vertices + 2, LevelRecord)
     variant.prepare()
@@ -101,18 +103,20 @@ def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32
     return _costs(launches, start, records, variant.layers)
 
 
-def count(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[dict[str, int]]:
-    """What an unprepared search counts in each level; empty where it has no counters. The search is checked
-    as well: raises WrongLevelsError."""
+def count_levels(
+    variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]
+) -> list[dict[str, int]]:
+    """The counters of each level of an unprepared search; empty where it has none. The search is checked as
+    well: raises WrongLevelsError."""
     if not variant.counters:
         return []
     num_levels = int(reference.max()) + 1
-    variant.counts = variant.device.upload(np.zeros(num_levels * len(variant.counters), np.uint64))
+    variant.counter_buffer = variant.device.upload(np.zeros(num_levels * len(variant.counters), np.uint64))
     variant.prepare()
     variant.reset(source)
     variant.traverse(source)
     check_levels(variant.levels(), reference)
-    return variant.counted()
+    return variant.level_counters()
 
 
 def _costs(
@@ -121,8 +125,8 @@ def _costs(
     records: npt.NDArray[np.void],
     layers: tuple[str, ...],
 ) -> list[LevelCost]:
-    """One cost a level. A launch that noted several levels has its time shared out by what it noted: the
-    last of them gets the rest, with what came before the first.
+    """One cost per level. The time of a launch that recorded several levels is divided by its records; the
+    last level gets the rest, with the time before the first.
     """
     costs: list[LevelCost] = []
     earlier = start
@@ -153,36 +157,36 @@ def _noted_levels(records: npt.NDArray[np.void], first: int, end: int | None) ->
 
 def profiled(
     search: KernelVariant,
-    counted: Sequence[Mapping[str, int]],
+    counters: Sequence[Mapping[str, int]],
     source: int,
     reference: npt.NDArray[np.int32],
 ) -> list[dict[str, str]]:
     """The family's columns of a level profile, a row a level; ``search`` is not prepared.
 
-    ``counted`` is from ``count``. Raises WrongLevelsError, DeviceError.
+    ``counters`` is from ``count_levels``. Raises WrongLevelsError, DeviceError.
     """
-    counts = LevelCounts(search.host_graph, reference)
+    sizes = LevelSizes(search.host_graph, reference)
     rows = []
     for cost in profile(search, source, reference):
-        edges = counts.edges_inspected(search.edge_reads.get(cost.kernel, "frontier"), cost.level)
-        known = cost.level <= counts.depth
+        edges = sizes.edges_inspected(search.edge_reads.get(cost.kernel, "frontier"), cost.level)
+        known = cost.level <= sizes.depth
         rows.append(
             {
                 "level": str(cost.level),
                 "kernel": cost.kernel,
-                "frontier_size": str(int(counts.frontier_sizes[cost.level])) if known else "0",
+                "frontier_size": str(int(sizes.frontier_sizes[cost.level])) if known else "0",
                 "edges_inspected": "" if edges is None else str(edges),
                 "time_us": f"{cost.time_us:.3f}",
-                "counts": _counts(counted[cost.level]) if cost.level < len(counted) else "",
+                "counts": _counters_text(counters[cost.level]) if cost.level < len(counters) else "",
             }
         )
     return rows
 
 
-def _counts(level: Mapping[str, int]) -> str:
+def _counters_text(level: Mapping[str, int]) -> str:
     return " ".join(f"{name}={value}" for name, value in level.items() if value)
 
 
-def parse_counts(text: str) -> dict[str, int]:
+def parse_counters(text: str) -> dict[str, int]:
     """The counters of a profile's row by name, from its column ``counts``; those left out are 0."""
     return {name: int(value) for name, value in (word.split("=") for word in text.split())}

@@ -1,4 +1,4 @@
-"""One search, asked of a variant, and how its answer is judged."""
+"""The problem of one search, and the check of its answers."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Search(Problem):
         return breadth_first_tree(self.graph, self.source, _search(variant))
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:
-        """Of searches by kernels only. Raises WrongLevelsError."""
-        from bfsbench.families.bfs.profile import count, profiled
+        """The level profile; empty for host programs. Raises WrongLevelsError."""
+        from bfsbench.families.bfs.profile import count_levels, profiled
 
         if not isinstance(variant, KernelVariant):
             return []
-        counted = count(variant.another(), self.source, self.levels)
-        return profiled(variant, counted, self.source, self.levels)
+        counters = count_levels(variant.another(), self.source, self.levels)
+        return profiled(variant, counters, self.source, self.levels)
 
 
 class SearchRun:
@@ -82,7 +82,7 @@ class SearchRun:
         return self._variant.levels()
 
     def check(self) -> None:
-        """On the device where kernels left the levels there. Raises WrongLevelsError."""
+        """Check the levels; those of kernels on the device. Raises WrongLevelsError."""
         if not self._is_right_on_device():
             check_levels(self._variant.levels(), self._reference)
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from bfsbench.backends.base import Argument, Buffer, Struct
 
 UNREACHED = -1
-"""Level of a vertex that has not been reached, in kernels too (``graph.cuh``)."""
+"""Level of a vertex that has not been reached, also in kernels (``graph.cuh``)."""
 
 LEVEL_SCAN = Traffic(per_vertex=12, per_scan=4)
-"""Of searches whose frontier is the vertices at the current level: no queue, but all levels are read."""
+"""Traffic of searches whose frontier is the vertices at the current level: no queue, but all levels are
+read."""
 
 
 class SearchVariant(Variant):
@@ -32,15 +33,15 @@ class SearchVariant(Variant):
 
     @abstractmethod
     def reset(self, source: int) -> None:
-        """Initialise what a search of its own needs: the first, timed, part of it."""
+        """Initialise a search: its first, timed, part."""
 
     @abstractmethod
     def traverse(self, source: int) -> None:
-        """Search from ``source``; on return all its work has been issued, not necessarily finished."""
+        """Search from ``source``; on return all its work has been issued, but may not be finished."""
 
     @abstractmethod
     def poison(self) -> None:
-        """Fill what ``levels`` returns with POISON."""
+        """Fill the levels with POISON."""
 
     @abstractmethod
     def levels(self) -> npt.NDArray[np.int32]:
@@ -48,10 +49,10 @@ class SearchVariant(Variant):
 
 
 class HostVariant(HostProgram, SearchVariant):
-    """A search by a native program, which makes ``level_array`` in ``prepare``."""
+    """A search by a native program, which allocates ``level_array`` in ``prepare``."""
 
     level_array: npt.NDArray[np.int32]
-    """int32[V]: where a search leaves the levels."""
+    """int32[V]: the levels after a search."""
 
     def poison(self) -> None:
         self.level_array.fill(POISON)
@@ -64,35 +65,36 @@ class KernelVariant(KernelProgram, SearchVariant):
     """A search by CUDA kernels."""
 
     layers: ClassVar[tuple[str, ...]] = ()
-    """Names of the layers that kernels of several levels note, as ``LAYER_NAME`` (see profile.cuh)."""
+    """Names of the layers that kernels of several levels record, as ``LAYER_NAME`` (see profile.cuh)."""
     block_layers: ClassVar[tuple[str, ...]] = ()
-    """Those of the layers that run in one block or cluster, whose levels need no barrier between blocks."""
+    """The layers that run in one block or cluster, whose levels need no grid barrier."""
     traffic: ClassVar[Traffic] = Traffic()
     edge_reads: ClassVar[Mapping[str, str]] = {}
-    """For level profiles: which edges a kernel reads in a level, ``frontier`` unless said otherwise here:
+    """For level profiles: which edges a kernel reads in a level, by default ``frontier``; otherwise
     ``all``, ``pull`` (of unreached vertices up to their first parent), or ``unknown``."""
 
     def __init__(self, setup: KernelSetup) -> None:
         super().__init__(setup)
         self.mark: Callable[[int, str], None] = _ignore
-        """Host loops call this with the first level of a launch and its kernel once they have issued it; a
-        profiled run puts something in its place."""
+        """Host loops call this with the first level of a launch and its kernel after they have issued it; a
+        profiled run replaces it."""
         self.records: Buffer | None = None
-        """For kernels that run several levels in one launch: where they note each (see profile.cuh)."""
-        self.counts: Buffer | None = None
-        """uint64[levels x counters] that the kernels add to, for those that have counters. Set before
-        ``prepare``; timed searches leave it None and spend nothing on it."""
+        """For kernels that run several levels in one launch: the buffer of their level records (see
+        profile.cuh)."""
+        self.counter_buffer: Buffer | None = None
+        """uint64[levels x counters] that kernels with counters add to. Set before ``prepare``; None in timed
+        searches, which count nothing."""
         self.level_array: Buffer = self.device.empty(self.num_vertices, "int32")
         self.level_places: npt.NDArray[np.int32] | None = None
-        """int32[V]: where in ``level_array`` the level of each vertex is, if not at its own number."""
+        """int32[V]: the index of each vertex's level in ``level_array``, if it is not its number."""
 
     def defines(self) -> dict[str, int | str]:
-        counting = {"COUNTERS": int(self.counts is not None)} if self.counters else {}
+        counting = {"COUNTERS": int(self.counter_buffer is not None)} if self.counters else {}
         return {**super().defines(), **self.layer_numbers(), **counting}
 
     @classmethod
     def layer_numbers(cls) -> dict[str, int]:
-        """The macros by which kernels know their layers: ``LAYER_`` and the name."""
+        """The macros of the layers' numbers: ``LAYER_`` and the name."""
         return {f"LAYER_{name.upper()}": number for number, name in enumerate(cls.layers)}
 
     def structs(self) -> tuple[type[Struct], ...]:
@@ -113,40 +115,40 @@ class KernelVariant(KernelProgram, SearchVariant):
         self.level_array.fill(POISON)
 
     def finish(self) -> None:
-        """Wait for the search. Raises KernelError where its kernels have noticed a failure."""
+        """Wait for the search. Raises KernelError if its kernels report a failure."""
 
     def levels(self) -> npt.NDArray[np.int32]:
         self.finish()
         levels = self.level_array.download()
         return levels if self.level_places is None else levels[self.level_places]
 
-    def counted(self) -> list[dict[str, int]]:
-        """Wait, and return what has been counted in each level while its frontier was expanded, by the names
-        in ``counters``. Raises ValueError unless ``counts`` was set."""
-        if self.counts is None:
-            raise ValueError("nothing was counted: set counts before prepare")
-        table = self.counts.download().reshape(-1, len(self.counters)).tolist()
+    def level_counters(self) -> list[dict[str, int]]:
+        """Wait, and return the counters of each level, counted while its frontier was expanded, by the names
+        in ``counters``. Raises ValueError unless ``counter_buffer`` was set."""
+        if self.counter_buffer is None:
+            raise ValueError("nothing was counted: set counter_buffer before prepare")
+        table = self.counter_buffer.download().reshape(-1, len(self.counters)).tolist()
         return [dict(zip(self.counters, level, strict=True)) for level in table]
 
 
 class LevelKernelVariant(KernelVariant):
-    """A search by one kernel a level until a level finds nothing: most of the papers' simpler designs.
+    """A search by one kernel a level until a level finds nothing: most of the simpler designs in the papers.
 
     The kernel's last two parameters are ``int *progress, int level``. A thread that changes anything writes
-    ``level + 1`` to ``*progress``; the host launches the next level while ``*progress`` moves. So nothing
-    needs to be reset between levels, and a level costs one launch and one four-byte copy to pinned memory.
+    ``level + 1`` to ``*progress``; the host launches the next level while ``*progress`` moves. So nothing is
+    reset between levels, and a level costs one launch and one copy of four bytes to pinned memory.
     """
 
     level_kernel: ClassVar[str | None] = None
-    """The kernel, where it is not called as the variant."""
+    """Name of the kernel, where it differs from the variant's."""
 
     @abstractmethod
     def arguments(self) -> tuple[Argument, ...] | Mapping[str, Argument]:
-        """The kernel's parameters before ``progress``: by their names, or in their order."""
+        """The kernel's arguments before ``progress``, by name or in order."""
 
     @abstractmethod
     def work_items(self) -> int:
-        """How many items the threads of one launch share out."""
+        """How many items the threads of one launch divide among them."""
 
     def shared_memory(self) -> int:
         """Bytes of dynamic shared memory a block."""
@@ -179,4 +181,4 @@ class LevelKernelVariant(KernelVariant):
 
 
 def _ignore(level: int, kernel: str) -> None:
-    """A launch was issued, and nobody keeps a profile."""
+    """Ignore a launch, when no profile is taken."""

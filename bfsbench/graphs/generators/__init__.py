@@ -1,4 +1,4 @@
-"""Generated graphs: every one follows from its specification alone, on any machine and any number of cores.
+"""Generated graphs: each depends on its specification alone, not on the machine or the number of cores.
 
 A family of graphs is one function and one :class:`Generator` in a module of this package, and one line below.
 """
@@ -75,14 +75,15 @@ def generate(generator: str, **parameters: Value) -> EdgeList:
     values = declared.complete(parameters)
     vertices, edges = declared.counts(values)
     mirrored = not declared.draws_arcs(values)
-    if vertices <= MAX_VERTICES:  # more are refused for that
+    if vertices <= MAX_VERTICES:  # more need more memory than that
         weighted = "max_weight" in values
         require(Size(vertices, edges, mirrored, weighted), canonical_spec(generator, parameters))
     return declared.build(**values)
 
 
 def canonical_spec(generator: str, parameters: Parameters) -> str:
-    """The one text for these parameters, which :func:`parse_spec` reads back; it names the graph in results.
+    """The canonical text for these parameters, which :func:`parse_spec` reads back; it names the graph in
+    results.
 
     It lists, in order of declaration, the parameters without a default, those that differ from their default,
     and the seed. Raises UsageError as :func:`generate` does.
@@ -91,7 +92,7 @@ def canonical_spec(generator: str, parameters: Parameters) -> str:
 
 
 def recommended_source(generator: str, parameters: Parameters) -> int | None:
-    """The vertex that the graph's paper searches from, if it names one. Raises UsageError as above."""
+    """The vertex that the paper of the graph searches from, if it names one. Raises UsageError as above."""
     declared = _declared(generator)
     values = declared.complete(parameters)
     return None if declared.start is None else declared.start(**values)

@@ -1,4 +1,4 @@
-"""What a generator says of itself, and the check of parameters against it."""
+"""The declaration of a generator, and the check of parameters against it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Value = int | float | str
 Parameters = Mapping[str, Value]
 
 Growth = Literal["fixed", "linear", "side", "logarithm"]
-"""How a parameter follows the number of vertices: not at all, in proportion, as the side of a box that holds
-them, or as their logarithm to base 2."""
+"""How a parameter scales with the number of vertices: not at all, in proportion, as the side of a box that
+holds them, or as their logarithm to base 2."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Parameter:
     type: type[int] | type[float] | type[str]
     meaning: str
     default: Value | None = None
-    """None: it must be given."""
+    """None: it is required."""
     minimum: int | float = 0
     maximum: int | float = 1
     choices: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Parameter:
             return None
         if self.type is int:
             return int(value) if value == int(value) else None
-        return float(value) + 0.0  # turns -0.0 into 0.0: equal values must look equal in a specification
+        return float(value) + 0.0  # turns -0.0 into 0.0: equal values must have equal text in a specification
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,17 @@ class Generator:
     source: str
     """The paper's table, or the program or publication that defines the family."""
     orientation: Orientation
-    """Of the edge list, unless a parameter makes it directed: see :meth:`draws_arcs`."""
+    """Orientation of the edge list, unless a parameter makes it directed: see :meth:`draws_arcs`."""
     parameters: tuple[Parameter, ...]
     build: Callable[..., EdgeList]
-    """Takes every declared parameter by name, already checked."""
+    """The function; it takes every declared parameter by name, already checked."""
     size: Callable[..., tuple[int, float]]
-    """Vertices, and edges drawn, exact or expected, for the same parameters: memory is estimated by them."""
+    """Numbers of vertices and of edges drawn, exact or expected, for the same parameters; for memory
+    estimates."""
     start: Callable[..., int] | None = None
     """The vertex that the source paper searches from, for the same parameters; None: it names none."""
+    family: str = "example"
+    """What kind of graph it makes, in the words of the catalogue: ``lattice``, ``social``."""
 
     def complete(self, given: Parameters) -> dict[str, Value]:
         """All parameters in order of declaration, defaults filled in. Raises UsageError for bad ones."""
@@ -121,7 +124,7 @@ class Generator:
         return chosen or self.orientation == "directed"
 
 
-SEED = Parameter("seed", int, "what the random numbers follow from", default=1, minimum=0, maximum=2**63 - 1)
+SEED = Parameter("seed", int, "seed of the random numbers", default=1, minimum=0, maximum=2**63 - 1)
 
 
 def vertices(name: str = "n", minimum: int = 1, maximum: int = MAX_VERTICES) -> Parameter:

@@ -27,6 +27,7 @@ def dense(nodes: int, density: float, degree: float, seed: int) -> EdgeList:
 
 DENSE = Generator(
     name="dense",
+    family="dense",
     description="random digraph of given density and maximum degree, with self loops and strongly connected",
     source="CSE 6230, initGraph: 1024 to 40960 nodes",
     orientation="directed",

@@ -27,6 +27,7 @@ def forest_fire(n: int, f: float, b: float, s: int, seed: int) -> EdgeList:
 
 FOREST_FIRE = Generator(
     name="forest_fire",
+    family="social",
     description="growing network in which a new vertex links to every vertex that its fire burns",
     source="SNAP's GenForestFire, its geometric fire without decay or orphans; BFS-4K Table 1 has n=1000000",
     orientation="directed",

@@ -66,6 +66,7 @@ def _quadrants(a: float, b: float, c: float) -> tuple[Parameter, ...]:
 
 KRONECKER = Generator(
     name="kronecker",
+    family="kronecker",
     description="Graph500's Kronecker graph, without noise; self loops and repeated edges stay in the list",
     source="Graph500 specification; kron_g500-logn20 of BFS-4K Table 1 has scale 20 and edge factor 48",
     orientation="each_once",
@@ -82,6 +83,7 @@ KRONECKER = Generator(
 
 RMAT = Generator(
     name="rmat",
+    family="rmat",
     description="R-MAT graph; self loops and repeated edges stay in the list",
     source="GTgraph's R-MAT; rmat.2Mv.128Me of BFS-4K Table 1 has m=64000000",
     orientation="each_once",

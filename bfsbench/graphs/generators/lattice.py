@@ -63,6 +63,7 @@ def _side(name: str, default: int | None = None) -> Parameter:
 
 LATTICE = Generator(
     name="lattice",
+    family="lattice",
     description="2-D or 3-D lattice of which a share of the edges is kept; 0.7 gives degree 2.8, like roads",
     source="road-like graph of large diameter",
     orientation="each_once",
@@ -79,6 +80,7 @@ LATTICE = Generator(
 
 MAZE = Generator(
     name="maze",
+    family="lattice",
     description="grid with blocked cells, to be routed from the first cell to the last",
     source="PMPP Fig. 15.5",
     orientation="each_once",

@@ -73,7 +73,7 @@ def draw_weights(edges: int, largest: int, *, seed: int) -> npt.NDArray[np.int32
 
 
 def draw_cells(cells: int, blocked: float, *, seed: int) -> npt.NDArray[np.bool_]:
-    """bool[cells]: True where a cell is open, each blocked with the given probability."""
+    """bool[cells]: True where a cell is open; each cell is blocked with the given probability."""
     mask = np.empty(cells, dtype=np.uint8)
     pointer = ctypes.c_void_p(mask.ctypes.data)
     library("generate").generate_cells(ctypes.c_int64(cells), chance(blocked), ctypes.c_uint64(seed), pointer)

@@ -9,7 +9,7 @@ from bfsbench.graphs.generators.native import chance, draw_edges
 from bfsbench.graphs.graph import EdgeList
 
 SIDE = 1 << 30
-"""Of the square that points are drawn from."""
+"""Side of the square that points are drawn from."""
 
 
 def geometric(n: int, degree: float, seed: int) -> EdgeList:
@@ -36,6 +36,7 @@ def crawl(n: int, degree: int, host: int, near: float, hubs: float, seed: int) -
 
 GEOMETRIC = Generator(
     name="geometric",
+    family="geometric",
     description="points in a square, joined where they are near; numbered by cells, like a mesh",
     source="random geometric graphs (Gilbert 1961); rgg_n_2_20_s0 of DIMACS10 has n=1048576, degree=13.1",
     orientation="each_once",
@@ -50,6 +51,7 @@ GEOMETRIC = Generator(
 
 CRAWL = Generator(
     name="crawl",
+    family="web",
     description="web crawl: pages link to near pages of their host, to hubs and to anywhere",
     source="this project, after the locality and the hubs of cnr-2000 (Boldi and Vigna 2004)",
     orientation="directed",

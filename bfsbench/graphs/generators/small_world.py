@@ -22,6 +22,7 @@ def small_world(n: int, k: int, p: float, seed: int) -> EdgeList:
 
 SMALL_WORLD = Generator(
     name="small_world",
+    family="small-world",
     description="ring with k neighbours on either side, each edge moved elsewhere with probability p",
     source="SNAP's GenSmallWorld (Watts and Strogatz 1998); BFS-4K Table 1 has n=2000000",
     orientation="each_once",

@@ -15,6 +15,7 @@ def uniform(n: int, m: int, directed: int, seed: int) -> EdgeList:
 
 UNIFORM = Generator(
     name="uniform",
+    family="random",
     description="random graph, both ends of every edge drawn uniformly; self loops and repeated edges stay",
     source="GTgraph's random generator; random.2Mv.128Me of BFS-4K Table 1 is n=2000000, m=64000000",
     orientation="each_once",

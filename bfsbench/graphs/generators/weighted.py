@@ -22,6 +22,7 @@ def weighted_random(n: int, density: float, max_weight: int, seed: int) -> EdgeL
 
 WEIGHTED_RANDOM = Generator(
     name="weighted_random",
+    family="random",
     description="random digraph of given density, weights drawn uniformly from the integers 1 to max_weight",
     source="CSE 6230, all-pairs shortest paths: 512 to 4096 nodes, weights to 1000",
     orientation="directed",

@@ -1,8 +1,8 @@
-"""A report as one HTML page that needs nothing else: styles, scripts and data are in it.
+"""A report as one self-contained HTML page: styles, scripts and data are in it.
 
 The page is opened from disk by any browser. Its tables, bars, heat maps and level profiles are made by the
-scripts beside this module from JSON, which :mod:`bfsbench.report.html.content` describes; a policy in its
-head forbids it to load anything.
+scripts beside this module from JSON, which :mod:`bfsbench.report.html.content` describes; a content security
+policy in its head forbids loading anything.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCRIPTS = ("elements.js", "tables.js", "bars.js", "heatmaps.js", "profiles.js", "page.js")
-"""In the order in which they need each other."""
+"""Scripts in the order of their dependences."""
 
 
 def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "bfsbench report") -> str:

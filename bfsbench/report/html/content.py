@@ -1,4 +1,4 @@
-"""What an HTML page shows, as plain data for its scripts.
+"""The content of an HTML page, as data for its scripts.
 
 ``tables``: name, title, notes, columns (key, label, whether numbers, whether whole ones) and rows. ``maps``:
 times by grid and block of one series on one graph. ``profiles``: columns of the level profile of one search.
@@ -38,9 +38,9 @@ _COUNTS = ("source", "block", "origin")
 
 
 _MOST_POINTS = 20_000
-"""Rows of the table of all points; so many are about 8 MB, and as much as a browser sorts at once."""
+"""Most rows of the table of all points: about 8 MB, which a browser still sorts at once."""
 _MOST_LEVELS = 50_000
-"""Levels of all profiles together, of which each is a bar of a picture."""
+"""Most levels of all profiles together; each is a point of a picture."""
 
 
 def content(rows: pd.DataFrame, levels: pd.DataFrame | None) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _tables(rows: pd.DataFrame) -> Iterator[Table]:
 
 
 def _best_columns(table: Table) -> tuple[str, ...]:
-    """Of the best times, what is compared first. The checksums of graphs stand in another table."""
+    """Columns of the best times; the checksums of graphs are in another table."""
     figures = [figure for family in all_families().values() for figure in family.figures]
     first = [figure.name for figure in figures if figure.shown]
     more = [name for figure in figures for name in figure.table_columns if name not in first]
@@ -77,7 +77,7 @@ def _best_columns(table: Table) -> tuple[str, ...]:
 
 
 def _point_columns(rows: pd.DataFrame) -> list[str]:
-    """Of all points, the figures of their families beside the times, and the other columns after them."""
+    """Columns of all points: the figures of their families beside the times, then the others."""
     families = all_families().values()
     figures = [figure.name for family in families for figure in family.figures if figure.shown]
     facts = [column.name for family in families for column in family.columns if column.name not in figures]
@@ -106,7 +106,7 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _named(table: Table) -> list[tuple[Cell, ...]]:
-    """The rows, with the aliases of variants beside their names."""
+    """The rows, with the aliases of variants after their names."""
     if "variant" not in table.columns:
         return table.rows
     place = table.columns.index("variant")
@@ -129,7 +129,7 @@ def _points(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _leading(rows: pd.DataFrame) -> pd.DataFrame:
-    """At most _MOST_POINTS rows, in their order: as many of each search on each graph, the fastest."""
+    """At most _MOST_POINTS rows, in their order: the fastest, equally many of each search on each graph."""
     if len(rows) <= _MOST_POINTS:
         return rows
     of_search = ["graph", "graph_checksum", "variant", "backend", "status"]
@@ -196,7 +196,7 @@ def _searches(measured: Measured) -> Iterator[_Searched]:
 
 
 def _some(searches: list[_Searched]) -> tuple[list[_Searched], list[str]]:
-    """The first searches, of at most _MOST_LEVELS levels together, and a line on how many those are."""
+    """The first searches, with at most _MOST_LEVELS levels together, and a line that says how many."""
     sizes = itertools.accumulate(len(search.levels) for search in searches)
     shown = [search for search, size in zip(searches, sizes, strict=True) if size <= _MOST_LEVELS]
     if len(shown) == len(searches):

@@ -16,9 +16,8 @@ is sorted by time. Times of emulated kernels get pictures of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.errors import UsageError
@@ -26,6 +25,7 @@ from bfsbench.report.plots.ablation import ablation
 from bfsbench.report.plots.bars import bars
 from bfsbench.report.plots.curve import curves
 from bfsbench.report.plots.duplicates import duplicates
+from bfsbench.report.plots.files import save, saved
 from bfsbench.report.plots.heatmap import heat_maps
 from bfsbench.report.plots.knobs import knob_sweeps
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
@@ -35,12 +35,11 @@ from bfsbench.report.plots.roofline import rooflines
 from bfsbench.report.plots.speedup import speed_ups
 from bfsbench.report.plots.spread import spreads
 from bfsbench.report.rows import kinds
-from bfsbench.storage import output
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FORMATS", "PLOTS", "NothingToDrawError", "Picture", "draw", "matplotlib_style", "save"]
+__all__ = ["FORMATS", "PLOTS", "NothingToDrawError", "Picture", "draw", "matplotlib_style", "save", "saved"]
 
 PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "bars": bars,
@@ -91,24 +90,6 @@ def _drawn(
     if not made:
         raise NothingToDrawError("; ".join(dict.fromkeys(reasons)))
     return made
-
-
-def save(pictures: Iterable[Picture], folder: Path, style: str) -> list[Path]:
-    """Write pictures to ``folder``, which is made if need be, as files of one of FORMATS named after them.
-
-    Raises UsageError when that is not possible; a file is written whole or not at all.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
-    paths = []
-    for picture in pictures:
-        path = folder / f"{picture.name}.{style}"
-        with output(path) as file:
-            file.buffer.write(picture.encoded(style))
-        paths.append(path)
-    return paths
 
 
 def matplotlib_style() -> AbstractContextManager[None]:

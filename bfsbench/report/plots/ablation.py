@@ -1,4 +1,4 @@
-"""What each part of a search is worth: speed-ups as parts are added, as in BFS-4K's Fig. 14."""
+"""What each part of a search contributes: speed-ups as parts are added, as in BFS-4K's Fig. 14."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from bfsbench.report.plots.knobs import told_apart
 from bfsbench.report.plots.measured import Measured, NothingToDrawError
 from bfsbench.report.plots.picture import (
     COLOURS,
-    MARGIN,
     Picture,
+    bar_axis,
     file_name,
     legend_below,
     lined_pages,
@@ -32,8 +32,9 @@ def ablation(
     measured: Measured, *, title: str = "", baseline: str = "", references: Sequence[str] = ()
 ) -> Iterator[Picture]:
     """Speed-up of every series over ``baseline``, a host program, as a bar, the series in their order;
-    ``references`` are series drawn as lines. Rows without a column ``series`` give a picture for every
-    variant that was timed with several settings of its knobs, a bar a setting."""
+    ``references`` are series drawn as lines. The panels of a picture have one axis. Rows without a column
+    ``series`` give a picture for every variant that was timed with several settings of its knobs, a bar a
+    setting."""
     baseline = baseline or measured.baseline
     heading = (title or "Ablation") + measured.heading
     if "series" in measured.rows:
@@ -68,25 +69,36 @@ def _pictures(
     for page, graphs in lined_pages(measured.among(best), len(names)):
         chosen = best[best["title"].isin(graphs)]
         shown = [label for label in names if label in set(chosen["label"])]
+        told = lines[lines["title"].isin(graphs)]
+        speedups = [1.0, *chosen["speedup"], *told["speedup"]]
         titles = [measured.above(graph) for graph in graphs]
         figure, axes = lined_panels(heading, titles, shown, below=below)
         for axis, graph in zip(axes, graphs, strict=True):
-            _panel(axis, chosen[chosen["title"] == graph], shown, lines[lines["title"] == graph])
+            here, beside = chosen[chosen["title"] == graph], told[told["title"] == graph]
+            _panel(axis, here, shown, beside, (min(speedups), max(speedups)))
             axis.set_xlabel(f"speed-up over {baseline} (times as fast)")
         yield Picture(file_name(f"ablation{measured.suffix}", variant, page), heading, figure)
 
 
-def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], references: pd.DataFrame) -> None:
+def _panel(
+    axis: Axes,
+    best: pd.DataFrame,
+    shown: list[str],
+    references: pd.DataFrame,
+    limits: tuple[float, float],
+) -> None:
+    bar_axis(axis, *limits)
+    start = 1 if axis.get_xscale() == "log" else 0
     places = [shown.index(label) for label in best["label"]]
-    axis.barh(places, best["speedup"], color=COLOURS[0], height=0.7)
+    axis.barh(places, best["speedup"] - start, left=start, color=COLOURS[0], height=0.7)
     for place, value in zip(places, best["speedup"], strict=True):
-        note(axis, number(value), value, place)
+        note(axis, number(value), max(value, start), place)
     for place in set(range(len(shown))).difference(places):
-        note(axis, "not run", 0, place)
+        note(axis, "not run", start, place)
     for index, (label, value) in enumerate(zip(references["label"], references["speedup"], strict=True)):
         dashes = _DASHES[index % len(_DASHES)]
         axis.axvline(value, color=COLOURS[4], linestyle=dashes, label=f"{label} ({number(value)})")
     if len(references):
         legend_below(axis)
-    axis.set_xlim(0, max([*best["speedup"], *references["speedup"]]) * MARGIN)
+    axis.axvline(1, color="#555555", linewidth=1, zorder=0.5)
     axis.grid(visible=False, axis="y")

@@ -1,17 +1,16 @@
-"""The best time of every variant, a panel a graph, as in Springer's Fig. 7."""
+"""The best time of every variant beside the best of all, a panel a graph, as in Springer's Fig. 7."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bfsbench.report.plots.measured import Measured, NothingToDrawError, ranking
+from bfsbench.report.plots.measured import Measured, NothingToDrawError, ranking, ratios
 from bfsbench.report.plots.picture import (
     COLOURS,
     HOST_COLOUR,
-    MARGIN,
     Picture,
-    end_of,
+    bar_axis,
     file_name,
     lined_pages,
     lined_panels,
@@ -29,13 +28,15 @@ _OTHERS = 0.55
 
 
 def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
-    """Horizontal bars of ``search_ms`` from 0, the same series in the same line of every panel: those first
-    that come nearest to the best time of the graphs, in the geometric mean. The best bar of a panel is solid,
-    its number bold, and one far longer than all others is cut off and says so. Series that failed stand last.
-    """
+    """Horizontal bars of ``search_ms`` / the best of the graph, with the time in ms beside each.
+
+    The panels of a picture have one axis, logarithmic where ratios are large, and the same series in the same
+    line: those first that come nearest to the best of the graphs, in the geometric mean; those that failed
+    last."""
     best = measured.best()
     if best.empty:
         raise NothingToDrawError("bars need points with a time: all of these failed")
+    best = best.assign(ratio=ratios(best))
     order = ranking(best)
     heading = (title or "Best time of each search") + measured.heading
     for page, graphs in lined_pages(measured.among(best), len(measured.labels)):
@@ -46,33 +47,34 @@ def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
         figure, axes = lined_panels(heading, [measured.above(graph) for graph in graphs], shown)
         for axis, graph in zip(axes, graphs, strict=True):
             here = set(tried["label"][tried["title"] == graph])
-            _panel(axis, chosen[chosen["title"] == graph], shown, here)
-            axis.set_xlabel(measured.quantity)
-        figure.legend(handles=_legend(set(chosen["backend"])), loc="outside lower center", ncols=3)
+            _panel(axis, chosen[chosen["title"] == graph], shown, here, chosen["ratio"].max())
+            axis.set_xlabel("times the best of the graph")
+        legend = _legend(set(chosen["backend"]), emulated=measured.emulated)
+        figure.legend(handles=legend, loc="outside lower center", ncols=3)
         yield Picture(file_name(f"bars{measured.suffix}", page), heading, figure)
 
 
-def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str]) -> None:
-    least, longest = best["search_ms"].min(), end_of(best["search_ms"])
+def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str], longest: float) -> None:
+    bar_axis(axis, 1, longest)
+    start = axis.get_xlim()[0]
     places = [shown.index(label) for label in best["label"]]
-    for place, time, backend in zip(places, best["search_ms"], best["backend"], strict=True):
+    columns = (best[name] for name in ("ratio", "search_ms", "backend"))
+    for place, ratio, time, backend in zip(places, *columns, strict=True):
         colour = HOST_COLOUR if backend == "host" else COLOURS[0]
-        axis.barh(place, time, color=colour, alpha=1 if time == least else _OTHERS, height=0.75)
-        if time <= longest:
-            note(axis, number(time), time, place, weight="bold" if time == least else "normal")
-        else:
-            note(axis, f"{number(time)} (cut off) \N{RIGHTWARDS ARROW}", longest * MARGIN, place, "right")
+        axis.barh(place, ratio, color=colour, alpha=1 if ratio == 1 else _OTHERS, height=0.75)
+        note(axis, f"{number(time)} ms", ratio, place, weight="bold" if ratio == 1 else "normal")
     for place in set(range(len(shown))).difference(places):
-        note(axis, "failed" if shown[place] in tried else "not run", 0, place)
-    axis.set_xlim(0, longest * MARGIN)
+        note(axis, "failed" if shown[place] in tried else "not run", start, place)
+    axis.axvline(1, color="#555555", linewidth=1)
     axis.grid(visible=False, axis="y")
 
 
-def _legend(backends: set[str]) -> list[Patch]:
+def _legend(backends: set[str], *, emulated: bool) -> list[Patch]:
     """What colours mean, as far as they are used."""
     from matplotlib.patches import Patch
 
-    meanings = [("GPU kernel", COLOURS[0])] if backends != {"host"} else []
+    kernel = "emulated kernel" if emulated else "GPU kernel"
+    meanings = [(kernel, COLOURS[0])] if backends != {"host"} else []
     meanings += [("CPU program", HOST_COLOUR)] if "host" in backends else []
     patches = [Patch(color=colour, alpha=_OTHERS, label=text) for text, colour in meanings]
     return [*patches, Patch(color=meanings[0][1], label="best of the graph")]

@@ -30,12 +30,12 @@ AXES = {
     "density": "density (% of all possible arcs)",
     "given": "",
 }
-"""What the horizontal axis may show, and its label. ``given`` is the column ``x`` of the rows."""
+"""The horizontal axes and their labels. ``given`` is the column ``x`` of the rows."""
 
 _LEAST_POINTS, _LEAST_RANGE = 3, 1.5
-"""Of graphs that are taken for one kind in several sizes, and the ratio of the largest to the smallest."""
+"""Fewest graphs that make a curve, and least ratio of the largest to the smallest."""
 _SERIES = 8
-"""To a picture: as many as there are colours."""
+"""Most series per picture: the number of colours."""
 
 
 def curves(
@@ -48,8 +48,8 @@ def curves(
     log_y: bool = True,
 ) -> Iterator[Picture]:
     """Best time of every series over the graphs, placed by one of AXES; points of a series are joined where
-    the names of their graphs differ only in numbers. By default a picture for each axis along which three
-    graphs of such names and more differ, without others."""
+    the names of their graphs differ only in numbers. By default a picture for each axis along which at least
+    three graphs of such names differ."""
     if x and x not in AXES:
         raise UsageError(f"unknown axis '{x}': there are {', '.join(AXES)}")
     best = measured.best()
@@ -73,7 +73,7 @@ def curves(
 
 
 def _tells(places: pd.Series[float]) -> bool:
-    """Whether a line through graphs of one kind says something: there are three and they differ clearly."""
+    """Whether a line through graphs of one kind is worth drawing: at least three that differ clearly."""
     return bool(places.nunique() >= _LEAST_POINTS and places.max() >= _LEAST_RANGE * places.min())
 
 

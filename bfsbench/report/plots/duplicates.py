@@ -18,20 +18,20 @@ from bfsbench.report.plots.picture import (
     panels,
     plain,
 )
-from bfsbench.report.plots.profile import MANY, profiled
+from bfsbench.report.plots.profile import MANY, of_fastest_launch, profiled
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _COUNTERS = ("entries", "detected", "missed")
-"""Of a level: entries of the next frontier, duplicates dropped before, and duplicates among the entries."""
+"""Counters of a level: entries of the next frontier, duplicates dropped, and duplicates among the entries."""
 
 
 def duplicates(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     """Two panels a graph and source: entries of each frontier, duplicates included, beside its distinct
     vertices; and the duplicates that were kept and, of searches that look for them, dropped. A colour a
-    search."""
-    levels = _counted(profiled(measured))
+    search, at its fastest grid and block."""
+    levels = of_fastest_launch(_with_counters(profiled(measured)))
     heading = (title or "Duplicates") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
         about = (str(graph), f"source {source:.0f}")
@@ -62,11 +62,13 @@ def duplicates(measured: Measured, *, title: str = "") -> Iterator[Picture]:
         yield Picture(file_name(f"duplicates{measured.suffix}", str(graph), f"{source:.0f}"), name, figure)
 
 
-def _counted(levels: pd.DataFrame) -> pd.DataFrame:
+def _with_counters(levels: pd.DataFrame) -> pd.DataFrame:
     """The levels of searches that count entries, with a column for each of _COUNTERS."""
     counts = levels["counts"].map(knob_values)
-    counted = levels.assign(**{name: [float(found.get(name, 0)) for found in counts] for name in _COUNTERS})
-    counted = counted[counted["counts"] != ""]
-    if not (counted["entries"] > 0).any():
+    with_counters = levels.assign(
+        **{name: [float(found.get(name, 0)) for found in counts] for name in _COUNTERS}
+    )
+    with_counters = with_counters[with_counters["counts"] != ""]
+    if not (with_counters["entries"] > 0).any():
         raise NothingToDrawError("no search of these rows counts duplicates: bfs4k does, with --profile")
-    return counted
+    return with_counters

@@ -1,4 +1,4 @@
-"""Time over grid x block, a picture a graph and a panel a variant, as in Springer's Fig. 8."""
+"""Time over grid x block, a picture per graph and a panel per variant, as in Springer's Fig. 8."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ _WHITE_FROM = 2.5
 
 def heat_maps(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     """Times (ms) in cells, with the best knobs of each, coloured by their ratio to the best of the map;
-    failed points hatched, points not tried left blank. Maps of a single cell are left out."""
+    failed points hatched, points not tried left blank. A map has two grids and two blocks at least; the knob
+    sweeps show what varied in one of them alone."""
     kernels = measured.rows[measured.rows["backend"] != "host"]
     cells = measured.best(("title", "label", "grid", "block"))
     cells = cells[cells["backend"] != "host"]
-    sizes = cells.groupby(["title", "label"]).size()
+    sizes = cells.groupby(["title", "label"])[["grid", "block"]].nunique().min(axis="columns")
     if not (sizes > 1).any():
-        raise NothingToDrawError("heat maps need a kernel timed at several grids or blocks")
+        raise NothingToDrawError("heat maps need a kernel timed at several grids and several blocks")
     heading = (title or "Search time (ms) over grid and block") + measured.heading
     for graph in measured.graphs:
         shown = [label for label in measured.labels if sizes.get((graph, label), 0) > 1]

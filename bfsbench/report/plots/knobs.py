@@ -1,8 +1,8 @@
-"""What the values of a knob do to the time: a picture a variant, a panel a knob, a line a graph."""
+"""Time by the values of knobs: a picture per variant, a panel per knob, a line per graph."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,9 @@ _ACROSS = 3
 
 def knob_sweeps(measured: Measured, *, title: str = "", knobs: Sequence[str] = ()) -> Iterator[Picture]:
     """Best time of a variant on each graph for each value of a knob, whatever the other knobs, grid and
-    block, as far as a graph was searched with several values; ``knobs`` says which, by default all. Series of
-    one variant share a picture."""
+    block, as far as a graph was searched with several values; ``knobs`` says which, by default all. Where
+    grids alone or blocks alone varied, that counts as a knob. Series of one variant share a picture, and its
+    panels an axis."""
     times = measured.configurations()
     varied = [
         _Sweep(label, knob, part)
@@ -37,11 +38,14 @@ def knob_sweeps(measured: Measured, *, title: str = "", knobs: Sequence[str] = (
         of = [label for label in measured.labels if any(sweep.label == label for sweep in sweeps)]
         heading = f"{title or 'Knobs'}: {variant if len(of) > 1 else of[0]}{measured.heading}"
         for page, shown in pages(sweeps, _PANELS):
-            figure, axes = panels(heading, len(shown), across=_ACROSS, size=(3.8, 3.0))
+            figure, axes = panels(heading, len(shown), across=_ACROSS, size=(3.8, 3.0), sharey=True)
+            axes[0].set_ylabel(measured.quantity)
             for axis, sweep in zip(axes, shown, strict=True):
                 _panel(axis, sweep, measured)
                 if len(of) > 1 and sweep.label != sweep.knob:
                     axis.set_title(sweep.label)
+            low = min(float(sweep.times["search_ms"].min()) for sweep in shown)
+            time_axis(axes[0], low, max(float(sweep.times["search_ms"].max()) for sweep in shown))
             legend_of_all(figure)
             name = variant if len(of) > 1 else of[0]
             yield Picture(file_name(f"knobs{measured.suffix}", name, page), heading, figure)
@@ -62,18 +66,31 @@ class _Sweep:
 
 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Every knob that has several values on one graph, and the configurations on such graphs."""
-    for knob in _values(times["knobs"]):
-        given = times.assign(value=times["knobs"].map(lambda text, knob=knob: knob_values(text).get(knob)))
+    """Every knob that has several values on one graph, and the configurations on such graphs; with them grid
+    and block, as far as no heat map shows both."""
+    settings = times["knobs"].map(knob_values)
+    given_values = {
+        knob: settings.map(lambda found, knob=knob: found.get(knob)) for knob in _values(settings)
+    }
+    for knob, values in [*_launches(times), *given_values.items()]:
+        given = times.assign(value=values)
         several = given.groupby("title")["value"].transform("nunique") > 1
         if several.any():
             yield knob, given[several].dropna(subset=["value"])
 
 
+def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
+    """The grid, or the block, of configurations of kernels on graphs where the other one does not vary."""
+    kernels = times[times["backend"] != "host"]
+    several = kernels.groupby("title")[["grid", "block"]].transform("nunique") > 1
+    shown = {"grid": kernels["grid"], "block": kernels["block"].map("{:g}".format)}
+    yield "grid (blocks)", shown["grid"][several["grid"] & ~several["block"]]
+    yield "block (threads)", shown["block"][several["block"] & ~several["grid"]]
+
+
 def told_apart(measured: Measured) -> Iterator[tuple[str, list[str], Measured]]:
-    """Every variant timed with several settings of its knobs on a graph, with the settings, which are its
-    series then: they are named by the knobs that differ. Beside them the rows of all variants on such graphs,
-    those of others as they are."""
+    """The variants that were timed with several settings of their knobs on a graph. Each setting becomes a
+    series, named by the knobs that differ. The rows of other variants on these graphs are kept."""
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]
         settings = rows.groupby("title")["knobs"].transform("nunique")
@@ -87,12 +104,13 @@ def told_apart(measured: Measured) -> Iterator[tuple[str, list[str], Measured]]:
 
 def settings_of(knobs: pd.Series[str]) -> pd.Series[str]:
     """The values of those knobs that differ among the settings."""
-    varied = [name for name, values in _values(knobs).items() if len(values) > 1]
-    return knobs.map(knob_values).map(lambda found: " ".join(f"{k}={found[k]}" for k in varied if k in found))
+    settings = knobs.map(knob_values)
+    varied = [name for name, values in _values(settings).items() if len(values) > 1]
+    return settings.map(lambda found: " ".join(f"{k}={found[k]}" for k in varied if k in found))
 
 
 def search_names(levels: pd.DataFrame) -> pd.Series[str]:
-    """What tells searches apart: their series, and grid, block and knobs as far as a series has several."""
+    """Names that distinguish searches: their series, and grid, block and knobs where a series has several."""
     names = levels["label"]
     for _, rows in levels.groupby("label"):
         more = settings_of(rows["knobs"])
@@ -103,10 +121,10 @@ def search_names(levels: pd.DataFrame) -> pd.Series[str]:
     return names
 
 
-def _values(knobs: pd.Series[str]) -> Mapping[str, list[str]]:
-    """The values that each knob has among these rows: numbers in order, before words."""
+def _values(settings: Iterable[Mapping[str, str]]) -> Mapping[str, list[str]]:
+    """The values that each knob has among these settings: numbers in order, before words."""
     found: dict[str, set[str]] = {}
-    for setting in map(knob_values, knobs.unique()):
+    for setting in settings:
         for name, value in setting.items():
             found.setdefault(name, set()).add(value)
     return {name: sorted(values, key=_order) for name, values in found.items()}
@@ -132,5 +150,3 @@ def _panel(axis: Axes, sweep: _Sweep, measured: Measured) -> None:
     axis.set_xticks(range(len(values)), values)
     axis.set_xlim(-0.3, len(values) - 0.7)
     axis.set_xlabel(sweep.knob)
-    axis.set_ylabel(measured.quantity)
-    time_axis(axis)

@@ -1,4 +1,4 @@
-"""What pictures are made from: rows of one kind, told apart by graph and by what a line or bar stands for."""
+"""The data of pictures: rows of one kind, grouped by graph and by series."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bfsbench.bench.columns import AXES
 from bfsbench.errors import UsageError
 from bfsbench.report.plots.picture import wrapped
-from bfsbench.report.rows import Kind, configurations, fastest, in_words
+from bfsbench.report.rows import EMULATED, Kind, configurations, fastest, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from bfsbench.families.base import Family
 
 _SHORT = 8
-"""Characters of a checksum that tell two graphs of one name apart."""
+"""Characters of a checksum that distinguish two graphs of one name."""
 
 
 class NothingToDrawError(UsageError):
-    """The rows have nothing that this kind of picture shows; the message says what it would need."""
+    """The rows have no data for this kind of picture; the message says what it needs."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Measured:
     levels: pd.DataFrame | None
     family: Family
     quantity: str
-    """What ``search_ms`` is, with its unit, beside an axis."""
+    """The axis label of ``search_ms``, with its unit."""
     suffix: str
-    """Ends the names of pictures whose times are not measured ones."""
+    """Suffix of the names of pictures whose times are emulated."""
     heading: str
-    """The same for their titles."""
+    """Suffix of their titles."""
 
     @classmethod
     def of(cls, kind: Kind, levels: pd.DataFrame | None) -> Measured:
@@ -63,16 +63,21 @@ class Measured:
         return list(dict.fromkeys(self.rows["label"]))
 
     def configurations(self, baseline: str = "") -> pd.DataFrame:
-        """What was timed, put together over sources (see ``rows.configurations``)."""
+        """The configurations, combined over sources (see ``rows.configurations``)."""
         return configurations(self.rows, self.family, also=("title", "label"), baseline=baseline)
 
     @property
+    def emulated(self) -> bool:
+        """Whether the rows are of kernels that the CPU emulated."""
+        return self.suffix.endswith(EMULATED)
+
+    @property
     def baseline(self) -> str:
-        """The host program that speed-ups refer to, unless another is asked for."""
+        """The default baseline of speed-ups, a host program."""
         return self.family.baseline
 
     def best(self, by: Sequence[str] = ("title", "label"), baseline: str = "") -> pd.DataFrame:
-        """The best configuration of every series on every graph, or of those alike in ``by``."""
+        """The best configuration of every series on every graph, or for each value of ``by``."""
         return fastest(self.configurations(baseline), by)
 
     def among(self, frame: pd.DataFrame) -> list[str]:
@@ -81,11 +86,11 @@ class Measured:
         return [graph for graph in self.graphs if graph in present]
 
     def above(self, title: str) -> str:
-        """What stands over a panel of a graph."""
+        """The title of a graph's panel."""
         return f"{wrapped(title)}\n{self.searched(title)}"
 
     def searched(self, title: str) -> str:
-        """From how many sources a graph was searched, in words."""
+        """The sources of a graph's searches, as text."""
         return in_words(self._sources.get(title, []), self.family)
 
     @cached_property
@@ -100,9 +105,13 @@ def ranking(best: pd.DataFrame) -> list[str]:
     """Series by the geometric mean of their best times relative to the best of each graph."""
     import numpy as np
 
-    relative = best["search_ms"] / best.groupby("title")["search_ms"].transform("min")
-    means = relative.map(np.log).groupby(best["label"]).mean()
+    means = ratios(best).map(np.log).groupby(best["label"]).mean()
     return [str(label) for label in means.sort_values(kind="stable").index]
+
+
+def ratios(best: pd.DataFrame) -> pd.Series[float]:
+    """Each time / the best of its graph."""
+    return best["search_ms"] / best.groupby("title")["search_ms"].transform("min")
 
 
 def _titles(rows: pd.DataFrame) -> pd.Series[str]:

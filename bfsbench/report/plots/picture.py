@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -19,18 +21,20 @@ FORMATS = ("png", "svg")
 DOTS_PER_INCH = 150
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#B8A900")
-"""Okabe and Ito's palette, which people who confuse red and green tell apart (Color Universal Design, 2008);
+"""Okabe and Ito's palette, distinguishable with red-green colour blindness (Color Universal Design, 2008);
 its yellow is darkened to be seen as a line on white."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HOST_COLOUR = "#777777"
-"""Of programs on the CPU, beside those on a GPU."""
+"""Colour of programs on the CPU, beside those on a GPU."""
 FAILED_HATCH = "////"
 MARGIN = 1.18
 """Length of an axis of bars / longest bar: room for its number."""
 _OUTLYING = 4.0
 """Times the next shorter bar from which one is cut off."""
-_LINEAR_UP_TO = 20
-"""Largest / smallest value up to which an axis of times starts at 0."""
+LINEAR_UP_TO = 20
+"""Largest / smallest value up to which an axis starts at 0; beyond, short bars would vanish."""
+NUMBER_SHARE = 0.2
+"""Of the length of a logarithmic axis that a number right of the last bar or point takes."""
 _STEPS = ((10, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (300, (1.0, 2.0, 5.0)))
 """Largest / smallest value below which a logarithmic axis has labels at these multiples of powers of 10."""
 
@@ -39,11 +43,11 @@ _LETTERS_AN_INCH = 9.5
 _LABEL_INCHES = 0.078
 """Width of a letter beside an axis."""
 _HANDLE_INCHES = 0.7
-"""Width of what stands before a name in a legend, and of the gaps."""
+"""Width of a legend's symbols and gaps."""
 _TITLE_INCHES = 0.17
 """Height of a line over a panel."""
 _LINE_INCHES = 0.2
-"""Height of what belongs to one label beside an axis."""
+"""Height of one label's line beside an axis."""
 _AXIS_INCHES = 0.4
 """Height of the numbers and the label under an axis."""
 _PAGE_INCHES = 9.0
@@ -80,11 +84,20 @@ class Picture:
     def encoded(self, style: str) -> bytes:
         """The figure as one of FORMATS; the same figure gives the same bytes."""
         from matplotlib import style as styles
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
 
         data = io.BytesIO()
-        metadata = {"Date": None, "Title": self.title} if style == "svg" else {"Title": self.title}
-        with styles.context(STYLE):
-            self.figure.savefig(data, format=style, dpi=DOTS_PER_INCH, metadata=metadata)
+        dpi, shown_on = self.figure.dpi, self.figure.canvas
+        self.figure.set_dpi(DOTS_PER_INCH)
+        canvas: Any = (FigureCanvasSVG if style == "svg" else FigureCanvasAgg)(self.figure)
+        with styles.context(STYLE):  # not by Figure.savefig, which draws everything twice
+            if style == "svg":
+                canvas.print_svg(data, metadata={"Date": None, "Title": self.title})
+            else:
+                canvas.print_png(data, metadata={"Title": self.title})
+        self.figure.set_dpi(dpi)
+        self.figure.set_canvas(shown_on)
         return data.getvalue()
 
 
@@ -100,7 +113,7 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """A titled figure of ``count`` panels, each of ``size`` in inches, at most ``across`` in a row.
 
-    ``about`` stands under the title; ``labels`` will stand left of the first panels, which get room for them.
+    ``about`` stands under the title; ``labels`` are drawn left of the first panels, which get room for them.
     """
     from matplotlib.figure import Figure
 
@@ -131,8 +144,8 @@ def lined_panels(
     figure, axes = panels(title, len(titles), across=_ACROSS, size=size, labels=labels, sharey=True)
     for axis, text in zip(axes, titles, strict=True):
         axis.set_title(text)
-        axis.set_yticks(range(len(labels)), labels)
-        axis.set_ylim(len(labels) - 0.5, -0.5)
+    axes[0].set_yticks(range(len(labels)), labels)  # of all panels: they share the axis
+    axes[0].set_ylim(len(labels) - 0.5, -0.5)
     return figure, axes
 
 
@@ -143,7 +156,7 @@ def lined_pages(graphs: Sequence[str], lines: int) -> Iterator[tuple[str, Sequen
 
 
 def look(place: int) -> tuple[str, str]:
-    """Colour and marker of the line at this place in a legend; as many differ as there are pairs of them."""
+    """Colour and marker of a line by its index in the legend; all pairs are used before any repeats."""
     return COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
 
 
@@ -153,7 +166,7 @@ def file_name(*parts: str) -> str:
 
 
 def pages(items: Sequence[Item], most: int) -> Iterator[tuple[str, Sequence[Item]]]:
-    """The items in portions of about the same size, each with what tells its picture's name from others."""
+    """The items in parts of about the same size, each with a suffix for its picture's name."""
     count = math.ceil(len(items) / most)
     size = math.ceil(len(items) / count) if count else 1
     for page in range(count):
@@ -161,14 +174,15 @@ def pages(items: Sequence[Item], most: int) -> Iterator[tuple[str, Sequence[Item
 
 
 def wrapped(text: str, width: int = 34) -> str:
-    """A name in lines short enough to stand over a panel, broken behind ``:`` and ``,`` if need be, but not
-    in a remark in brackets."""
+    """A name in lines of at most ``width`` letters, broken behind ``:`` and ``,`` if need be, but a remark in
+    brackets only where it is too long for a line of its own."""
     lines = [""]
     for part in re.findall(r"(?<!\S)\([^()]*\)[:,\s]*|[^:,\s]+[:,\s]*", text):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
             lines.append("")
         lines[-1] += part
-    return "\n".join(line.rstrip() for line in lines)
+    fitting = (textwrap.wrap(line, width, break_on_hyphens=False) for line in lines)
+    return "\n".join(itertools.chain.from_iterable(fitting))
 
 
 def number(value: float) -> str:
@@ -180,14 +194,19 @@ def number(value: float) -> str:
 
 
 def legend_of_all(figure: Figure) -> None:
-    """Under the panels, every line once, whichever of them have it, in as many columns as find room."""
+    """Under the panels, every line once, whichever of them have it, in as many columns as find room. The
+    figure grows by the lines of the legend."""
     found: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    column = _LABEL_INCHES * max(map(len, found)) + _HANDLE_INCHES
-    columns = max(1, min(len(found), int(figure.get_figwidth() / column)))
-    figure.legend([*found.values()], [*found], loc="outside lower center", ncols=columns)
+    across = figure.get_figwidth()
+    names = [wrapped(label, int((across - _HANDLE_INCHES) / _LABEL_INCHES)) for label in found]
+    longest = max(len(line) for name in names for line in name.splitlines())
+    columns = max(1, min(len(found), int(across / (_LABEL_INCHES * longest + _HANDLE_INCHES))))
+    lines = sum(name.count("\n") + 1 for name in names) / columns
+    figure.set_figheight(figure.get_figheight() + _LINE_INCHES * math.ceil(lines))
+    figure.legend([*found.values()], names, loc="outside lower center", ncols=columns)
 
 
 def legend_below(axes: Axes) -> None:
@@ -200,8 +219,8 @@ def legend_below(axes: Axes) -> None:
 
 
 def end_of(values: Iterable[float]) -> float:
-    """The largest value of an axis that leaves bars of all but outlying ones something to be seen of; those
-    are less than half."""
+    """The end of an axis on which all but outlying bars stay visible; outliers are less than half of the
+    bars."""
     known = sorted(values)
     few = len(known) / 2
     while len(known) - 1 > few and known[-1] > _OUTLYING * known[-2]:
@@ -225,13 +244,24 @@ def note(
     drawn.set(fontsize=8, fontweight=weight)
 
 
-def time_axis(axes: Axes) -> None:
-    """The vertical axis from 0, or logarithmic where short times would vanish."""
-    low, high = sorted(axes.yaxis.get_data_interval())
-    if low > 0 and high / low > _LINEAR_UP_TO:
-        plain_log(axes, "y")
+def time_axis(axes: Axes, low: float, high: float) -> None:
+    """The vertical axis of times from ``low`` to ``high``: from 0, or logarithmic where short times would
+    vanish."""
+    if low > 0 and high / low > LINEAR_UP_TO:
+        plain_log(axes, "y", (low, high))
+        axes.set_ylim(low / 1.3, high * 1.3)
     else:
         axes.set_ylim(0, high * 1.1)
+
+
+def bar_axis(axes: Axes, low: float, high: float) -> None:
+    """The horizontal axis of bars that end between ``low`` and ``high``, with room for their numbers: from 0,
+    or logarithmic where short bars would vanish."""
+    if low > 0 and high / low > LINEAR_UP_TO:
+        plain_log(axes, "x", (low, high))
+        axes.set_xlim(low / 1.6, high * (high / low) ** NUMBER_SHARE)
+    else:
+        axes.set_xlim(0, high * MARGIN)
 
 
 def level_axis(axes: Axes) -> None:
@@ -249,13 +279,14 @@ def log_or_zero(axes: Axes) -> None:
     axes.set_ylim(bottom=-0.1)
 
 
-def plain_log(axes: Axes, which: Literal["x", "y"]) -> None:
-    """A logarithmic axis labelled with plain numbers, between powers of 10 where there is room for them."""
+def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()) -> None:
+    """A logarithmic axis labelled with plain numbers, between powers of 10 where there is room for them.
+    ``limits`` are the smallest and largest value of all panels that are compared, by default of this one."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
-    low, high = sorted(axis.get_data_interval())
+    low, high = sorted(limits or axis.get_data_interval())
     fitting = (steps for most, steps in _STEPS if low > 0 and high / low < most)
     axis.set_major_locator(LogLocator(subs=next(fitting, (1.0,))))
     plain(axis)

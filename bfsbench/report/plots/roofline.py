@@ -1,4 +1,4 @@
-"""How much of what its device can do at most each search uses, a panel a graph."""
+"""Each search's share of its device's ceiling, a panel per graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MEANINGS = {
     "bandwidth": "bandwidth",
 }
 _HATCH = "////"
-"""Of shares that rest on modelled work."""
+"""Hatching of shares that are based on modelled work."""
 
 
 def rooflines(measured: Measured, *, title: str = "", ceilings: Ceilings | None = None) -> Iterator[Picture]:
@@ -48,8 +48,8 @@ def rooflines(measured: Measured, *, title: str = "", ceilings: Ceilings | None 
 
 
 def _shares(measured: Measured, ceilings: Ceilings | None) -> pd.DataFrame:
-    """The searches whose share is known. Raises NothingToDrawError when the ceilings are not to be had, or
-    are those of another device."""
+    """The searches whose share is known. Raises NothingToDrawError when the ceilings are missing, or of
+    another device."""
     from bfsbench.probe.ceilings import ceilings_beside, read_ceilings
 
     levels = read_levels([]) if measured.levels is None else measured.levels
@@ -80,7 +80,7 @@ def _panel(axis: Axes, frame: pd.DataFrame, shown: list[str]) -> None:
 
 
 def _legend(frame: pd.DataFrame) -> list[Patch]:
-    """What colours and hatching mean, as far as they are used."""
+    """Legend of the colours and hatching used."""
     from matplotlib.patches import Patch
 
     used = [bound for bound in BOUNDS if bound in set(frame["bound"])]

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LEAST_PERCENT = 1.0
-"""Length of an axis of samples that hardly differ."""
+"""Shortest axis, in per cent, where samples hardly differ."""
 
 
 def spreads(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     """A line from the fastest sample of the best configuration to the slowest, with a dot at the median, all
-    in per cent above the fastest; over several sources the medians of these."""
+    in per cent above the fastest, on one axis for all panels of a picture; over several sources the medians
+    of these. Lines far longer than all others are cut off and say so."""
     best = measured.best()
     if best.empty:
         raise NothingToDrawError("the spread needs points with a time: all of these failed")
@@ -38,17 +39,17 @@ def spreads(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     for page, graphs in lined_pages(measured.among(best), len(order)):
         chosen = best[best["title"].isin(graphs)]
         shown = [label for label in order if label in set(chosen["label"])]
+        end = max(_LEAST_PERCENT, end_of((chosen["spread"] - 1) * 100))
         figure, axes = lined_panels(heading, [measured.above(graph) for graph in graphs], shown)
         for axis, graph in zip(axes, graphs, strict=True):
-            _panel(axis, chosen[chosen["title"] == graph], shown)
+            _panel(axis, chosen[chosen["title"] == graph], shown, end)
         legend_of_all(figure)
         yield Picture(file_name(f"spread{measured.suffix}", page), heading, figure)
 
 
-def _panel(axis: Axes, best: pd.DataFrame, shown: list[str]) -> None:
+def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], end: float) -> None:
     places = [shown.index(label) for label in best["label"]]
     slowest, median = ((best[name] - 1) * 100 for name in ("spread", "typical"))
-    end = max(end_of(slowest), _LEAST_PERCENT)
     axis.hlines(places, 0, slowest, color=COLOURS[5], linewidth=4, label="fastest to slowest sample")
     axis.scatter(median, places, s=18, c=COLOURS[6], zorder=3, label="median sample")
     for place, value in zip(places, slowest, strict=True):

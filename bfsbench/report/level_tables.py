@@ -1,0 +1,55 @@
+"""What the levels of several searches cost, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bfsbench.bench.columns import AXES
+from bfsbench.report.plots.knobs import search_names
+from bfsbench.report.plots.measured import Measured
+from bfsbench.report.rows import EMULATED, kinds
+from bfsbench.report.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FACTS = ("level", "kernel", "frontier_size", "edges_inspected", "time_us", "counts")
+_NOTE = "frontier: vertices at the level; arcs: adjacency entries read there, where that is known"
+_NOTHING = "No level profile belongs to these rows: 'bfsbench run --profile' makes them."
+
+
+def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
+    """One table of measured level profiles and one of emulated ones, a row for each level of each search.
+
+    ``levels`` as :func:`bfsbench.report.levels.read_levels` gives them. For people: a table for each graph
+    and source, levels down, searches across.
+    """
+    made = []
+    for kind in kinds(rows):
+        if "profile" not in kind.family.pictures:
+            continue
+        found = Measured.of(kind, levels).levels
+        name, title = f"levels{kind.suffix}", f"Levels{kind.heading}"
+        if found is None or found.empty:
+            made.append(Table(name, title, (), [], (_NOTHING,)))
+            continue
+        timed = not kind.suffix.endswith(EMULATED)
+        note = f"{_NOTE}; us: its time." if timed else f"{_NOTE}."
+        frame = found[[*AXES, "gpu", *_FACTS]]
+        made.append(Table.of(name, title, frame, (), _drawings(found, timed), legend=[note]))
+    return made
+
+
+def _drawings(found: pd.DataFrame, timed: bool) -> Iterator[Table]:
+    facts = {"edges_inspected": "arcs", **({"time_us": "us"} if timed else {})}
+    for (graph, source), some in found.groupby(["title", "source"], sort=False):
+        frame = some.groupby("level", as_index=False).agg(frontier=("frontier_size", "max"))
+        for name, search in some.groupby(search_names(some), sort=False):
+            called = " ".join(str(name).split())
+            headings = {fact: f"{called}: {heading}" for fact, heading in facts.items()}
+            shown = search[["level", *facts]].rename(columns=headings)
+            frame = frame.merge(shown, on="level", how="left")
+        counts = [name for name in frame if not str(name).endswith(": us")]
+        frame = frame.astype(dict.fromkeys(counts, "Int64"))
+        yield Table.of("", f"{graph}, source {source:.0f}", frame)

@@ -1,0 +1,35 @@
+"""``bfsbench`` as a user calls it, without the start of a process where that is not what is tested."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from bfsbench.cli import main
+
+Completed = subprocess.CompletedProcess[str]
+
+
+def bfsbench(*words: str | Path, cwd: Path, check: int | None = 0) -> Completed:
+    """Run a command in this process, in the folder ``cwd``, and check its exit code."""
+    command = list(map(str, words))
+    with contextlib.chdir(cwd):
+        result = CliRunner().invoke(main, command)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert check is None or result.exit_code == check, result.stderr
+    return Completed(command, result.exit_code, result.stdout, result.stderr)
+
+
+def bfsbench_with(variants: Path, *words: str | Path, cwd: Path, check: int | None = 0) -> Completed:
+    """The same in a process of its own, which has the variants of a folder, too."""
+    command = [sys.executable, "-m", "bfsbench", *map(str, words)]
+    environment = os.environ | {"BFSBENCH_VARIANTS": str(variants)}
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    assert check is None or done.returncode == check, done.stderr
+    return done

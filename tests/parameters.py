@@ -1,0 +1,34 @@
+"""Parameters of tests: an exhaustive run takes all of them, the suite by default those that cover most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
+Value = TypeVar("Value")
+
+
+def some(values: Iterable[Value], *chosen: Value) -> list[ParameterSet]:
+    """All values; those that are not chosen are left to exhaustive runs."""
+    return [_parameters([value], by_default=value in chosen) for value in values]
+
+
+def covering(*axes: Sequence[object]) -> list[ParameterSet]:
+    """All combinations of these axes' values; by default as few as have every value at least once."""
+    longest = max(map(len, axes))
+    diagonal = {tuple(i % len(axis) for axis in axes) for i in range(longest)}
+    places = product(*(range(len(axis)) for axis in axes))
+    return [
+        _parameters([axis[i] for axis, i in zip(axes, place, strict=True)], by_default=place in diagonal)
+        for place in places
+    ]
+
+
+def _parameters(values: Sequence[object], *, by_default: bool) -> ParameterSet:
+    return pytest.param(*values, marks=() if by_default else pytest.mark.exhaustive)

@@ -1,0 +1,63 @@
+"""Levels of several searches side by side, and what they add up to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from level_rows import level, profiled
+from result_rows import drawings, emulated_row, only, records, row
+
+from bfsbench.bench.results import read_results
+from bfsbench.report import Table, summary, tables
+from bfsbench.report.levels import read_levels
+
+
+def made(path: Path, *names: str) -> list[Table]:
+    return tables(read_results([path]), names, read_levels([path]))
+
+
+def test_levels_stand_down_and_searches_across(tmp_path: Path) -> None:
+    rows = [row(2.0), row(1.0, variant="luo"), row(1.0, variant="luo", block=64)]
+    levels = [level(number) for number in range(3)]
+    levels += [level(0, variant="luo", kernel="luo_block", edges_inspected="", time_us=3.5)]
+    levels += [level(0, variant="luo", kernel="luo_block", edges_inspected=9, block=64)]
+    table = only(made(profiled(tmp_path, rows, levels), "levels"))
+    assert len(table.rows) == 5
+    assert {line["kernel"] for line in records(table)} == {"pull", "luo_block"}
+    shown = only(list(drawings(table)))
+    assert shown.title == "grid:directed, source 0"
+    assert [(line["level"], line["frontier"]) for line in records(shown)] == [(0, 1), (1, 2), (2, 4)]
+    assert [line["pull: arcs"] for line in records(shown)] == [7, 7, 7]
+    assert [line["luo block 64: arcs"] for line in records(shown)] == [9, None, None]
+    assert [line["luo block 256: us"] for line in records(shown)] == [3.5, None, None]
+
+
+def test_levels_of_emulated_kernels_have_no_times(tmp_path: Path) -> None:
+    path = profiled(tmp_path, [emulated_row()], [level(0, backend="cpu", gpu="")])
+    table = only(made(path, "levels"))
+    assert "emulated" in table.title
+    assert drawings(table)[0].columns == ("level", "frontier", "pull: arcs")
+
+
+def test_rows_without_profiles_say_how_to_get_some(tmp_path: Path) -> None:
+    path = profiled(tmp_path, [row()], [level(0, variant="luo")])
+    assert "bfsbench run --profile" in only(made(path, "levels")).notes[0]
+    assert "levels" not in {table.name for table in tables(read_results([path]))}
+
+
+def test_arcs_read_are_added_up_over_the_levels(tmp_path: Path) -> None:
+    rows = [row(2.0), row(2.0, source=1), row(1.0, variant="luo")]
+    levels = [
+        level(number, source=source, edges_inspected=10 + source) for number in (0, 1) for source in (0, 1)
+    ]
+    levels += [level(0, variant="luo", edges_inspected=5), level(1, variant="luo", edges_inspected="")]
+    (best,) = made(profiled(tmp_path, rows, levels), "best")
+    found = {line["variant"]: line["edges_inspected"] for line in records(best)}
+    assert found == {"pull": 21, "luo": None}  # of one level of luo nobody knows
+
+
+def test_a_sweep_ends_with_counts_of_emulated_searches_and_no_times(tmp_path: Path) -> None:
+    levels = [level(number, backend="cpu", gpu="") for number in range(3)]
+    path = profiled(tmp_path, [emulated_row(5.0), emulated_row(6.0, block=64)], levels)
+    table = only(summary(read_results([path]), read_levels([path])))
+    assert records(drawings(table)[0]) == [{"variant": "pull", "points": 2, "edges_inspected": 21}]
