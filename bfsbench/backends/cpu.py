@@ -14,7 +14,8 @@ from bfsbench.paths import KERNEL_HEADERS
 class CpuDevice(Emulator):
     """An emulator as a :class:`bfsbench.backends.base.Device`.
 
-    ``seed``, ``workers``, ``hardware`` and ``watched`` are those of :class:`bfsbench.emulator.Emulator`.
+    ``seed``, ``workers``, ``hardware``, ``watched`` and ``counted`` are those of
+    :class:`bfsbench.emulator.Emulator`.
     """
 
     backend = "cpu"
@@ -26,8 +27,9 @@ class CpuDevice(Emulator):
         hardware: Hardware | None = None,
         *,
         watched: bool = False,
+        counted: bool = False,
     ) -> None:
-        super().__init__(seed, workers, hardware, include=KERNEL_HEADERS, watched=watched)
+        super().__init__(seed, workers, hardware, include=KERNEL_HEADERS, watched=watched, counted=counted)
         self.limits = _limits(self.hardware)
 
     def describe(self) -> dict[str, str]:

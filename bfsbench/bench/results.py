@@ -35,6 +35,9 @@ RESULT_FILE = f"result file of schema {SCHEMA_VERSION}"
 LEVELS_SUFFIX = ".levels.csv"
 """Kind of the level profiles beside a result file."""
 
+COUNTERS_SUFFIX = ".counters.csv"
+"""Of the counters of emulated kernels ('bfsbench explain')."""
+
 CEILINGS_SUFFIX = "ceilings.csv"
 """Suffix of the files with a device's ceilings, beside result files."""
 
@@ -278,7 +281,7 @@ def result_files(path: Path) -> list[Path]:
         if path.name.endswith(LEVELS_SUFFIX):
             raise InputError(f"{path} holds level profiles: name its result file, or the folder of both")
         return [path]
-    others = (LEVELS_SUFFIX, CEILINGS_SUFFIX)
+    others = (LEVELS_SUFFIX, CEILINGS_SUFFIX, COUNTERS_SUFFIX)
     found = sorted(file for file in path.glob("*.csv") if not file.name.endswith(others))
     if not found:
         raise InputError(f"no result files in {path}")

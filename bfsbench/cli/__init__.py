@@ -27,6 +27,7 @@ COMMANDS = {
     "report": "Make tables, pictures or a page from result files.",
     "compare": "Compare result files: faster, slower, same, undecided.",
     "check": "Find data races and other faults of kernels, without a GPU.",
+    "explain": "Say what a kernel costs, by level and source line, without a GPU.",
     "path": "Print a shortest path between two vertices.",
     "probe": "Measure what the device can do at most.",
     "text": "Write a text whose numbers come from result files.",

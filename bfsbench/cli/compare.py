@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bfsbench.bench.results import COUNTERS_SUFFIX
 from bfsbench.cli import completion
 from bfsbench.cli.options import names_option, output_options, row_filters
 from bfsbench.cli.showing import chosen_format, opened, rendered
@@ -66,17 +67,23 @@ def command(
 
     A and B are result files, folders of them, or FILE@REVISION: the file as git has it at that revision. A
     point is slower or faster when the 95 % confidence interval of the ratio of its times lies beyond
-    --threshold; the same when the interval lies within; and undecided otherwise.
+    --threshold; the same when the interval lies within; and undecided otherwise. Two files of counters
+    ('bfsbench explain --out') are compared by kernel: more, less or the same.
 
     \b
-    Exit code: 0  no point is slower
-               1  a point is slower, or had a time in A and has none in B
+    Exit code: 0  no point is slower, no counter has grown
+               1  a point is slower, or had a time in A and has none in B,
+                  or a counter has grown
                2  nothing was compared: bad usage, unreadable files, devices,
                   graphs or methods that differ, no point in common
     """
     from bfsbench.compare.points import compare
     from bfsbench.compare.tables import TABLES
 
+    if a.endswith(COUNTERS_SUFFIX):
+        if b is None or commits or not b.endswith(COUNTERS_SUFFIX):
+            raise UsageError(f"{a} holds counters: name another file of counters to compare it with")
+        return _compare_counters(Path(a), Path(b), threshold / 100, style, out)
     for name in names:
         if name not in TABLES:
             raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
@@ -89,6 +96,15 @@ def command(
     if names and "summary" not in names:
         for line in (*found.differences, *found.warnings):
             click.echo(f"bfsbench: warning: {line}", err=True)
+    raise SystemExit(1 if found.is_worse else 0)
+
+
+def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out: Path | None) -> None:
+    from bfsbench.compare.counters import compare_counters, counters_table
+
+    with opened(out) as file:
+        found = compare_counters(a, b, threshold)
+        file.write(rendered([counters_table(found)], chosen_format(style, out), file))
     raise SystemExit(1 if found.is_worse else 0)
 
 

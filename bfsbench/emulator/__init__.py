@@ -11,6 +11,7 @@ GPU.
 """
 
 from bfsbench.emulator.contract import Contract
+from bfsbench.emulator.counting import Count, LevelCount
 from bfsbench.emulator.device import Emulator, Event
 from bfsbench.emulator.hardware import WARP_SIZE, Hardware
 from bfsbench.emulator.kernel import Kernel, Launch, Module
@@ -31,12 +32,14 @@ __all__ = [
     "Buffer",
     "CType",
     "Contract",
+    "Count",
     "Emulator",
     "Event",
     "Finding",
     "Hardware",
     "Kernel",
     "Launch",
+    "LevelCount",
     "Line",
     "Module",
     "Scalars",

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.emulator.contract import Contract
+from bfsbench.emulator.counting import Count, LevelCount, NativeCount, NativeLevelCount, count, level_count
 from bfsbench.emulator.hardware import Hardware
 from bfsbench.emulator.kernel import Module
 from bfsbench.emulator.library import (
@@ -66,6 +67,8 @@ class Emulator:
     watched: kernels are compiled so that every access to memory is seen: data races, accesses outside
     buffers and reads of what was never written are found (``findings``), and all can be traced (``traced``).
     It runs on one core.
+    counted: the lanes of every warp run in lockstep, and what their accesses to memory would cost a GPU is
+    counted by source line (``counts``). It runs on one core, and cannot be ``watched`` as well.
     portable_fibers: use the context switch of other processors than x86-64.
     Closed by ``close`` or at the end of a ``with`` statement. Raises ToolchainError without a C++ compiler.
     """
@@ -78,19 +81,25 @@ class Emulator:
         include: Sequence[Path] = (),
         *,
         watched: bool = False,
+        counted: bool = False,
         portable_fibers: bool = False,
     ) -> None:
         self.hardware = hardware or Hardware()
         self.seed = seed
         self._include = tuple(include)
+        if watched and counted:
+            raise ValueError("an emulator is either watched or counted")
         self.watched = watched
-        count = 1 if seed or watched else workers or usable_cores()
+        self.counted = counted
+        num_workers = 1 if seed or watched or counted else workers or usable_cores()
         self.failure = ""
         """Message of a failed kernel that has not been reported yet."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)
         self.runtime: ctypes.CDLL = load_runtime(self._runtime_path)
         native = self.hardware.native()
-        self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, count, watched)
+        self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, num_workers, watched)
+        if counted:
+            self.runtime.emu_start_counting(self.machine)
         self._modules: dict[tuple[object, ...], Module] = {}
         self._handles: list[int] = []
         self._libraries: dict[str, Path] = {}
@@ -134,6 +143,7 @@ class Emulator:
                 child_kernels=child_kernels,
                 interruptible=self.seed != 0,
                 watched=self.watched,
+                counted=self.counted,
             )
             handle, loaded = open_kernels(self.runtime, self.machine, library)
             self._handles.append(handle)
@@ -219,6 +229,28 @@ class Emulator:
             ]
         finally:
             self.runtime.emu_set_recording(self.machine, False)
+
+    def counts(self) -> tuple[list[Count], list[LevelCount]]:
+        """What was counted since the last call, by instruction and by level, in order of launch; of a device
+        that is ``counted``."""
+        self.refuse_if_closed()
+        lines = Sites(self.runtime, self._libraries).line
+        levels = ctypes.POINTER(NativeLevelCount)()
+        num_levels = self.runtime.emu_level_counts(self.machine, ctypes.byref(levels))
+        first = levels[0].launch if num_levels else 0
+        level_counts = [level_count(levels[i], first) for i in range(num_levels)]
+        kernels = {level.launch: level.kernel for level in level_counts}
+        found = ctypes.POINTER(NativeCount)()
+        num_counts = self.runtime.emu_counts(self.machine, ctypes.byref(found))
+        counts = [count(found[i], first, kernels[found[i].launch - first], lines) for i in range(num_counts)]
+        self.runtime.emu_forget_counts(self.machine)
+        return counts, level_counts
+
+    def note_levels_in(self, records: Buffer) -> None:
+        """Kernels write to these elements when levels begin, each to that of its number; not counted."""
+        if self.counted:
+            size = records.size * records.dtype.itemsize
+            self.runtime.emu_note_levels_at(self.machine, records.pointer, size, records.dtype.itemsize)
 
     def stacks_in_use(self) -> int:
         """Stacks held by threads; 0 whenever no kernel runs."""

@@ -53,6 +53,11 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "emu_resident_blocks": (_UNSIGNED, [_POINTER, _POINTER, _UNSIGNED, _SIZE]),
     "emu_check": (ctypes.c_int, [_POINTER, _POINTER, _UNSIGNED, _SIZE]),
     "emu_launch": (ctypes.c_int, [_POINTER, _POINTER, _UNSIGNED, _UNSIGNED, _SIZE, _POINTER]),
+    "emu_start_counting": (None, [_POINTER]),
+    "emu_counts": (_SIZE, [_POINTER, _POINTER]),
+    "emu_level_counts": (_SIZE, [_POINTER, _POINTER]),
+    "emu_forget_counts": (None, [_POINTER]),
+    "emu_note_levels_at": (None, [_POINTER, _POINTER, _SIZE, _SIZE]),
     "emu_stacks_in_use": (_SIZE, [_POINTER]),
 }
 
@@ -84,14 +89,16 @@ def build_kernels(
     child_kernels: bool,
     interruptible: bool,
     watched: bool = False,
+    counted: bool = False,
 ) -> Path:
     """Translate and compile a ``.cu`` file against a runtime library.
 
     ``include`` are folders of its headers, besides its own; ``appended`` is C++ to compile behind it.
     ``interruptible`` makes every basic block a place where a thread may be interrupted, which finds more
     races and takes about twice the time. It is always done for files that contain ``volatile``, whose threads
-    may poll memory. ``watched`` calls the runtime before every access to memory. Raises ToolchainError with
-    the first error, naming file and line of the source.
+    may poll memory. ``watched`` and ``counted`` call the runtime before every access to memory, the latter
+    with instructions in the order of the source. Raises ToolchainError with the first error, naming file and
+    line of the source.
     """
     translation = translate(source, include, appended)
     if translation.launches_kernels and not child_kernels:
@@ -99,9 +106,11 @@ def build_kernels(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"
         )
     flags = [*_COMMON_FLAGS, _KERNELS_LEVEL, *_kernel_flags(source, defines, include)]
-    if watched:
+    if watched or counted:
         flags += _watching()
-    if interruptible or watched or translation.volatile:
+    if counted:
+        flags += _in_order()
+    if interruptible or watched or counted or translation.volatile:
         flags.append(f"-fsanitize-coverage={_every_basic_block()}")
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
@@ -142,6 +151,16 @@ def _watching() -> list[str]:
     chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
     options = [word.format(option) for option in chosen for word in own]
     return ["-DEMU_WATCH", "-fsanitize=thread", *options, "-g1"]
+
+
+def _in_order() -> list[str]:
+    """Options that keep lines together and in order, which g++ has; clang does so at -O1 as it is.
+
+    Basic blocks are laid out as in the source, no path gets code of its own, and vectors are loaded whole.
+    """
+    kept = ("reorder-blocks", "guess-branch-probability", "thread-jumps", "tree-sra", "store-merging")
+    own = [] if "clang" in compiler_version() else [f"-fno-{name}" for name in kept]
+    return ["-DEMU_COUNT", *own]
 
 
 def _every_basic_block() -> str:

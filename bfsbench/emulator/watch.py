@@ -110,8 +110,8 @@ class Finding:
     """A fault, as first seen at these lines."""
 
     fault: str
-    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``; ``lost launch``: a child kernel
-    was refused, and its launcher did not ask; ``endless``: where a thread of a launch without end was last.
+    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``; ``lost launch``: a child
+    kernel was refused, unnoticed; ``endless``: the last access of a thread of an endless launch.
     """
     kernel: str
     where: str

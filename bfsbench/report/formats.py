@@ -41,6 +41,8 @@ _HEADERS = {
     "gedges_s": "G edges/s",
     "gb_s": "GB/s",
     "share_percent": "share %",
+    "sectors_a_request": "sectors/request",
+    "distinct_kib": "distinct KiB",
 }
 """Headings that are not the column's name with spaces; families define others."""
 

@@ -20,6 +20,28 @@ extern "C" EMU_API emu::Machine* emu_create(const emu::Limits* limits, uint64_t 
     return new emu::Machine(*limits, seed, workers, watches != 0);
 }
 
+// Counts from now on what kernels do that were compiled for it; on a machine of one worker that does not watch.
+extern "C" EMU_API void emu_start_counting(emu::Machine* machine) {
+    machine->counting = std::make_unique<emu::Counting>(machine->buffers);
+}
+
+extern "C" EMU_API size_t emu_counts(const emu::Machine* machine, const emu::Count** counts) {
+    *counts = machine->counting->counts().data();
+    return machine->counting->counts().size();
+}
+
+extern "C" EMU_API size_t emu_level_counts(const emu::Machine* machine, const emu::LevelCount** levels) {
+    *levels = machine->counting->levels().data();
+    return machine->counting->levels().size();
+}
+
+extern "C" EMU_API void emu_forget_counts(emu::Machine* machine) { machine->counting->forget(); }
+
+// Kernels note in this buffer, at the index of each level, that it begins.
+extern "C" EMU_API void emu_note_levels_at(emu::Machine* machine, const char* begin, size_t bytes, size_t element) {
+    machine->counting->note_levels_at(begin, bytes, element);
+}
+
 extern "C" EMU_API void emu_destroy(emu::Machine* machine) { delete machine; }
 
 // Bytes to leave free before and behind a buffer.
@@ -49,8 +71,11 @@ extern "C" EMU_API void emu_remove_buffer(emu::Machine* machine, char* begin) {
 extern "C" EMU_API void* emu_open(emu::Machine* machine, const char* path) {
     void* module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!module) message = dlerror();
-    if (module && machine->watch) {
-        for (auto [begin, bytes] : emu::segments_of(path)) machine->watch->add_module(begin, bytes);
+    if (module && (machine->watch || machine->counting)) {
+        for (auto [begin, bytes] : emu::segments_of(path)) {
+            if (machine->watch) machine->watch->add_module(begin, bytes);
+            if (machine->counting) machine->counting->add_module(begin, bytes);
+        }
     }
     return module;
 }

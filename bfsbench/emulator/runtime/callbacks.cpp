@@ -12,6 +12,9 @@ using emu::Scope;
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
     if (!emu::current) return;
+    if (emu::Lockstep* lockstep = emu::block_of(*emu::current).lockstep.get()) {
+        return lockstep->move(emu::current->rank, HERE);
+    }
     emu::yield_point();
     if (emu::Watch* on = emu::worker->machine.watch.get()) on->step();
 }

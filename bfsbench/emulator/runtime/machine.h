@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "buffers.h"
+#include "counting.h"
 #include "grid.h"
 #include "random.h"
 #include "watch.h"
@@ -50,6 +51,7 @@ class Machine {
     Buffers buffers;
     const std::unique_ptr<Watch> watch;  // null if nothing is watched
     const bool dense;                    // then, whether threads are interrupted wherever they can be
+    std::unique_ptr<Counting> counting;  // null if nothing is counted
 
     // Takes up one more child launch, unless too many are pending.
     bool reserve_child();

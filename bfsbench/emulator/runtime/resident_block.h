@@ -11,6 +11,7 @@
 #include "clocks.h"
 #include "emu/warp.h"
 #include "fiber.h"
+#include "lockstep.h"
 #include "random.h"
 #include "thread_set.h"
 
@@ -90,12 +91,21 @@ struct ResidentBlock : Block {
     FamilyPlace place{};
     std::unique_ptr<Shadow> shadow;   // of the arena
 
+    std::unique_ptr<Lockstep> lockstep;  // in a machine that counts
+
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
     // Whether these bytes of the arena are all of one variable of the kernel, or of the dynamic part.
     bool has_variable(const Grid& grid, size_t offset, size_t bytes) const;
 
-    bool runnable() const { return ready.count() > 0 || started < fibers.size(); }
+    bool runnable() const {
+        return ready.count() > 0 || started < fibers.size() ||
+               (lockstep && (lockstep->has_next() || lockstep->any_waiting()));
+    }
+    // Whether nothing is left to run before lanes in lockstep go on.
+    bool must_issue() const {
+        return !lockstep->has_next() && lockstep->any_waiting() && ready.count() == 0 && started == fibers.size();
+    }
     ThreadSet& waiting(Wait where) { return at_barrier[static_cast<int>(where) - 1]; }
     const ThreadSet& waiting(Wait where) const { return at_barrier[static_cast<int>(where) - 1]; }
 

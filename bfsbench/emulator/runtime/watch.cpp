@@ -268,8 +268,13 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, Act ac
 
 void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site, Order order) {
     if (!current) return;
+    if (StackPool::is_on(here().stack, address)) return;
+    if (Lockstep* lockstep = block_of(here()).lockstep.get()) {
+        auto* place = static_cast<const char*>(address);
+        return lockstep->counting.step(here(), {site, place, static_cast<unsigned>(bytes), static_cast<Kind>(act)});
+    }
     Watch* on = worker->machine.watch.get();
-    if (!on || StackPool::is_on(here().stack, address)) return;
+    if (!on) return;
     yield_point();
     on->access(static_cast<const char*>(address), bytes, act, scope, order, site);
 }

@@ -69,7 +69,15 @@ int Worker::draw_patience() {
     return static_cast<int>(1 + random_->below(1u << random_->below(10)));
 }
 
-Fiber* Worker::pick(ResidentBlock& block) { return grid->aborted() ? nullptr : block.pick(random_); }
+Fiber* Worker::pick(ResidentBlock& block) {
+    if (grid->aborted()) return nullptr;
+    if (Lockstep* lockstep = block.lockstep.get()) {
+        if (block.must_issue()) lockstep->counting.issue(block);
+        if (grid->aborted()) return nullptr;
+        if (lockstep->has_next()) return &block.fibers[lockstep->next()];
+    }
+    return block.pick(random_);
+}
 
 // Continues `to`, or the worker's loop if null. Comes back when someone goes to *save.
 void Worker::go(Context* save, Fiber* to) {
@@ -109,6 +117,20 @@ void Worker::give_way(Fiber& fiber) {
     bool leave = alone || (random_ ? random_->below(kOneInLeaves) == 0 : ++block.turns > block.live);
     if (!leave) return suspend(fiber);
     block.turns = 0;
+    gave_way_ = true;
+    go(&fiber.context, nullptr);
+}
+
+void Worker::await_step(Fiber& fiber, const Step& step) {
+    ResidentBlock& block = block_of(fiber);
+    Lockstep& lockstep = *block.lockstep;
+    lockstep.wait(fiber.rank, step);
+    if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
+        Fiber& to = block.fibers[lockstep.next()];
+        current = &to;
+        return emu_switch(&fiber.context, to.context);
+    }
+    if (!lockstep.take_leave()) return suspend(fiber);
     gave_way_ = true;
     go(&fiber.context, nullptr);
 }
@@ -211,6 +233,7 @@ ResidentBlock* Worker::start_cluster() {
                        place.z * shape.z + rank / shape.x / shape.y};
         block->begin(*grid, index, cluster, random_);
         if (machine.watch) machine.watch->begin_block(*block);
+        if (machine.counting) block->lockstep = std::make_unique<Lockstep>(*machine.counting, machine.counting->loops, block->live);
         cluster->blocks.push_back(block);
         cluster->live += block->live;
         resident_.push_back(block);

@@ -34,6 +34,8 @@ class Worker {
     void suspend(Fiber& fiber);
     void give_way(Fiber& fiber);
     void finish(Fiber& fiber);
+    // The fiber waits until its warp makes this step.
+    void await_step(Fiber& fiber, const Step& step);
     // All threads of the block wait at the grid barrier.
     void arrive_at_grid(ResidentBlock& block);
     // Leaves a fiber for good.

@@ -33,17 +33,23 @@ EMU_API void* shared_at(uint32_t number);
 
 }  // namespace emu
 
-inline void __syncthreads(int line = __builtin_LINE()) { emu::block_barrier(false, line); }
+EMU_OWN inline void __syncthreads(int line = __builtin_LINE()) {
+    emu::note_barrier(EMU_SITE);
+    emu::block_barrier(false, line);
+}
 
-inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
+EMU_OWN inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
+    emu::note_barrier(EMU_SITE);
     return static_cast<int>(emu::block_barrier(predicate != 0, line).in_favour);
 }
 
-inline int __syncthreads_or(int predicate, int line = __builtin_LINE()) {
+EMU_OWN inline int __syncthreads_or(int predicate, int line = __builtin_LINE()) {
+    emu::note_barrier(EMU_SITE);
     return emu::block_barrier(predicate != 0, line).in_favour != 0;
 }
 
-inline int __syncthreads_and(int predicate, int line = __builtin_LINE()) {
+EMU_OWN inline int __syncthreads_and(int predicate, int line = __builtin_LINE()) {
+    emu::note_barrier(EMU_SITE);
     emu::Votes votes = emu::block_barrier(predicate != 0, line);
     return votes.in_favour == votes.all;
 }

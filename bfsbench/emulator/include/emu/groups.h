@@ -5,7 +5,10 @@ namespace cooperative_groups {
 
 class thread_block {
   public:
-    void sync(int line = __builtin_LINE()) const { __syncthreads(line); }
+    EMU_OWN void sync(int line = __builtin_LINE()) const {
+        emu::note_barrier(EMU_SITE);
+        emu::block_barrier(false, line);
+    }
     unsigned thread_rank() const { return emu::rank(); }
     unsigned num_threads() const { return emu::volume(blockDim); }
     unsigned size() const { return num_threads(); }
@@ -20,7 +23,10 @@ inline thread_block this_thread_block() { return {}; }
 // within the group, and so do the bits of its ballots.
 class lane_group {
   public:
-    void sync(int line = __builtin_LINE()) const { __syncwarp(mask_, line); }
+    EMU_OWN void sync(int line = __builtin_LINE()) const {
+        emu::note_barrier(EMU_SITE);
+        emu::warp_collective(mask_, emu::Collective::sync, 0, line);
+    }
     unsigned thread_rank() const { return __popc(mask_ & ((1u << emu::lane()) - 1)); }
     unsigned num_threads() const { return __popc(mask_); }
     unsigned size() const { return num_threads(); }
@@ -87,7 +93,10 @@ inline coalesced_group coalesced_threads() { return {}; }
 class grid_group {
   public:
     bool is_valid() const { return true; }
-    void sync(int line = __builtin_LINE()) const { emu::grid_barrier(line); }
+    EMU_OWN void sync(int line = __builtin_LINE()) const {
+        emu::note_barrier(EMU_SITE);
+        emu::grid_barrier(line);
+    }
     unsigned long long block_rank() const { return emu::linear(blockIdx, gridDim); }
     unsigned long long num_blocks() const { return emu::volume(gridDim); }
     unsigned long long thread_rank() const {
@@ -107,9 +116,16 @@ class cluster_group {
         emu::cluster_arrive();
         return {};
     }
-    static void barrier_wait(int line = __builtin_LINE()) { emu::cluster_wait(line); }
-    static void barrier_wait(arrival_token&&, int line = __builtin_LINE()) { emu::cluster_wait(line); }
-    static void sync(int line = __builtin_LINE()) {
+    EMU_OWN static void barrier_wait(int line = __builtin_LINE()) {
+        emu::note_barrier(EMU_SITE);
+        emu::cluster_wait(line);
+    }
+    EMU_OWN static void barrier_wait(arrival_token&&, int line = __builtin_LINE()) {
+        emu::note_barrier(EMU_SITE);
+        emu::cluster_wait(line);
+    }
+    EMU_OWN static void sync(int line = __builtin_LINE()) {
+        emu::note_barrier(EMU_SITE);
         emu::cluster_arrive();
         emu::cluster_wait(line);
     }

@@ -5,7 +5,11 @@
 #define __CUDA_ARCH__ 900
 #define __CUDA_ON_CPU__ 1
 
+#ifdef EMU_COUNT
+#define __global__ __attribute__((flatten))  // what a kernel calls is laid out in it, as by nvcc
+#else
 #define __global__
+#endif
 #define __device__
 #define __host__
 #define __constant__

@@ -15,6 +15,9 @@
 #if defined(EMU_WATCH) && defined(__clang__)
 #define EMU_INNER __attribute__((disable_sanitizer_instrumentation))  // called by EMU_OWN functions
 #define EMU_OWN __attribute__((noinline)) EMU_INNER
+#elif defined(EMU_COUNT) && __GNUC__ >= 12
+#define EMU_INNER __attribute__((no_sanitize("thread"), no_sanitize_coverage))
+#define EMU_OWN __attribute__((noinline)) EMU_INNER
 #elif defined(EMU_WATCH)
 #define EMU_INNER __attribute__((no_sanitize("thread")))
 #define EMU_OWN __attribute__((noinline)) EMU_INNER
@@ -76,6 +79,9 @@ enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
                    Order order = Order::relaxed);
 
+// The current thread is about to wait for others at a barrier of its warp, block, cluster or grid.
+EMU_API void meet(const void* site);
+
 // Orders what the thread has done before what it does after, for threads of the scope.
 EMU_API void fence(Scope scope);
 
@@ -101,6 +107,12 @@ inline void note_atomic([[maybe_unused]] const void* address, [[maybe_unused]] s
     watch(address, bytes, Act::update, scope, site);
 #else
     yield_point();
+#endif
+}
+
+inline void note_barrier([[maybe_unused]] const void* site) {
+#ifdef EMU_WATCH
+    meet(site);
 #endif
 }
 

@@ -60,7 +60,8 @@ inline unsigned __activemask() {
     return 1u << emu::lane();
 }
 
-inline void __syncwarp(unsigned mask = ~0u, int line = __builtin_LINE()) {
+EMU_OWN inline void __syncwarp(unsigned mask = ~0u, int line = __builtin_LINE()) {
+    emu::note_barrier(EMU_SITE);
     emu::warp_collective(mask, emu::Collective::sync, 0, line);
 }
 

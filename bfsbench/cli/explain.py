@@ -1,0 +1,160 @@
+"""``bfsbench explain``: what kernels cost, by level and source line, without a GPU."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.bench import axes as axis_language
+from bfsbench.cli import completion
+from bfsbench.cli.showing import rendered
+from bfsbench.cli.sweep_options import (
+    given_knobs,
+    knob_options,
+    locators,
+    names,
+    preset_option,
+    source_choice,
+)
+from bfsbench.errors import UsageError
+from bfsbench.report.formats import FORMATS
+from bfsbench.variants import family_of
+
+if TYPE_CHECKING:
+    from bfsbench.bench.point import Point
+    from bfsbench.explain import Counters
+    from bfsbench.graphs.graph import Graph
+    from bfsbench.report.table import Table
+
+_MOST = 8
+"""Searches that one command explains."""
+
+
+@click.command(short_help="Say what a kernel costs, by level and source line.")
+@click.argument("variants", nargs=-1, required=True, metavar="VARIANT...", shell_complete=completion.variants)
+@click.option(
+    "--dataset",
+    required=True,
+    metavar="GRAPH",
+    shell_complete=completion.datasets,
+    help="One graph, named as for 'run'. Take a small one: counting takes ten to forty times as long as a "
+    "run.",
+)
+@click.option("--source", metavar="VERTEX", help="Source vertex; by default the one that 'run' chooses.")
+@click.option("--grid", default="auto", show_default=True, metavar="LIST", help="Most blocks a launch.")
+@click.option("--block", default="auto", show_default=True, metavar="LIST", help="Threads a block.")
+@preset_option("Values of knobs that have no option of their own here")
+@click.option("--level", type=click.IntRange(0), metavar="N", help="List this level only; all by default.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="The order in which threads and blocks run. Equal seeds give equal counters.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the counters to this file, NAME.counters.csv."
+)
+@click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
+def explain(
+    variants: tuple[str, ...],
+    dataset: str,
+    source: str | None,
+    grid: str,
+    block: str,
+    preset: str,
+    level: int | None,
+    seed: int,
+    out: Path | None,
+    style: str,
+    **knobs: str | None,
+) -> None:
+    """Count what the memory accesses of searches would cost a GPU, and list the source with it.
+
+    The lanes of each warp run in lockstep. Counted are, by level, kernel and source line: executions by a
+    warp and the lanes that take part (divergence), requests and sectors of global memory (coalescing), bank
+    conflicts, atomics that meet on one word, and barriers. Several variants, blocks or knob values stand
+    side by side. 'bfsbench compare' takes the files of --out as it takes times.
+    """
+    from bfsbench.explain.files import is_counters_file, write_counters
+
+    if out is not None and not is_counters_file(out):
+        raise UsageError(f"--out {out}: a file of counters needs a name that ends in '.counters.csv'")
+    graph, points = _points(variants, dataset, source, grid, block, preset, given_knobs(knobs))
+    counted = list(_count(points, graph, seed))
+    if level is not None and not any((of.lines["level"] == level).any() for of in counted):
+        raise UsageError(f"--level {level}: the search has no such level")
+    if out is not None:
+        write_counters(out, counted)
+    click.echo(rendered(_tables(counted), style, narrow="a single search"), nl=False)
+    if style == "text":
+        _list(counted, level)
+
+
+def _points(
+    variants: Sequence[str],
+    dataset: str,
+    source: str | None,
+    grid: str,
+    block: str,
+    preset: str,
+    knobs: dict[str, list[str]],
+) -> tuple[Graph, list[Point]]:
+    """The graph and the searches asked for. Raises UsageError."""
+    from bfsbench.bench.plan import Axes, check_axes, chosen_variants, plan
+    from bfsbench.graphs.load import load
+    from bfsbench.graphs.statistics import describe
+
+    chosen = chosen_variants(names(variants, "VARIANT"))
+    for variant in chosen:
+        if variant.host:
+            raise UsageError(f"variant {variant.name} has no kernels to explain")
+    axes = Axes(chosen, axis_language.grids(grid), axis_language.blocks(block), knobs, preset)
+    check_axes(axes, None)
+    (locator, *more) = locators([dataset])
+    if more:
+        raise UsageError("--dataset names several graphs: explain takes one")
+    graph = load(locator)
+    sources = source_choice(family_of(chosen), source, None, None, 0).choose(graph)
+    statistics = {locator: describe(graph)} if preset == "auto" else {}
+    points = plan(axes, {locator: sources}, statistics, "cpu")
+    if len(points) > _MOST:
+        raise UsageError(f"these are {len(points)} searches: explain takes at most {_MOST}")
+    return graph, points
+
+
+def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counters]:
+    from bfsbench.explain import count
+
+    with click.progressbar(points, label="counting", file=sys.stderr) as bar:
+        for point in bar:
+            yield count(point, graph, seed)
+
+
+def _tables(counted: Sequence[Counters]) -> list[Table]:
+    from dataclasses import replace
+
+    from bfsbench.explain.tables import level_table, side_by_side
+
+    levels = [level_table(of) for of in counted]
+    if len(counted) == 1:
+        return levels
+    numbered = [replace(table, name=f"levels_{place}") for place, table in enumerate(levels, 1)]
+    return [side_by_side(counted), *numbered]
+
+
+def _list(counted: Sequence[Counters], level: int | None) -> None:
+    from bfsbench.explain.terminal import LEGEND, beside
+
+    width = shutil.get_terminal_size((120, 24)).columns
+    click.echo(f"\n{LEGEND}")
+    for line in beside(counted, level, max(width, 80)):
+        click.echo(line)
+
+
+command = knob_options(explain)

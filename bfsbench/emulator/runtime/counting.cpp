@@ -1,0 +1,267 @@
+#include "counting.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "machine.h"
+#include "worker.h"
+
+namespace emu {
+
+namespace {
+
+constexpr size_t kSector = 32, kWord = 4, kBanks = 32;
+
+// If all that a launch has done this often is to look at the same places again, nobody will ever change them.
+constexpr uint64_t kMostPolls = 20'000'000;
+
+template <class Visit>
+void each_lane(unsigned lanes, Visit visit) {
+    for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(__builtin_ctz(lanes)));
+}
+
+}  // namespace
+
+unsigned FewNumbers::add(uint64_t number) {
+    auto slot = static_cast<unsigned>(number * 0x9e3779b97f4a7c15u >> 57);
+    for (;; slot = (slot + 1) % kSlots) {
+        Slot& found = slots_[slot];
+        if (found.stamp != now_) {
+            found = {number, now_, 1};
+            return 1;
+        }
+        if (found.number == number) return ++found.times;
+    }
+}
+
+void Counting::begin_launch(const Grid& grid) {
+    grid_ = &grid;
+    ++launch_;
+    level_ = -1;
+    polls_ = 0;
+    begin_epoch();
+}
+
+void Counting::begin_epoch() {
+    ++epoch_;
+    levels_.push_back({grid_->kernel.name, launch_, level_, volume(grid_->blocks), volume(grid_->threads),
+                       grid_->kernel.shared_bytes() + grid_->kernel.functions->shared_bytes() +
+                           grid_->dynamic_shared,
+                       0, 0, 0, 0, 0});
+}
+
+void Counting::add_module(const char* begin, size_t bytes) { modules_[begin] = bytes; }
+
+void Counting::note_levels_at(const char* begin, size_t bytes, size_t element) {
+    notes_ = begin, notes_bytes_ = bytes, notes_element_ = element;
+}
+
+void Counting::forget() {
+    counts_.clear();
+    levels_.clear();
+    ++epoch_;
+}
+
+void Counting::step(Fiber& fiber, const Step& step) {
+    if (notes_ && begins_level(step)) return;
+    worker->await_step(fiber, step);
+}
+
+bool Counting::begins_level(const Step& step) {
+    auto offset = static_cast<size_t>(step.address - notes_);
+    if (offset >= notes_bytes_) return false;
+    auto level = static_cast<int>(offset / notes_element_);
+    if (level != level_) {
+        level_ = level;
+        begin_epoch();
+    }
+    return true;
+}
+
+void Counting::issue(ResidentBlock& block) {
+    Lockstep& lockstep = *block.lockstep;
+    bool all_poll = true;
+    for (unsigned warp = 0; warp < lockstep.warps(); ++warp) {
+        if (!lockstep.warp(warp).waiting) continue;
+        unsigned lanes = lockstep.take(warp);
+        count_group(block, warp, lanes);
+        all_poll &= lockstep.warp(warp).polls();
+    }
+    lockstep.end_round(all_poll);
+}
+
+// Lanes that go to different regions through one pointer are a request to each.
+void Counting::count_group(ResidentBlock& block, unsigned warp, unsigned lanes) {
+    Lockstep& lockstep = *block.lockstep;
+    const Step& first = lockstep.step(warp * kWarpSize + __builtin_ctz(lanes));
+    Site& site = sites_[first.site];
+    lockstep.warp(warp).remember(first);
+    bool polls = lockstep.warp(warp).polls();
+    polls_ = polls ? polls_ + 1 : 0;
+    if (polls_ > kMostPolls) {
+        worker->grid->abort(place_of(*grid_, block.fibers[warp * kWarpSize + __builtin_ctz(lanes)]) +
+                            "the launch has no end: all its threads wait");
+    }
+    while (lanes) {
+        const Step& step = lockstep.step(warp * kWarpSize + __builtin_ctz(lanes));
+        unsigned together = lanes;
+        if (step.kind == Kind::barrier) {
+            site.place = {};
+        } else {
+            if (site.place.memory != Memory::global || !site.place.has(step.address)) {
+                site.place = find(block, step.address);
+            }
+            each_lane(lanes, [&](unsigned lane) {
+                if (!site.place.has(lockstep.step(warp * kWarpSize + lane).address)) together &= ~(1u << lane);
+            });
+            together |= lanes & -lanes;  // no lane is left for ever, wherever it goes
+        }
+        Count& count = count_of(site, step, site.place.memory);
+        if (polls) {
+            ++count.polls;
+        } else {
+            count_step(lockstep.warp(warp), step.kind, site.place.memory);
+            count_lanes(block, warp, together, site, count);
+        }
+        lanes &= ~together;
+    }
+}
+
+Count& Counting::count_of(Site& site, const Step& step, Memory memory) {
+    bool same = site.epoch == epoch_ && counts_[site.count].memory == static_cast<int>(memory);
+    if (!same) {
+        site.epoch = epoch_;
+        site.count = counts_.size();
+        counts_.push_back({step.site, launch_, level_, static_cast<int>(step.kind), static_cast<int>(memory)});
+    }
+    return counts_[site.count];
+}
+
+Counting::Place Counting::find(const ResidentBlock& block, const char* address) const {
+    if (auto [begin, region] = buffers_.at(address); region) return {begin, region->bytes, Memory::global};
+    for (const ResidentBlock* other : block.cluster->blocks) {
+        Place place{other->arena_begin, other->arena_bytes, other == &block ? Memory::shared : Memory::remote};
+        if (place.has(address)) return place;
+    }
+    auto next = modules_.upper_bound(address);
+    if (next == modules_.begin()) return {};
+    Place place{std::prev(next)->first, std::prev(next)->second, Memory::global};
+    return place.has(address) ? place : Place{};
+}
+
+void Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count) {
+    const Lockstep& lockstep = *block.lockstep;
+    unsigned first = warp * kWarpSize;
+    const Step& step = lockstep.step(first + __builtin_ctz(lanes));
+    auto num_lanes = static_cast<unsigned>(__builtin_popcount(lanes));
+    ++count.executions;
+    count.lanes += num_lanes;
+    count.bytes += uint64_t{num_lanes} * step.bytes;
+    const Place place = site.place;
+    if (place.memory == Memory::none) return;
+    if (site.region != place.begin) {
+        site.region = place.begin;
+        site.touched = &site.regions[place.begin];
+    }
+    if (step.kind == Kind::update) count_collisions(lockstep, first, lanes, site, count);
+    if (place.memory == Memory::global) return count_sectors(lockstep, first, lanes, site, count);
+    count_banks(lockstep, first, lanes, place, count);
+}
+
+void Counting::count_sectors(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count) {
+    auto& parts = site.touched->sectors;
+    parts.resize(site.place.bytes / kSector + 2);
+    seen_.clear();
+    size_t previous = ~size_t{0};
+    each_lane(lanes, [&](unsigned lane) {
+        const Step& step = lockstep.step(first + lane);
+        auto offset = static_cast<size_t>(step.address - site.place.begin);
+        size_t last = std::min((offset + step.bytes - 1) / kSector, parts.size() - 1);
+        for (size_t sector = offset / kSector; sector <= last; ++sector) {
+            if (sector == previous) continue;
+            previous = sector;
+            if (seen_.add(sector) > 1) continue;
+            ++count.sectors;
+            if (parts[sector].epoch == epoch_) continue;
+            parts[sector].epoch = epoch_;
+            ++count.distinct_sectors;
+        }
+    });
+}
+
+void Counting::count_collisions(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site,
+                                Count& count) {
+    auto& parts = site.touched->words;
+    parts.resize(site.place.bytes / kWord + 2);
+    seen_.clear();
+    uint64_t most = 0, distinct = 0;
+    each_lane(lanes, [&](unsigned lane) {
+        auto offset = static_cast<size_t>(lockstep.step(first + lane).address - site.place.begin);
+        uint64_t times = seen_.add(offset);
+        distinct += times == 1;
+        most = std::max(most, times - 1);
+        auto& part = parts[std::min(offset / kWord, parts.size() - 1)];
+        if (part.epoch != epoch_) part = {epoch_, 0};
+        if (count.memory == static_cast<int>(Memory::global)) {
+            count.hottest = std::max(count.hottest, uint64_t{++part.times});
+        }
+    });
+    count.collisions += static_cast<unsigned>(__builtin_popcount(lanes)) - distinct;
+    count.most_collisions = std::max(count.most_collisions, most);
+}
+
+// A pass serves one word of each bank, to all lanes that want that word. Atomics on one word take a pass each, unless
+// it is the same for all lanes: nvcc has them add up first.
+// Lanes that want 8 bytes come in halves of the warp, those that want 16 in quarters.
+void Counting::count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Place& place,
+                           Count& count) {
+    unsigned width = std::max(1u, lockstep.step(first + __builtin_ctz(lanes)).bytes / unsigned{kWord});
+    unsigned at_a_time = kWarpSize / std::min(width, 4u);
+    for (unsigned begin = 0; begin < kWarpSize; begin += at_a_time) {
+        unsigned part = at_a_time == kWarpSize ? lanes : lanes & ((1u << at_a_time) - 1) << begin;
+        if (!part) continue;
+        unsigned in_bank[kBanks] = {}, passes = 1, distinct = 0;
+        seen_.clear();
+        each_lane(part, [&](unsigned lane) {
+            const Step& step = lockstep.step(first + lane);
+            auto word = static_cast<size_t>(step.address - place.begin) / kWord;
+            for (size_t end = word + std::max(1u, step.bytes / unsigned{kWord}); word < end; ++word) {
+                unsigned times = seen_.add(word);
+                distinct += times == 1;
+                if (times > 1 && step.kind != Kind::update) continue;
+                passes = std::max(passes, ++in_bank[word % kBanks]);
+            }
+        });
+        if (distinct == 1) passes = 1;
+        count.passes += passes;
+        count.conflicts += passes - 1;
+    }
+}
+
+void Counting::count_step(WarpRun& warp, Kind kind, Memory memory) {
+    if (warp.epoch != epoch_) {
+        warp.epoch = epoch_;
+        warp.steps = warp.global = warp.shared = warp.atomics = warp.barriers = 0;
+    }
+    if (kind == Kind::barrier) {
+        ++warp.barriers;
+    } else if (memory != Memory::global) {
+        ++warp.shared;
+    } else {
+        ++(kind == Kind::update ? warp.atomics : warp.global);
+    }
+    LevelCount& level = levels_.back();
+    if (++warp.steps <= level.steps) return;
+    level.steps = warp.steps, level.global = warp.global, level.shared_steps = warp.shared;
+    level.atomics = warp.atomics, level.barriers = warp.barriers;
+}
+
+void meet(const void* site) {
+    if (!current) return;
+    auto& fiber = *static_cast<Fiber*>(current);
+    if (Lockstep* lockstep = block_of(fiber).lockstep.get()) {
+        lockstep->counting.step(fiber, {site, nullptr, 0, Kind::barrier});
+    }
+}
+
+}  // namespace emu

@@ -1,0 +1,138 @@
+// What the memory accesses of warps would cost on a GPU, counted by instruction: requests, sectors, bank conflicts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "buffers.h"
+#include "lockstep.h"
+
+namespace emu {
+
+class Grid;
+struct Fiber;
+struct ResidentBlock;
+
+enum class Memory : int { global, shared, remote, none };  // remote: another block's of the cluster
+
+// Filled for the Python side, field by field.
+
+// Of one instruction, in one level of one launch. Numbers are sums over executions by a warp.
+struct Count {
+    const void* site;
+    unsigned launch;
+    int level;  // as noted by the kernel; -1: it noted none
+    int kind, memory;
+    uint64_t executions, lanes, bytes;
+    uint64_t polls;             // executions left out above: the warp waits, and looks at the same place again
+    uint64_t sectors;           // of global memory, each once an execution
+    uint64_t distinct_sectors;  // each once
+    uint64_t passes;            // through shared memory: one, and one more for each bank conflict
+    uint64_t conflicts;
+    uint64_t collisions;        // lanes of atomics that are not the first of their execution at their word
+    uint64_t most_collisions;   // of one execution
+    uint64_t hottest;           // atomics that met on one word, of all warps
+};
+
+// Of one level of one launch.
+struct LevelCount {
+    const char* kernel;
+    unsigned launch;
+    int level;
+    unsigned blocks, threads;
+    uint64_t shared;  // bytes a block
+    // Of the warp that made the most steps.
+    uint64_t steps, global, shared_steps, atomics, barriers;
+};
+
+// Numbers seen since the last clearing, with how often; fewer than 100 of them.
+class FewNumbers {
+  public:
+    void clear() { ++now_; }
+    // How often this one has been added.
+    unsigned add(uint64_t number);
+
+  private:
+    static constexpr unsigned kSlots = 128;
+    struct Slot {
+        uint64_t number;
+        uint32_t stamp;
+        unsigned times;
+    } slots_[kSlots] = {};
+    uint32_t now_ = 1;
+};
+
+class Counting {
+  public:
+    explicit Counting(Buffers& buffers) : buffers_(buffers) {}
+
+    void begin_launch(const Grid& grid);
+    void add_module(const char* begin, size_t bytes);
+
+    // A thread, the current one, is about to do this. Others of its block go on before it does.
+    void step(Fiber& fiber, const Step& step);
+
+    Loops loops;
+
+    // No thread of a block can go on without a step: its warps make one each.
+    void issue(ResidentBlock& block);
+
+    // Stores here say that a level begins: that of the element's index.
+    void note_levels_at(const char* begin, size_t bytes, size_t element);
+
+    const std::vector<Count>& counts() const { return counts_; }
+    const std::vector<LevelCount>& levels() const { return levels_; }
+    void forget();
+
+  private:
+    struct Place {
+        const char* begin = nullptr;
+        size_t bytes = 0;
+        Memory memory = Memory::none;
+        bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
+    };
+    // How often the parts of one region were touched, in the current epoch.
+    struct Touched {
+        struct Part {
+            uint32_t epoch, times;
+        };
+        std::vector<Part> sectors, words;
+    };
+    struct Site {
+        uint32_t epoch = 0;
+        size_t count = 0;  // index in counts_, in that epoch
+        Place place;       // where it went last
+        const char* region = nullptr;
+        Touched* touched = nullptr;
+        std::unordered_map<const char*, Touched> regions;
+    };
+
+    void begin_epoch();
+    bool begins_level(const Step& step);
+    Place find(const ResidentBlock& block, const char* address) const;
+    void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
+    void count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count);
+    void count_sectors(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count);
+    void count_collisions(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count);
+    void count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Place& place, Count& count);
+    void count_step(WarpRun& warp, Kind kind, Memory memory);
+    Count& count_of(Site& site, const Step& step, Memory memory);
+
+    Buffers& buffers_;
+    std::map<const char*, size_t> modules_;
+    std::unordered_map<const void*, Site> sites_;
+    std::vector<Count> counts_;
+    std::vector<LevelCount> levels_;
+    FewNumbers seen_;
+    const Grid* grid_ = nullptr;
+    unsigned launch_ = 0;
+    int level_ = -1;
+    uint32_t epoch_ = 0;  // of launch and level
+    const char* notes_ = nullptr;
+    size_t notes_bytes_ = 0, notes_element_ = 1;
+    uint64_t polls_ = 0;  // in a row
+};
+
+}  // namespace emu

@@ -1,0 +1,116 @@
+// Lanes of a warp in lockstep, as far as accesses to memory and barriers go: these are a lane's steps.
+//
+// A lane that has come to a step waits until no thread of its block can go on without one. Then every warp issues
+// one: the lane that is behind all others goes on, with those at the same instruction. So lanes that have left a
+// branch or a loop early wait for the others behind it, as on a GPU.
+//
+// Who is behind? Code is laid out as in the source: what comes later stands higher. A jump backwards begins another
+// iteration of a loop, which reaches from where it leads to the highest place that it has been made from. Lanes are
+// compared by their iterations, from the outermost loop that they share, then by where they are.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "emu/state.h"
+
+namespace emu {
+
+class Counting;
+
+enum class Kind : int { read, write, update, barrier };
+
+// What one lane is about to do.
+struct Step {
+    const void* site;
+    const char* address;
+    unsigned bytes;
+    Kind kind;
+};
+
+// From its first basic block to the highest place from which a lane has jumped back to that.
+struct Loop {
+    const void *first, *last;
+    bool has(const void* place) const { return place >= first && place <= last; }
+};
+// By their first blocks; of all lanes, launches and modules.
+using Loops = std::unordered_map<const void*, Loop>;
+
+// Where a lane is.
+class Position {
+  public:
+    // It has come to a basic block, or to a step.
+    void move(Loops& loops, const void* place);
+    bool is_behind(const Position& other) const;
+
+  private:
+    static constexpr unsigned kDepth = 8;  // deeper loops are not told apart
+    struct Iteration {
+        Loop* loop;
+        unsigned number;
+    };
+    const void* place_ = nullptr;
+    unsigned depth_ = 0;
+    Iteration iterations_[kDepth];  // of the loops that it is in, outermost first; 0th ones are left out
+};
+
+struct WarpRun {
+    unsigned waiting = 0;  // lanes at a step
+    uint64_t issued = 0;
+    // The last reads, by instruction and place. A warp that makes these again and again polls.
+    struct Read {
+        const void *site, *address;
+        bool operator==(const Read& other) const { return site == other.site && address == other.address; }
+    };
+    static constexpr unsigned kReads = 4;
+    Read reads[kReads] = {};
+    unsigned repeats = 0;
+
+    // How many steps it has made that others may have to wait for, in all and by kind: in the level of `epoch`.
+    uint32_t epoch = 0;
+    uint64_t steps = 0, global = 0, shared = 0, atomics = 0, barriers = 0;
+
+    bool polls() const { return repeats >= 2 * kReads; }
+    void remember(const Step& step);
+};
+
+// The lanes of one block.
+class Lockstep {
+  public:
+    Lockstep(Counting& counting, Loops& loops, unsigned threads);
+
+    Counting& counting;
+
+    bool any_waiting() const { return waiting_ > 0; }
+    void move(unsigned rank, const void* place) { positions_[rank].move(loops_, place); }
+    void wait(unsigned rank, const Step& step);
+    const Step& step(unsigned rank) const { return steps_[rank]; }
+    WarpRun& warp(unsigned index) { return warps_[index]; }
+    unsigned warps() const { return static_cast<unsigned>(warps_.size()); }
+
+    // Lanes of a warp that go on next; they wait no more, and their turns come in order.
+    unsigned take(unsigned warp);
+    bool has_next() const { return next_ < turns_.size(); }
+    unsigned next() { return turns_[next_++]; }
+
+    // A round of issues has ended. When all warps poll, or the block has had a long turn, others should have theirs.
+    void end_round(bool all_poll);
+    // Whether the turn is over; begins another one if so.
+    bool take_leave();
+
+  private:
+    const void* next_site(unsigned warp) const;
+
+    Loops& loops_;
+    std::vector<Step> steps_;  // by rank
+    std::vector<Position> positions_;
+    std::vector<WarpRun> warps_;
+    std::vector<unsigned> turns_;  // ranks
+    size_t next_ = 0;              // index of the first of them that has not gone on
+    unsigned waiting_ = 0;
+    unsigned rounds_ = 0;  // of the turn
+    bool turn_is_over_ = false;
+};
+
+}  // namespace emu

@@ -1,0 +1,160 @@
+"""The counters of one search: run it on the emulator, and add up by level, kernel and source line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.bench.point import Point
+from bfsbench.emulator import Count, Hardware, LevelCount
+from bfsbench.errors import UsageError
+from bfsbench.families.bfs.layouts import LevelRecord
+from bfsbench.families.bfs.searches import KernelVariant
+from bfsbench.graphs.graph import Graph
+from bfsbench.paths import CUDA_SRC
+from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
+from bfsbench.variants import find, find_family
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEY = ("level", "kernel", "file", "line", "kind", "memory")
+"""What a row of counters is of."""
+SUMS = (
+    *("executions", "lanes", "bytes", "polls", "sectors", "distinct_sectors"),
+    *("passes", "conflicts", "collisions"),
+)
+LARGEST = ("most_collisions", "hottest")
+COUNTERS = (*SUMS, *LARGEST)
+"""As :class:`bfsbench.emulator.Count` has them. Of several launches in a level they are added up, but the
+largest is taken of LARGEST."""
+
+STEPS = ("steps", "global_steps", "shared_steps", "atomics", "barriers")
+"""Of the longest warp of a launch; see :class:`bfsbench.emulator.LevelCount`."""
+
+MULTIPROCESSORS = 132
+"""Of the GPU that the project's rows are of."""
+_MOST_THREADS = 28_000
+"""In progress at a time: each has a stack, and Linux gives a process some 65,000 mappings."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What one search cost."""
+
+    point: Point
+    graph_checksum: str
+    lines: pd.DataFrame
+    """A row for each of KEY, with COUNTERS. ``level`` is -1 where a family has no levels; ``kind`` and
+    ``memory`` are of KINDS and MEMORIES of :mod:`bfsbench.emulator.counting`."""
+    launches: pd.DataFrame
+    """A row for each launch and each level in it: ``level``, ``launch``, ``kernel``, ``blocks``, ``threads``
+    (a block), ``shared`` (bytes a block), and STEPS."""
+    sources: dict[str, Path]
+    """Where the files are that lines are of."""
+
+    @property
+    def title(self) -> str:
+        """What was run, in words."""
+        axes = self.point.axes()
+        knobs = f" {axes['knobs']}" if axes["knobs"] else ""
+        return f"{axes['variant']}{knobs}, block {axes['block']}"
+
+
+def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
+    """Run one point on the emulator and count. ``seed`` chooses the order of threads: equal seeds, equal
+    counts.
+
+    Raises UsageError for a program without kernels; DeviceError, WrongResultError where the search fails.
+    """
+    variant = find(point.variant)
+    if not issubclass(variant, KernelProgram) or point.block is None:
+        raise UsageError(f"variant {variant.name} has no kernels to explain")
+    with CpuDevice(seed, hardware=hardware(point.block), counted=True) as device:
+        setup = KernelSetup(DeviceGraph(device, graph), point.grid, point.block, dict(point.knobs))
+        program = variant(setup)
+        gathered = _Gathered(device)
+        if isinstance(program, KernelVariant):
+            gathered.follow(program)
+        program.prepare()
+        device.counts()  # of preparing
+        run = find_family(variant.family).problem(graph, point.source).run(program)
+        run.reset()
+        run.solve()
+        device.synchronize()
+        gathered.take(gathered.level)  # what was launched since the last mark; not what checking launches
+        run.check()
+    lines, sources = _by_line(gathered.counts)
+    return Counters(point, graph.checksum, lines, _launches(gathered.launches), sources)
+
+
+def hardware(block: int) -> Hardware:
+    """A GPU of MULTIPROCESSORS, or of fewer where grids of resident blocks would have too many threads."""
+    return Hardware(multiprocessors=max(1, min(MULTIPROCESSORS, _MOST_THREADS // block)))
+
+
+class _Gathered:
+    """Counts with the levels that they are of."""
+
+    def __init__(self, device: CpuDevice) -> None:
+        self._device = device
+        self._launches = 0
+        self.level = -1
+        self.counts: list[tuple[int, Count]] = []
+        self.launches: list[tuple[int, int, LevelCount]] = []
+
+    def follow(self, program: KernelVariant) -> None:
+        """Be told of levels by the host loop, and by kernels that run several in a launch."""
+        program.mark = self._mark
+        if program.layers:
+            records = self._device.empty(program.num_vertices + 2, LevelRecord)
+            self._device.note_levels_in(records)
+            program.records = records
+
+    def _mark(self, level: int, _kernel: str) -> None:
+        self.take(level)
+
+    def take(self, level: int) -> None:
+        """Take what was counted since the last time as of this level, unless kernels noted others."""
+        counts, launches = self._device.counts()
+        self.level = level
+        self.counts += [(level if of.level is None else of.level, of) for of in counts]
+        for of in launches:
+            self.launches.append((level if of.level is None else of.level, self._launches + of.launch, of))
+        self._launches += len({of.launch for of in launches})
+
+
+def _by_line(counts: Iterable[tuple[int, Count]]) -> tuple[pd.DataFrame, dict[str, Path]]:
+    import pandas as pd
+
+    sources: dict[str, Path] = {}
+    rows = []
+    for level, of in counts:
+        path = Path(of.line.file) if of.line else Path("unknown")
+        file = _short(path)
+        sources[file] = path
+        key = (level, of.kernel, file, of.line.number if of.line else 0, of.kind, of.memory)
+        rows.append((*key, *(getattr(of, name) for name in COUNTERS)))
+    frame = pd.DataFrame(rows, columns=[*KEY, *COUNTERS])
+    adding: dict[str, str | Callable[..., object]] = dict.fromkeys(SUMS, "sum")
+    adding |= dict.fromkeys(LARGEST, "max")
+    return frame.groupby(list(KEY), as_index=False).agg(adding), sources
+
+
+def _short(path: Path) -> str:
+    """A source file as people know it: below the folder of kernels, or by its name."""
+    return str(path.relative_to(CUDA_SRC)) if path.is_relative_to(CUDA_SRC) else path.name
+
+
+def _launches(launches: Iterable[tuple[int, int, LevelCount]]) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["level", "launch", "kernel", "blocks", "threads", "shared", *STEPS]
+    rows = [
+        (level, launch, of.kernel, of.blocks, of.threads, of.shared, *(getattr(of, name) for name in STEPS))
+        for level, launch, of in launches
+    ]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,80 @@
+// What a warp's accesses cost can be told by hand here. Comments at the ends of lines are names for the tests.
+extern "C" __global__ void coalesced(const int *x, int *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int a = x[i];              // side by side
+    int b = x[i + 1];          // one off
+    int c = x[i * 8];          // a sector each
+    int d = x[0];              // all the same
+    int4 e = ((int4 *)x)[i];   // four words
+    y[i] = a + b + c + d + e.x + e.y + e.z + e.w;  // stored
+}
+
+extern "C" __global__ void divergent(const int *x, int *y) {
+    int i = threadIdx.x, sum = 0;
+    if (i % 2)
+        sum += x[i];           // odd
+    else
+        sum -= x[i];           // even
+    for (int k = 0; k < i % 4; ++k) sum += x[k];  // up to three times
+    for (int outer = 0; outer < 2; ++outer) {
+        sum += x[outer];       // twice
+        for (int k = 0; k < i % 3; ++k) sum += x[8 * outer + k];  // up to two times, twice
+    }
+    for (int k = 0; k < 3; ++k) {
+        int place = x[k];      // behind the branch
+        if (place + k == i % 3) y[place] = k;
+    }
+    if (i >= 40) return;
+    y[i] = sum;                // some have returned
+}
+
+extern "C" __global__ void banks(const int *x, int *y) {
+    __shared__ int s[32 * 32];
+    __shared__ long long wide[64];
+    int i = threadIdx.x;
+    s[i] = x[i];               // a bank each
+    wide[i] = i;               // eight bytes each
+    __syncthreads();           // all meet
+    int a = s[i * 2 % 1024];   // two in a bank
+    int b = s[i * 4 % 1024];   // four in a bank
+    int c = s[i * 32 % 1024];  // all in a bank
+    int d = s[3];              // a word for all
+    __syncwarp();              // a warp meets
+    y[i] = a + b + c + d + (int)wide[0];
+}
+
+extern "C" __global__ void atomics(int *total, int *x) {
+    __shared__ int sum;
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    atomicAdd(total, 1);                // one word
+    atomicAdd(&x[threadIdx.x], 1);      // a word each
+    atomicAdd(&x[threadIdx.x / 8], 1);  // eight on a word
+    atomicAdd(&sum, 1);                 // one word in shared memory
+}
+
+// The second block waits for the first one.
+extern "C" __global__ void waiting(volatile int *flag, int *y) {
+    if (blockIdx.x == 1) *flag = 1;
+    while (*flag == 0) {       // looked at
+    }
+    y[blockIdx.x] = 1;         // after the wait
+}
+
+// In lockstep, all lanes of a warp have read before one of them writes.
+extern "C" __global__ void rotate(int *x) {
+    int next = x[(threadIdx.x + 1) % 32];
+    x[threadIdx.x] = next;
+}
+
+struct note {
+    long long time;
+};
+
+extern "C" __global__ void levels(note *notes, int *y) {
+    for (int level = 3; level < 6; ++level) {
+        if (threadIdx.x == 0) notes[level] = note{level};
+        __syncthreads();
+        for (int k = 0; k < level; ++k) y[threadIdx.x] = k;  // as often as the level says
+    }
+}

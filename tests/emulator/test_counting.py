@@ -1,0 +1,150 @@
+"""What warps cost is counted exactly as one counts it by hand, and lanes run in lockstep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bfsbench.emulator import Count, Emulator, LevelCount
+from bfsbench.errors import KernelError
+from tests.emulator.conftest import KERNELS
+
+COUNTED = KERNELS / "counted.cu"
+_SOURCE = COUNTED.read_text().splitlines()
+
+
+def mark_of(count: Count) -> str:
+    assert count.line is not None
+    return _SOURCE[count.line.number - 1].partition("// ")[2]
+
+
+def run(name: str, sizes: Sequence[int], block: int = 64, blocks: int = 1, seed: int = 0) -> dict[str, Count]:
+    """The counts of a launch by the marks of their lines; arguments are buffers of zeros."""
+    with Emulator(seed, counted=True) as device:
+        zeros = [device.upload(np.zeros(size, np.int32)) for size in sizes]
+        device.module(COUNTED, {}).kernel(name).bind(*zeros, block=block)(blocks)
+        device.synchronize()
+        counts, _ = device.counts()
+    found: dict[str, Count] = {}
+    for count in counts:
+        mark = mark_of(count)
+        if mark:  # a line may be several instructions
+            found[mark] = added(found[mark], count) if mark in found else count
+    return found
+
+
+def added(first: Count, second: Count) -> Count:
+    sums = {name: getattr(first, name) + getattr(second, name) for name in ("executions", "lanes", "sectors")}
+    return replace(first, **sums)
+
+
+def numbers(count: Count, *names: str) -> tuple[int, ...]:
+    return tuple(getattr(count, name) for name in names)
+
+
+def test_sectors_of_loads_and_stores() -> None:
+    found = run("coalesced", (1024, 128), blocks=2)  # four warps
+    names = ("executions", "lanes", "bytes", "sectors", "distinct_sectors")
+    assert numbers(found["side by side"], *names) == (4, 128, 512, 16, 16)
+    assert numbers(found["one off"], *names) == (4, 128, 512, 20, 17)
+    assert numbers(found["a sector each"], *names) == (4, 128, 512, 128, 128)
+    assert numbers(found["all the same"], *names) == (4, 128, 512, 4, 1)
+    assert numbers(found["four words"], *names) == (4, 128, 2048, 64, 64)
+    assert numbers(found["stored"], *names) == (4, 128, 512, 16, 16)
+    kinds = {mark: (count.kind, count.memory) for mark, count in found.items()}
+    assert kinds["one off"] == ("load", "global")
+    assert kinds["stored"] == ("store", "global")
+    assert all(count.conflicts == count.collisions == count.polls == 0 for count in found.values())
+
+
+def test_lanes_that_part_and_meet_again() -> None:
+    found = run("divergent", (64, 64))  # two warps
+    names = ("executions", "lanes")
+    assert numbers(found["odd"], *names) == (2, 32)
+    assert numbers(found["even"], *names) == (2, 32)
+    assert numbers(found["up to three times"], *names) == (6, 16 * (0 + 1 + 2 + 3))
+    assert numbers(found["twice"], *names) == (4, 128)
+    lanes = 2 * sum(i % 3 for i in range(64))
+    assert numbers(found["up to two times, twice"], *names) == (8, lanes)
+    assert numbers(found["behind the branch"], *names) == (2 * 3, 2 * 32 * 3)
+    assert numbers(found["some have returned"], *names) == (2, 40)
+
+
+def test_bank_conflicts_and_barriers() -> None:
+    found = run("banks", (64, 64))  # two warps
+    conflicts = {mark: (of.executions, of.passes, of.conflicts) for mark, of in found.items()}
+    assert conflicts["two in a bank"] == (2, 4, 2)
+    assert conflicts["four in a bank"] == (2, 8, 6)
+    assert conflicts["all in a bank"] == (2, 64, 62)
+    assert conflicts["a word for all"] == (2, 2, 0)
+    assert conflicts["eight bytes each"] == (2, 4, 0)  # half a warp at a time
+    assert found["all in a bank"].memory == "shared"
+    assert numbers(found["all meet"], "executions", "lanes") == (2, 64)
+    assert found["a warp meets"].kind == "barrier"
+    assert found["a bank each"].executions == 2 * 2  # its load and its store have one line
+
+
+def test_atomics_that_meet_on_a_word() -> None:
+    found = run("atomics", (1, 64), blocks=2)  # four warps
+    names = ("executions", "lanes", "collisions", "most_collisions", "hottest")
+    assert numbers(found["one word"], *names) == (4, 128, 124, 31, 128)
+    assert numbers(found["a word each"], *names) == (4, 128, 0, 0, 2)
+    assert numbers(found["eight on a word"], *names) == (4, 128, 112, 7, 16)
+    in_shared = found["one word in shared memory"]
+    assert (in_shared.memory, in_shared.passes, in_shared.conflicts) == ("shared", 4, 0)  # added up first
+
+
+def test_waiting_for_another_block_is_no_work() -> None:
+    found = run("waiting", (1, 2), block=1, blocks=2)
+    looks = found["looked at"]
+    assert looks.executions <= 12  # a few looks count, the others are told apart
+    assert looks.polls > 0
+    assert found["after the wait"].executions == 2
+
+
+def test_a_wait_without_end_is_an_error() -> None:
+    with Emulator(counted=True) as device:
+        flag, y = (device.upload(np.zeros(2, np.int32)) for _ in range(2))
+        device.module(COUNTED, {}).kernel("waiting").bind(flag, y, block=1)(1)
+        with pytest.raises(KernelError, match="the launch has no end: all its threads wait"):
+            device.synchronize()
+
+
+def test_lanes_of_a_warp_read_before_any_writes() -> None:
+    with Emulator(counted=True) as device:
+        x = device.upload(np.arange(32, dtype=np.int32))
+        device.module(COUNTED, {}).kernel("rotate").bind(x, block=32)(1)
+        device.synchronize()
+        assert x.download().tolist() == [*range(1, 32), 0]
+
+
+def levels_of(device: Emulator) -> tuple[list[Count], list[LevelCount]]:
+    notes, y = device.empty(8, np.int64), device.empty(64, np.int32)
+    device.note_levels_in(notes)
+    device.module(COUNTED, {}).kernel("levels").bind(notes, y, block=64)(1)
+    device.synchronize()
+    return device.counts()
+
+
+def test_levels_that_a_kernel_notes() -> None:
+    with Emulator(counted=True) as device:
+        counts, levels = levels_of(device)
+    stores = {of.level: of.executions for of in counts if mark_of(of) == "as often as the level says"}
+    assert stores == {3: 2 * 3, 4: 2 * 4, 5: 2 * 5}
+    noted = [of for of in levels if of.level is not None]
+    assert [(of.level, of.global_steps, of.barriers) for of in noted] == [(3, 3, 1), (4, 4, 1), (5, 5, 1)]
+    assert {(of.launch, of.kernel, of.blocks, of.threads) for of in levels} == {(0, "levels", 1, 64)}
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_equal_seeds_give_equal_counts(seed: int) -> None:
+    first, second = (run("waiting", (1, 2), block=64, blocks=2, seed=seed) for _ in range(2))
+    assert first == second
+
+
+def test_counting_and_watching_exclude_each_other() -> None:
+    with pytest.raises(ValueError, match="either watched or counted"):
+        Emulator(watched=True, counted=True)

@@ -1,0 +1,111 @@
+"""'bfsbench explain', and 'bfsbench compare' of what it writes, as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GRAPH = ("--dataset", "lattice(rows=6,columns=8)", "--source", "3")
+
+
+def bfsbench(*words: str | Path, columns: int = 100) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bfsbench", *map(str, words)]
+    env = {**os.environ, "COLUMNS": str(columns)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+
+
+@pytest.fixture(scope="module")
+def counters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("counters") / "push.counters.csv"
+    done = bfsbench("explain", "push", *GRAPH, "--out", path)
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+def test_levels_and_source_lines_of_a_search() -> None:
+    done = bfsbench("explain", "push", *GRAPH, columns=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("frontier_numbers, block 256\n")
+    levels, _, listing = done.stdout.partition("\ncost: share of all sectors")
+    rows = [line.split() for line in levels.splitlines() if "frontier_numbers " in line[:30]]
+    assert [row[0] for row in rows] == [str(level) for level in range(len(rows))]
+    (reading,) = (line for line in listing.splitlines() if "int neighbour = column_indices[e];" in line)
+    share, warps, lanes = reading.split()[:3]
+    assert share.endswith("%")
+    assert int(warps) > len(rows)
+    assert 1 <= float(lanes) <= 32
+    assert "common/neighbours.cuh" in listing
+    assert "count_differences" not in done.stdout  # checking the answer is no part of the search
+
+
+def test_counters_repeat_exactly_and_are_whole(counters: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.counters.csv"
+    done = bfsbench("explain", "push", *GRAPH, "--out", again)
+    assert done.returncode == 0, done.stderr
+    assert again.read_bytes() == counters.read_bytes()
+    rows = list(csv.DictReader(counters.open(newline="")))
+    scanned = [row for row in rows if row["file"] == "frontier_numbers.cu" and row["kind"] == "load"]
+    assert {row["executions"] for row in scanned} == {"2"}  # 48 vertices are two warps
+    assert {row["lanes"] for row in scanned} == {"48"}
+    assert {row["sectors"] for row in scanned} == {"6"}
+
+
+def test_variants_and_knobs_side_by_side() -> None:
+    done = bfsbench("explain", "virtual_warp", "pull", *GRAPH, "--w-sz", "1,16", columns=300)
+    assert done.returncode == 0, done.stderr
+    assert "1: virtual_warp W_SZ=1, block 256\n2: virtual_warp W_SZ=16, block 256\n3: pull" in done.stdout
+    beside = [line for line in done.stdout.splitlines() if line.count(" | ") == 2]
+    assert any("virtual_warp W_SZ=1," in line and "pull, block" in line for line in beside)
+
+
+def test_one_level_of_a_listing() -> None:
+    done = bfsbench("explain", "push", *GRAPH, "--level", "0")
+    assert done.returncode == 0, done.stderr
+    (reading,) = (line for line in done.stdout.splitlines() if "int neighbour = column_indices[e];" in line)
+    assert reading.split()[2] == "1.0"  # only the source's thread is at work
+
+
+def test_compare_takes_counters(counters: Path, tmp_path: Path) -> None:
+    same = bfsbench("compare", counters, counters)
+    assert same.returncode == 0, same.stderr
+    assert "5 counters of kernels in both: 0 more, 0 less, 5 the same within 5 %" in same.stdout
+    rows = list(csv.DictReader(counters.open(newline="")))
+    worse = tmp_path / "worse.counters.csv"
+    with worse.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "sectors": int(row["sectors"]) * 2} for row in rows)
+    more = bfsbench("compare", counters, worse)
+    assert more.returncode == 1
+    assert "1 more, 0 less, 4 the same" in more.stdout
+    assert bfsbench("compare", worse, counters).returncode == 0
+    other = tmp_path / "other.counters.csv"
+    other.write_text(counters.read_text().replace(rows[0]["graph_checksum"], "0" * 64))
+    refused = bfsbench("compare", counters, other)
+    assert refused.returncode == 2
+    assert "different graphs" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("cpu_queue", *GRAPH), "variant cpu_queue has no kernels to explain"),
+        (("pusch", *GRAPH), "unknown variant 'pusch': did you mean push"),
+        (("push", *GRAPH, "--w-sz", "4"), "knob W_SZ belongs to none of the variants chosen"),
+        (("push", *GRAPH, "--level", "99"), "the search has no such level"),
+        (("push", *GRAPH, "--out", "results.csv"), "needs a name that ends in '.counters.csv'"),
+        (("push", "--dataset", "lattice(rows=3,columns=3),star(n=4)"), "names several graphs"),
+        (("push", *GRAPH[:2], "--source", "48"), "source 48 is out of range"),
+        (("push", *GRAPH, "--block", "32:1024:+32"), "explain takes at most 8"),
+    ],
+)
+def test_what_cannot_be_explained_is_one_line(words: tuple[str, ...], message: str) -> None:
+    done = bfsbench("explain", *words)
+    assert done.returncode in (1, 2)
+    assert message in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
