@@ -42,6 +42,19 @@ def test_a_folder_of_ones_own_is_checked(tmp_path: Path) -> None:
     assert "at mine_to_check.cu:" in done.stdout
 
 
+def test_declarations_that_nothing_needs_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "mine_to_check.py").write_text(MODULE)
+    kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_check(")
+    lines = [
+        line + "  // benign race: none" if "if (levels" in line else line for line in kernel.splitlines()
+    ]
+    (tmp_path / "mine_to_check.cu").write_text("\n".join(lines))
+    done = check(tmp_path, "--dataset", "lattice(rows=3,columns=5)")
+    assert done.returncode == 0, done.stdout
+    number = next(i for i, line in enumerate(lines, 1) if "none" in line)
+    assert f"declared benign, but not seen in these runs: mine_to_check.cu:{number}" in done.stdout
+
+
 def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
     for words, message in [
         (("cpu_queue",), "variant cpu_queue has no kernels to check"),

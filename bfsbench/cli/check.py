@@ -52,13 +52,15 @@ def check(
 
     Found are data races (between accesses that no barrier, fence with atomics, or launch puts in order),
     accesses outside of buffers and of variables in shared memory, use after free, reads of what was never
-    written, divergent barriers, wrong masks, deadlocks, launches without end, and wrong answers. A FOLDER
-    holds variants of your own, like those that BFSBENCH_VARIANTS names; all of them are checked. A FOLDER
-    from 'bfsbench lab' holds the kernel of an exercise, which is graded.
+    written, divergent barriers, wrong masks, deadlocks, launches without end, launches of child kernels that
+    were refused unnoticed, and wrong answers. A FOLDER holds variants of your own, like those that
+    BFSBENCH_VARIANTS names; all of them are checked. A FOLDER from 'bfsbench lab' holds the kernel of an
+    exercise, which is graded.
 
     A race is benign if a comment says so on the line of the plain store (where others are atomic, of the
     plain load), or on the one above: '// benign race: why'. '// benign unwritten: why' does the same for a
-    read of memory that was never written. The exit code is 1 if anything else was found.
+    read of memory that was never written. Such comments beside lines that ran without what they declare are
+    listed, too. The exit code is 1 if anything else was found.
     """
     from bfsbench.bench.plan import Axes, check_axes
     from bfsbench.checks import check as check_variant
@@ -119,6 +121,8 @@ def _lines(report: Report, benign: bool) -> Iterator[str]:
         yield from _finding(found, report.runs)
     for message, runs in sorted(report.failures.items()):
         yield f"  {message} [{runs} of {report.runs} runs]"
+    for line in sorted(report.unmet):
+        yield f"  declared benign, but not seen in these runs: {line}"
     if benign:
         for found in sorted(report.benign, key=lambda found: -found.runs):
             yield "  benign:"

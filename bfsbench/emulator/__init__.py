@@ -21,9 +21,10 @@ from bfsbench.emulator.memory import Buffer, Signal
 from bfsbench.emulator.signature import Argument, Scalars, Signature
 from bfsbench.emulator.structs import CType, Struct, struct_of
 from bfsbench.emulator.translate import source_files
-from bfsbench.emulator.watch import Access, Actor, Finding
+from bfsbench.emulator.watch import DECLARATIONS, Access, Actor, Finding
 
 __all__ = [
+    "DECLARATIONS",
     "WARP_SIZE",
     "Access",
     "Actor",

@@ -25,6 +25,7 @@ from bfsbench.emulator.library import (
     load_runtime,
     open_kernels,
 )
+from bfsbench.emulator.lines import Line
 from bfsbench.emulator.memory import Buffer, Signal, allocate
 from bfsbench.emulator.structs import Struct, struct_of
 from bfsbench.emulator.watch import Access, Finding, NativeFinding, NativeRecord, Sites, access, finding
@@ -202,6 +203,14 @@ class Emulator:
         findings = [finding(found[i], sites.line) for i in range(count)]
         self.runtime.emu_forget_findings(self.machine)
         return findings
+
+    def lines_run(self) -> set[Line]:
+        """The lines of kernels that have touched memory so far, of a device that is ``watched``."""
+        self.refuse_if_closed()
+        found = ctypes.POINTER(ctypes.c_void_p)()
+        count = self.runtime.emu_sites(self.machine, ctypes.byref(found))
+        sites = Sites(self.runtime, self._libraries)
+        return {line for i in range(count) if (line := sites.line(found[i] or 0))}
 
     @contextmanager
     def traced(self) -> Iterator[list[Access]]:

@@ -45,6 +45,7 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "emu_module_of": (_POINTER, [_POINTER, _POINTER]),
     "emu_findings": (_SIZE, [_POINTER, _POINTER]),
     "emu_forget_findings": (None, [_POINTER]),
+    "emu_sites": (_SIZE, [_POINTER, _POINTER]),
     "emu_set_recording": (None, [_POINTER, ctypes.c_int]),
     "emu_records": (_SIZE, [_POINTER, _POINTER]),
     "emu_close": (None, [_POINTER]),

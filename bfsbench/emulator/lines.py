@@ -19,12 +19,17 @@ class Line(NamedTuple):
 
     def says(self, mark: str) -> bool:
         """Whether a comment on the line, or a comment alone on the line above, contains these words."""
+        return self.comment(mark) is not None
+
+    def comment(self, mark: str) -> Line | None:
+        """The line of that comment."""
         lines = _lines_of(self.file)
         if not 0 < self.number <= len(lines):
-            return False
+            return None
+        if mark in lines[self.number - 1].partition("//")[2]:
+            return self
         above = lines[self.number - 2].strip() if self.number > 1 else ""
-        comments = [lines[self.number - 1].partition("//")[2], above if above.startswith("//") else ""]
-        return any(mark in comment for comment in comments)
+        return Line(self.file, self.number - 1) if above.startswith("//") and mark in above else None
 
     def text(self) -> str:
         """The text of the line; empty where the file cannot be read."""

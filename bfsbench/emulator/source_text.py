@@ -81,13 +81,18 @@ def _blank_literal(match: re.Match[str]) -> str:
     return found[0] + " " * (len(found) - 2) + found[-1]
 
 
-def split_at_commas(text: str) -> list[str]:
-    """The parts of a list, brackets respected."""
+def split_at(mark: str, text: str, mask: str) -> list[str]:
+    """The parts of a text between marks that stand outside brackets in its mask."""
     parts, depth = [""], 0
-    for character in text:
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
+    for character, masked in zip(text, mask, strict=True):
+        depth += (masked in "([{") - (masked in ")]}")
+        if masked == mark and depth == 0:
             parts.append("")
         else:
             parts[-1] += character
     return [part.strip() for part in parts]
+
+
+def split_at_commas(text: str) -> list[str]:
+    """The parts of a list, brackets respected."""
+    return split_at(",", text, text)

@@ -3,6 +3,7 @@
 - ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a call that queues a child launch.
 - ``__shared__ int s[256];`` becomes a reference into the running block's arena, and so does
   ``extern __shared__ int s[];``.
+- ``asm("ld.acquire.gpu.u32 %0, [%1];" ...)`` becomes calls that do the same (ptx.py).
 - A local ``#include "x.cuh"`` is replaced by the translated file.
 
 Lines keep their file and number through ``#line`` directives, so that compilers name the ``.cu`` source.
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bfsbench.emulator.ptx import ASM, translate_asm
 from bfsbench.emulator.signature import Parameter, parameters
 from bfsbench.emulator.source_text import Edit, SourceText, split_at_commas
 
@@ -98,6 +100,7 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
         *_expand_includes(source, result, including),
         *_rewrite_shared(source, kernels, result),
         *_rewrite_launches(source, result),
+        *_rewrite_asm(source),
     ]
     return f"#line 1 {_quoted(path)}\n{source.edited(edits)}\n"
 
@@ -205,6 +208,15 @@ def _rewrite_launches(source: SourceText, result: Translation) -> Iterator[Edit]
         arguments = source.code[opening.end() : close].strip()
         call = f"::emu::launch<({function})>(emu_kernels::{owner}, ::emu::LaunchShape({shape})"
         yield Edit(match.start(), close + 1, f"{call}, {arguments})" if arguments else f"{call})")
+
+
+def _rewrite_asm(source: SourceText) -> Iterator[Edit]:
+    for match in ASM.finditer(source.mask):
+        if source.statements[match.start()] == " ":
+            raise source.error(match.start(), "inline PTX in a macro is not supported")
+        opening = match.end() - 1
+        closing = source.closing(opening)
+        yield Edit(match.start(), closing + 1, translate_asm(source, opening, closing))
 
 
 def _rewrite_shared(source: SourceText, kernels: list[Kernel], result: Translation) -> Iterator[Edit]:

@@ -11,8 +11,12 @@ from bfsbench.emulator.lines import Line, line_at
 
 ACTS = ("read", "write", "update")
 _SCOPES = ("plain", "block's atomic", "atomic")
-_FAULTS = ("race", "out of bounds", "use after free", "uninitialised read")
+_FAULTS = ("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless")
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer")
+
+
+DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
+"""What a comment says that declares a finding benign."""
 
 
 class NativeActor(ctypes.Structure):
@@ -106,7 +110,9 @@ class Finding:
     """A fault, as first seen at these lines."""
 
     fault: str
-    """``race``, ``out of bounds``, ``use after free`` or ``uninitialised read``."""
+    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``; ``lost launch``: a child
+    kernel was refused, unnoticed; ``endless``: the last access of a thread of an endless launch.
+    """
     kernel: str
     where: str
     """Element and size of the buffer, or other memory."""
@@ -123,14 +129,21 @@ class Finding:
         It says ``benign race`` at each plain store that races or, where others are atomic, at the plain load;
         and ``benign unwritten`` where what was never written is read.
         """
-        if self.fault == "race":
-            actors = [actor for actor in (self.actor, self.other) if actor]
-            stores = [actor for actor in actors if actor.what in ("plain write", "plain update")]
-            loads = [actor for actor in actors if actor.what == "plain read"]
-            declaring = stores or loads
-            return bool(declaring) and all(a.line and a.line.says("benign race") for a in declaring)
-        line = self.actor.line
-        return self.fault == "uninitialised read" and line is not None and line.says("benign unwritten")
+        return bool(self.declarations)
+
+    @property
+    def declarations(self) -> tuple[Line, ...]:
+        """The comments that say so; none unless all say so that have to."""
+        mark = DECLARATIONS.get(self.fault)
+        if mark is None:
+            return ()
+        actors = [actor for actor in (self.actor, self.other) if actor]
+        loads = [actor for actor in actors if actor.what == "plain read"]
+        stores = [actor for actor in actors if actor.what in ("plain write", "plain update")]
+        declaring = stores or loads if self.fault == "race" else actors
+        comments = [actor.line.comment(mark) if actor.line else None for actor in declaring]
+        found = tuple(comment for comment in comments if comment)
+        return found if len(found) == len(comments) else ()
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
@@ -161,16 +174,23 @@ class Sites:
 def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Finding:
     """A finding with its lines."""
 
+    fault = _FAULTS[native.fault]
+
     def actor(found: NativeActor) -> Actor:
-        return Actor(f"{_SCOPES[found.scope]} {ACTS[found.act]}", found.block, found.thread, line(found.site))
+        what = "launch" if fault == "lost launch" else f"{_SCOPES[found.scope]} {ACTS[found.act]}"
+        return Actor(what, found.block, found.thread, line(found.site))
 
     space = _SPACES[native.space]
     size = f"{native.bytes // native.element} elements of {native.element} bytes"
     where = f"element {native.offset // native.element} of a buffer of {size}"
+    if fault == "lost launch":
+        where = f"a child kernel, refused with error {native.offset}"
+    elif space != "buffer":
+        where = f"byte {native.offset} of {space}"
     return Finding(
-        _FAULTS[native.fault],
+        fault,
         native.kernel.decode(),
-        where if space == "buffer" else f"byte {native.offset} of {space}",
+        where,
         actor(native.actor),
         actor(native.other) if native.other.site else None,
         native.count,

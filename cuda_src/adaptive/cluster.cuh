@@ -220,6 +220,7 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
     }
     __syncthreads();
     if (own.limit.passed) return;  // nobody will read it
+    // benign unwritten: a block that holds nothing puts nothing there
     part *const queue = search.queues[step % 2] + own.place;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level % 2][i];

@@ -102,24 +102,18 @@ __device__ __forceinline__ unsigned words_at_a_time(unsigned words) {
 
 // Have the lines of memory around an address brought into the L2 cache, for a later level.
 __device__ __forceinline__ void prefetch(const void *address) {
-#ifndef __CUDA_ON_CPU__
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
-#endif
 }
 
 // Set bits of a word for each lane that is to, and return what was set before, all bits for the others. The instruction
 // is predicated rather than jumped over, so that what has been asked for before stays on its way.
 __device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned bits) {
-#ifdef __CUDA_ON_CPU__
-    return mine ? atomicOr(word, bits) : ALL_LANES;
-#else
     unsigned before = ALL_LANES;
     asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; @p atom.relaxed.gpu.global.or.b32 %0, [%2], %3;}"
                  : "+r"(before)
                  : "r"((int)mine), "l"(word), "r"(bits)
                  : "memory");
     return before;
-#endif
 }
 
 // The sum over the lanes of a warp.

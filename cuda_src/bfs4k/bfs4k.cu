@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         }
         expand(expansion, blockDim.x);
         __syncthreads();
-        size = *next.size;
+        size = *next.size;  // benign race: with children, which add to it now, the loop ends
     }
     if (threadIdx.x == 0) {
         if (!children) *search.size(search.level) = size;

@@ -19,22 +19,12 @@ struct grid_barrier {
 #define BARRIER_PHASE 0x80000000u
 
 __device__ __forceinline__ void add_release(unsigned *word, unsigned value) {
-#ifdef __CUDA_ON_CPU__
-    __threadfence();
-    atomicAdd(word, value);
-#else
     asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-#endif
 }
 
 __device__ __forceinline__ unsigned load_acquire(const unsigned *word) {
-#ifdef __CUDA_ON_CPU__
-    const unsigned value = *const_cast<const volatile unsigned *>(word);
-    __threadfence();
-#else
     unsigned value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-#endif
     return value;
 }
 

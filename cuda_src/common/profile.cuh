@@ -8,13 +8,11 @@ struct level_record {
     int layer;  // the layer that runs the level; the variant names them
 };
 
-#ifndef __CUDA_ON_CPU__
 __device__ __forceinline__ unsigned long long globaltimer() {
     unsigned long long now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     return now;
 }
-#endif
 
 // To be called by one thread. Timed runs pass a null pointer and only test it.
 __device__ __forceinline__ void note_level(level_record *records, int level, int frontier_size, int layer) {

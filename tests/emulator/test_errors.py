@@ -14,12 +14,20 @@ BROKEN = [
     (
         "barrier_against_warp",
         32,
-        "deadlock: 16 threads wait at a block barrier .* 16 .* at a warp collective",
+        r"deadlock: 16 threads wait at a block barrier \(line 15\) for 16 others, first for thread 16, "
+        "16 threads wait at a warp collective, in warp 0 lanes 0xffff0000 at line 17 "
+        "with mask 0xffffffff for 0x0000ffff, "
+        "0 have exited",
     ),
     ("outside_mask", 32, "lane 0 is not in its own mask 0x0000fffe|lane .* is not in its own mask"),
     ("outside_source", 32, "reads lane 9, which is not in the mask 0x0000000f"),
     ("mismatch", 32, "lanes of mask 0xffffffff call different functions"),
-    ("different_masks", 32, "deadlock: 32 threads wait at a warp collective"),
+    (
+        "different_masks",
+        32,
+        "deadlock: 32 threads wait at a warp collective, in warp 0 lanes "
+        ".*0x00000002 at line 39 with mask 0x00000007",
+    ),
 ]
 
 

@@ -2,97 +2,70 @@
 
 from __future__ import annotations
 
-import shutil
-import tomllib
-from dataclasses import dataclass, field
-from pathlib import Path
-
 import pytest
 
 from bfsbench import checks
-from bfsbench.backends import cpu
 from bfsbench.bench.plan import Axes
-from bfsbench.paths import CUDA_SRC
 from bfsbench.programs import KernelProgram
-from bfsbench.programs import variant as programs
 from bfsbench.variants import all_variants, find
+from tests.emulator.planted import FAULTS, Fault, copy_of_kernels
+from tests.parameters import some
 
-SEEDS = 20
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelProgram)]
+KINDS = {fault.kind for fault in FAULTS}
 
-
-@dataclass(frozen=True)
-class Fault:
-    name: str
-    variant: str
-    file: str
-    old: str
-    new: str
-    grid: int | None = None
-    knobs: dict[str, int | str] = field(default_factory=dict)
-
-    def plant(self, kernels: Path) -> None:
-        """Put the fault into a copy of the kernels."""
-        path = kernels / self.file
-        text = path.read_text(encoding="utf-8")
-        assert self.old in text, f"the kernel has changed: '{self.name}' has no place in {self.file}"
-        path.write_text(text.replace(self.old, self.new), encoding="utf-8")
-
-    def axes(self) -> Axes:
-        """Launches and knobs that lead through the fault."""
-        shape = ([self.grid], [64]) if self.grid else ([], [])
-        return Axes([find(self.variant)], *shape, {name: [str(value)] for name, value in self.knobs.items()})
-
-
-FAULTS = [
-    Fault(**fault) for fault in tomllib.loads((Path(__file__).parent / "faults.toml").read_text())["fault"]
-]
-
-
-@pytest.fixture
-def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the kernels, which variants are compiled from."""
-    copy = tmp_path / "cuda_src"
-    shutil.copytree(CUDA_SRC, copy)
-    monkeypatch.setattr(programs, "CUDA_SRC", copy)
-    monkeypatch.setattr(cpu, "KERNEL_HEADERS", (copy / "common", copy))
-    return copy
-
-
-def found_in(fault: Fault) -> checks.Report | None:
-    """The findings of the first successful check of several, each longer than the one before."""
-    variant = find(fault.variant)
-    for seeds in (1, 4, SEEDS):
-        graphs = checks.usual_graphs(variant)
-        report = checks.check(variant, fault.axes(), graphs, seeds, lambda: None)
-        if not report.clean:
-            return report
-    return None
-
-
-QUICK = FAULTS[::20]
-
-
-@pytest.mark.parametrize("fault", QUICK, ids=lambda fault: fault.name)
-def test_a_planted_fault_is_found(fault: Fault, kernels: Path) -> None:
-    fault.plant(kernels)
-    assert found_in(fault)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "fault", [fault for fault in FAULTS if fault not in QUICK], ids=lambda fault: fault.name
+QUICK = (
+    "append with a plain counter",
+    "release of the block's scope",
+    "one vertex too many",
+    "private frontier without its capacity",
+    "flush before its place is known",
+    "a barrier in one branch",
+    "the next frontier's flags",
 )
-def test_every_planted_fault_is_found(fault: Fault, kernels: Path) -> None:
-    fault.plant(kernels)
-    assert found_in(fault)
+"""Faults of several kinds, in kernels that take a second or two to compile and run."""
+
+COVERING = {"push_private", "frontier_queue", "frontier_scan", "push_multilevel", "luo", "apsp_fw_blocked"}
+"""Kernels that between them have all means by which threads are put in order, but the longest ones."""
+
+KNOBS = [
+    ("adaptive", {"SMALL_PARTS": "0", "PUSHED_EDGE": "1000"}),
+    ("adaptive", {"SMALL_PARTS": "0", "MAY_PULL": "0"}),
+    ("adaptive", {"LIKELY_FIRST": "1", "CLUSTER_SIZE": "4"}),
+    ("bfs4k", {"K2": "20", "K4": "0"}),
+    ("bfs4k", {"HASH": "hash_warp", "K5": "0"}),
+    ("linear_work", {"GATHERING": "fine-grained", "SEQUENTIAL_THRESHOLD": "0"}),
+    ("luo", {"BLOCK_LIMIT": "-1"}),
+    ("merrill", {"ATOMIC_CLAIM": "1"}),
+    ("merrill", {"ORGANISATION": "expand-contract"}),
+    ("merrill", {"ORGANISATION": "two-phase", "RESIDENT_LIMIT": "-1"}),
+]
+"""Knobs that lead through what a kernel does not do by default."""
 
 
-@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
-def test_nothing_is_found_in_our_kernels(variant: type[KernelProgram]) -> None:
+def test_the_planted_faults_are_of_all_kinds() -> None:
+    """Three of each kind at least, each in a place of its own."""
+    assert len(FAULTS) >= 60
+    assert len(KINDS) == 12
+    assert all(sum(fault.kind == kind for fault in FAULTS) >= 3 for kind in KINDS)
+    assert len({(fault.variant, fault.file, fault.old, fault.new) for fault in FAULTS}) == len(FAULTS)
+
+
+@pytest.mark.parametrize("name", some([fault.name for fault in FAULTS], *QUICK))
+def test_a_planted_fault_is_found(name: str) -> None:
+    fault: Fault = next(fault for fault in FAULTS if fault.name == name)
+    with copy_of_kernels() as kernels:
+        fault.plant(kernels)
+        assert not fault.check()[1].clean
+
+
+@pytest.mark.parametrize("name", some([variant.name for variant in KERNEL_VARIANTS], *COVERING))
+def test_nothing_is_found_in_our_kernels(name: str) -> None:
     """Except races that a comment declares benign."""
-    graphs = checks.usual_graphs(variant)[1:3]
-    report = checks.check(variant, Axes([variant], [], []), graphs, 1, lambda: None)
+    variant = find(name)
+    report = checks.check(
+        variant, Axes([variant], [], []), checks.usual_graphs(variant)[1:3], 1, lambda: None
+    )
     assert report.clean, (report.undeclared, report.failures)
 
 
@@ -100,4 +73,13 @@ def test_nothing_is_found_in_our_kernels(variant: type[KernelProgram]) -> None:
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
 def test_nothing_is_found_in_our_kernels_under_many_seeds(variant: type[KernelProgram]) -> None:
     report = checks.check(variant, Axes([variant], [], []), checks.usual_graphs(variant), 8, lambda: None)
+    assert report.clean, (report.undeclared, report.failures)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("name", "knobs"), KNOBS)
+def test_nothing_is_found_whatever_the_knobs(name: str, knobs: dict[str, str]) -> None:
+    variant = find(name)
+    axes = Axes([variant], [], [], {knob: [value] for knob, value in knobs.items()})
+    report = checks.check(variant, axes, checks.usual_graphs(variant), 2, lambda: None)
     assert report.clean, (report.undeclared, report.failures)

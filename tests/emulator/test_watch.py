@@ -131,6 +131,34 @@ def test_the_end_of_a_variable_in_shared_memory(name: str, place: int, mark: str
         assert found_lines(device.findings()) == {("out of bounds", frozenset({line_of(mark)}))}
 
 
+def test_a_comment_declares_one_kind_of_finding() -> None:
+    """What else is found on the line is still reported."""
+    with Emulator(watched=True) as device:
+        data, never_written = device.upload(np.zeros(1, np.int32)), device.empty(1, np.int32)
+        device.module(WATCHED, {}).kernel("declared").bind(data, never_written, block=32)(1)
+        device.synchronize()
+        found = device.findings()
+        assert found_lines(found) == {
+            (fault, frozenset({line_of("both")})) for fault in ("race", "uninitialised read")
+        }
+        assert {finding.fault for finding in found if finding.benign} == {"race"}
+        (comment,) = {line for finding in found for line in finding.declarations}
+        assert comment.number == line_of("both") - 1
+        assert line_of("both") in {line.number for line in device.lines_run()}
+
+
+def test_a_launch_without_end_says_who_polls_what() -> None:
+    with Emulator(watched=True) as device:
+        flag, out = device.upload(np.zeros(2, np.int32)), device.empty(64, np.int32)
+        device.module(WATCHED, {}).kernel("polls").bind(flag, out, block=64)(1)
+        with pytest.raises(KernelError, match="the launch has no end"):
+            device.synchronize()
+        (finding,) = device.findings()
+        assert (finding.fault, finding.actor.thread) == ("endless", 5)
+        assert finding.where == "element 0 of a buffer of 2 elements of 4 bytes"
+        assert [line.number for line in finding.lines if line] == [line_of("polled")]
+
+
 def test_traces_say_who_wrote_what() -> None:
     with Emulator(watched=True) as device:
         x, out = device.upload(np.arange(10, dtype=np.int32)), device.signal()

@@ -2,7 +2,7 @@
 // kernels use a meaning in C++17. Each CUDA thread is a fiber; the runtime library switches between them.
 //
 // What it is not: a CPU orders memory far more strictly than a GPU, so a missing fence goes unnoticed; there
-// is no lockstep, no register or alignment limit, no inline PTX; and no time taken here says anything of a
+// is no lockstep, no register or alignment limit; and no time taken here says anything of a
 // GPU.
 #pragma once
 
@@ -30,4 +30,5 @@
 #include "emu/warp.h"
 
 #include "emu/groups.h"
+#include "emu/ptx.h"
 #include "emu/trap.h"

@@ -131,6 +131,11 @@ extern "C" EMU_API size_t emu_findings(const emu::Machine* machine, const emu::F
 
 extern "C" EMU_API void emu_forget_findings(emu::Machine* machine) { machine->watch->forget_findings(); }
 
+extern "C" EMU_API size_t emu_sites(emu::Machine* machine, const void* const** sites) {
+    *sites = machine->watch->sites().data();
+    return machine->watch->sites().size();
+}
+
 extern "C" EMU_API void emu_set_recording(emu::Machine* machine, int on) {
     machine->watch->set_recording(on != 0);
 }

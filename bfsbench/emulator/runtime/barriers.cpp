@@ -92,7 +92,23 @@ unsigned shared_owner(const void* address) {
         auto offset = static_cast<size_t>(static_cast<const char*>(address) - block.arena_begin);
         if (offset < block.arena_bytes) return rank;
     }
-    fail("query_shared_rank: %p is not in this cluster's shared memory", address);
+    fail("%p is not in the shared memory of this cluster", address);
+}
+
+// The block's rank in the cluster, and the offset in its shared memory.
+constexpr unsigned kOffsetBits = 24;
+
+uint32_t shared_address(const void* address) {
+    unsigned rank = shared_owner(address);
+    const ResidentBlock& block = *block_of(*current).cluster->blocks[rank];
+    return rank << kOffsetBits | static_cast<uint32_t>(static_cast<const char*>(address) - block.arena_begin);
+}
+
+void* shared_at(uint32_t number) {
+    const Cluster& cluster = *block_of(*current).cluster;
+    unsigned rank = number >> kOffsetBits, offset = number & ((1u << kOffsetBits) - 1);
+    if (rank >= cluster.blocks.size()) fail("0x%08x is no address in shared memory", number);
+    return cluster.blocks[rank]->arena_begin + offset;
 }
 
 }  // namespace emu

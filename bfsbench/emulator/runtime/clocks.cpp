@@ -2,16 +2,21 @@
 
 #include <algorithm>
 
+#include "grid.h"
 #include "worker.h"
 
 namespace emu {
 
 namespace {
 
-ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 
-uint32_t block_number(const ResidentBlock& block) { return linear(block.index, block.grid); }
-uint32_t warps_per_block(const ResidentBlock& block) { return static_cast<uint32_t>(block.warps.size()); }
+ThreadClock& mine() {
+    ThreadClock& thread = block_of(here()).clocks[here().rank];
+    thread.used = true;
+    return thread;
+}
+
+uint32_t block_number(const ResidentBlock& block) { return block.place.block; }
 uint32_t threads_per_block(const ResidentBlock& block) { return static_cast<uint32_t>(block.fibers.size()); }
 
 void tick(ThreadClock& thread, unsigned lane) {
@@ -33,6 +38,7 @@ void absorb(Knowledge& all, const Knowledge& other) {
         auto [place, added] = all.warps.insert({warp, lanes});
         if (!added) absorb(place->second, lanes);
     }
+    all.grids.insert(other.grids.begin(), other.grids.end());
 }
 
 Known joined(const Known& a, const Known& b) {
@@ -47,7 +53,7 @@ Known joined(const Known& a, const Known& b) {
 void absorb_self(Knowledge& all) {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
-    uint32_t number = block_number(block), warp = number * warps_per_block(block) + fiber.rank / kWarpSize;
+    uint32_t number = block_number(block), warp = block.place.first_warp + fiber.rank / kWarpSize;
     uint32_t& phase = all.phases[number];
     phase = std::max(phase, block.barriers);
     Knowledge::Lanes lanes{block.barriers, mine().row};
@@ -75,62 +81,127 @@ void Gathering::add(const Known& known) {
     absorb(*own_, *known);
 }
 
+void Clocks::begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream) {
+    Shape shape{0, 0, volume(grid.blocks), volume(grid.threads), 0, parent};
+    shape.warps = (shape.threads + kWarpSize - 1) / kWarpSize;
+    if (!shapes_.empty()) {
+        const Shape& last = shapes_.back();
+        shape.first_block = last.first_block + last.blocks;
+        shape.first_warp = last.first_warp + last.blocks * last.warps;
+    }
+    auto number = static_cast<uint32_t>(shapes_.size());
+    shapes_.push_back(shape);
+    at_launch_ = known;
+    if (stream == kNoStream) return;
+    if (auto before = streams_.find(stream); before != streams_.end()) {
+        auto ended = std::make_shared<Knowledge>();
+        for (uint32_t i = before->second; i < number; ++i) {  // the one before, and what it has led to
+            if (i == before->second || ended->grids.count(shapes_[i].parent)) ended->grids.insert(i);
+        }
+        at_launch_ = joined(known, ended);
+    }
+    streams_[stream] = number;
+}
+
+void Clocks::begin_block(ResidentBlock& block) const {
+    const Shape& shape = shapes_.back();
+    uint32_t number = linear(block.index, block.grid);
+    block.place = {static_cast<uint32_t>(shapes_.size()) - 1, shape.first_block + number,
+                   shape.first_warp + number * shape.warps};
+    block.clocks.resize(block.fibers.size());
+    for (ThreadClock& thread : block.clocks) {  // most blocks of a large grid have little to do
+        if (thread.used) thread = {};
+        if (!at_launch_) continue;
+        thread.known = at_launch_;
+        thread.used = true;
+    }
+}
+
+Known Clocks::launch() {
+    Known known = snapshot();
+    tick(mine(), here().rank % kWarpSize);
+    return known;
+}
+
 bool Clocks::over(const Past& past) const {
     if (past.era != era_) return true;
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
-    uint32_t number = past.thread / threads_per_block(block), rank = past.thread % threads_per_block(block);
+    const Shape& shape = shapes_[past.grid];
+    auto [index, rank] = place_of(past);
+    uint32_t number = shape.first_block + index;
     const ThreadClock& thread = mine();
     if (number == block_number(block)) {
         if (rank == fiber.rank || past.phase < block.barriers) return true;
         if (rank / kWarpSize == fiber.rank / kWarpSize && thread.row[rank % kWarpSize] >= past.clock) return true;
     }
     if (!thread.known) return false;
+    if (thread.known->grids.count(past.grid)) return true;
     auto phase = thread.known->phases.find(number);
     if (phase != thread.known->phases.end() && past.phase < phase->second) return true;
-    auto warp = thread.known->warps.find(number * warps_per_block(block) + rank / kWarpSize);
+    auto warp = thread.known->warps.find(shape.first_warp + index * shape.warps + rank / kWarpSize);
     return warp != thread.known->warps.end() && warp->second.clock[rank % kWarpSize] >= past.clock;
 }
 
 Past Clocks::now(const void* site, unsigned char bytes, Act act, Scope scope) const {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
-    uint32_t thread = block_number(block) * threads_per_block(block) + fiber.rank;
-    return {site, thread, mine().clock, block.barriers, era_, bytes, act, scope};
+    uint32_t thread = linear(block.index, block.grid) * threads_per_block(block) + fiber.rank;
+    return {site, thread, mine().clock, block.barriers, era_, block.place.grid, bytes, act, scope};
 }
 
-void Clocks::acquire_now() {
-    ThreadClock& thread = mine();
-    thread.known = joined(thread.known, thread.acquired);
-    thread.acquired = nullptr;
-}
-
+// Taken up is what was passed on with a scope that has both threads; a fence of the block's scope takes up no more
+// than what came from the block.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine();
-    acquire_now();
+    thread.known = joined(thread.known, thread.acquired[0]);
+    thread.acquired[0] = nullptr;
+    if (scope == Scope::device) {
+        thread.known = joined(thread.known, thread.acquired[1]);
+        thread.acquired[1] = nullptr;
+    }
     Known all = snapshot();
     thread.released[0] = all;
     if (scope == Scope::device) thread.released[1] = all;
     tick(thread, here().rank % kWarpSize);
 }
 
-void Clocks::atomic(const void* word, Act act, Scope scope) {
-    ThreadClock& thread = mine();
-    uint32_t block = block_number(block_of(here()));
+void Clocks::take_up(const void* word, Scope scope, bool now) {
     auto place = words_.find(word);
-    if (place != words_.end() && act != Act::write) {
-        Word& found = place->second;
-        if (scope == Scope::device) thread.acquired = joined(thread.acquired, found.passed_on[1]);
-        if (found.block == block) thread.acquired = joined(thread.acquired, found.passed_on[0]);
-    }
-    if (act == Act::read || !thread.released[0]) return;
-    Word& given = words_[word];
-    bool replaces = act == Act::write;
-    bool alone = given.block != block || replaces;
-    given.passed_on[0] = alone ? thread.released[0] : joined(given.passed_on[0], thread.released[0]);
-    given.block = block;
+    if (place == words_.end()) return;
+    ThreadClock& thread = mine();
+    Word& found = place->second;
+    bool own = found.block == block_number(block_of(here()));
+    auto take = [&](Known& to) {
+        if (own) to = joined(to, found.passed_on[0]);
+    };
+    take(now ? thread.known : thread.acquired[0]);
     if (scope != Scope::device) return;
-    given.passed_on[1] = replaces ? thread.released[1] : joined(given.passed_on[1], thread.released[1]);
+    Known& to = now ? thread.known : thread.acquired[1];
+    to = joined(to, found.passed_on[1]);
+}
+
+// A store replaces what the word has passed on so far, an update adds to it.
+void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& block_wide, const Known& all) {
+    if (replaces) words_.erase(word);
+    if (!block_wide) return;
+    Word& given = words_[word];
+    uint32_t block = block_number(block_of(here()));
+    given.passed_on[0] = given.block == block ? joined(given.passed_on[0], block_wide) : block_wide;
+    given.block = block;
+    if (scope == Scope::device) given.passed_on[1] = joined(given.passed_on[1], all);
+}
+
+void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
+    ThreadClock& thread = mine();
+    bool acquires = order == Order::acquire || order == Order::acq_rel;
+    bool releases = order == Order::release || order == Order::acq_rel;
+    if (act != Act::write) take_up(word, scope, acquires);
+    if (act == Act::read) return;
+    if (!releases) return pass_on(word, act == Act::write, scope, thread.released[0], thread.released[1]);
+    Known all = snapshot();
+    pass_on(word, act == Act::write, scope, all, all);
+    tick(thread, here().rank % kWarpSize);
 }
 
 void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
@@ -149,6 +220,7 @@ void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
     });
     Known all = known.all();
     each([&](ThreadClock& thread, unsigned) {
+        thread.used = true;
         thread.row = row;
         thread.known = all;
         ++thread.clock;
@@ -159,7 +231,11 @@ void Clocks::meet_block(ResidentBlock& block) {
     Gathering known;
     for (const ThreadClock& thread : block.clocks) known.add(thread.known);
     Known all = known.all();
-    for (ThreadClock& thread : block.clocks) thread.known = all;
+    if (!all) return;
+    for (ThreadClock& thread : block.clocks) {
+        thread.used = true;
+        thread.known = all;
+    }
 }
 
 void Clocks::arrive_at_cluster() {

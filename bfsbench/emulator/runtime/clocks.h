@@ -1,11 +1,15 @@
 // What happens before what: barriers, fences with atomics, and the order of launches.
 //
-// Every thread counts its own steps (clock), every block its barriers (phase), the machine its launches and
-// grid barriers (era). An access of an earlier era is over. Within an era, an access is over for a thread
+// Every thread counts its own steps (clock), every block its barriers (phase), the machine the host's launches, tail
+// launches and grid barriers (era). An access of an earlier era is over. Within an era, an access is over for a thread
 //   - of the same block, if a block barrier came between;
 //   - of the same warp, if __syncwarp came between: each lane knows how far the others had come (row);
 //   - of any block, if the thread has learnt of it: what one had done at a fence it passes on with its next
 //     atomic, and whoever reads that word atomically and then fences knows it too (known).
+//
+// A child kernel begins with what the thread that launched it knew then. What it does, and what its parent does after
+// the launch, is in no order, though here one runs after the other. Of the children that a block launches into its
+// default stream, each knows all of those before it.
 #pragma once
 
 #include <array>
@@ -21,6 +25,12 @@
 namespace emu {
 
 struct ResidentBlock;
+class Grid;
+
+// Where a block is among those that a launch of the host has led to.
+struct FamilyPlace {
+    uint32_t grid, block, first_warp;
+};
 
 // What has happened in other warps, as far as somebody knows.
 struct Knowledge {
@@ -29,7 +39,8 @@ struct Knowledge {
         std::array<uint32_t, kWarpSize> clock;
     };
     std::map<uint32_t, uint32_t> phases;  // by block: all accesses of earlier phases
-    std::map<uint32_t, Lanes> warps;      // by warp of the grid: accesses up to these clocks
+    std::map<uint32_t, Lanes> warps;      // by warp: accesses up to these clocks
+    std::set<uint32_t> grids;             // all accesses of these
 };
 using Known = std::shared_ptr<const Knowledge>;
 
@@ -46,10 +57,13 @@ class Gathering {
 };
 
 struct ThreadClock {
+    bool used = false;  // it is not as it was made
     uint32_t clock = 1;
     Known known;              // has happened before whatever this thread does now
     Known released[2];        // by Scope less one: what its next atomic passes on
-    Known acquired;           // read from atomics, and known after the next fence
+    Known acquired[2];        // by Scope less one: read from atomics, and known after the next fence
+    Past last{};              // its last access, and where that was
+    const char* last_address = nullptr;
     Known arrived;            // what it knew when it arrived at the cluster's barrier
     std::array<uint32_t, kWarpSize> row{};  // how far the lanes of its warp had come when last met
 };
@@ -60,6 +74,25 @@ class Clocks {
         ++era_;
         words_.clear();
     }
+    // A launch of the host, or else one of a kernel with what its launcher knew, and its stream: that of a block, or
+    // nobody's.
+    static constexpr uint32_t kNoStream = ~0u;
+    void begin_family() {
+        begin_era();
+        shapes_.clear();
+        streams_.clear();
+    }
+    void begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream);
+    void begin_block(ResidentBlock& block) const;
+
+    // What a child knows that the current thread launches.
+    Known launch();
+
+    // Block and thread of an access.
+    std::pair<uint32_t, uint32_t> place_of(const Past& past) const {
+        uint32_t threads = shapes_[past.grid].threads;
+        return {past.thread / threads, past.thread % threads};
+    }
 
     // Whether a past access is over for the current thread.
     bool over(const Past& past) const;
@@ -67,8 +100,7 @@ class Clocks {
 
     void fence(Scope scope);
     // An atomic access to a word passes on what was released and takes up what others have.
-    void atomic(const void* word, Act act, Scope scope);
-    void acquire_now();
+    void atomic(const void* word, Act act, Scope scope, Order order);
 
     static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);
     static void meet_block(ResidentBlock& block);
@@ -76,10 +108,19 @@ class Clocks {
     static void leave_cluster();
 
   private:
+    void take_up(const void* word, Scope scope, bool now);
+    void pass_on(const void* word, bool replaces, Scope scope, const Known& block, const Known& device);
+
     struct Word {
         Known passed_on[2];  // by Scope less one
         uint32_t block;      // that the one of the block's scope belongs to
     };
+    struct Shape {
+        uint32_t first_block, first_warp, blocks, threads, warps, parent;
+    };
+    std::vector<Shape> shapes_;              // of grids
+    std::map<uint32_t, uint32_t> streams_;  // the last grid in each
+    Known at_launch_;                        // of the grid that runs
     std::unordered_map<const void*, Word> words_;
     uint32_t era_ = 1;
 };

@@ -77,7 +77,7 @@ bool complete(const Warp& warp, const LaneGroup& group) {
     return (group.mask & warp.present & ~(group.arrived | warp.exited)) == 0;
 }
 
-LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind) {
+LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind, int line) {
     for (unsigned i = 0; i < warp.groups; ++i) {
         LaneGroup& group = warp.group[i];
         if (group.mask != mask) continue;
@@ -85,7 +85,7 @@ LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind) {
             fail("warp collective mismatch: lanes of mask 0x%08x call different functions", mask);
         return group;
     }
-    warp.group[warp.groups] = {mask, 0, kind};
+    warp.group[warp.groups] = {mask, 0, kind, line};
     return warp.group[warp.groups++];
 }
 
@@ -104,7 +104,7 @@ void complete_collectives(ResidentBlock& block, unsigned index) {
     }
 }
 
-uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, unsigned source) {
+uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, int line, unsigned source) {
     auto& fiber = *static_cast<Fiber*>(current);
     ResidentBlock& block = block_of(fiber);
     unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
@@ -113,7 +113,7 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, unsigne
     if (kind == Collective::shuffle && !(source < kWarpSize && mask >> source & 1)) {
         fail("warp shuffle reads lane %u, which is not in the mask 0x%08x", source, mask);
     }
-    LaneGroup& group = join_group(warp, mask, kind);
+    LaneGroup& group = join_group(warp, mask, kind, line);
     group.arrived |= 1u << lane;
     warp.deposit[lane] = value;
     warp.source[lane] = static_cast<unsigned char>(source);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 namespace emu {
 
 class Worker;
+struct Knowledge;
 
 // A child launch that has been asked for and waits for its parent to end.
 struct ChildLaunch {
@@ -20,6 +22,10 @@ struct ChildLaunch {
     void (*entry)();
     LaunchShape shape;
     std::vector<std::vector<char>> values;  // of the arguments
+
+    // In a machine that watches: what its launcher knew, and which grid and block that is of.
+    std::shared_ptr<const Knowledge> known;
+    unsigned parent, block;
 };
 
 class Grid {

@@ -17,6 +17,7 @@ constexpr uint64_t kThreadsWorthHelp = 2048;
 
 Machine::Machine(const Limits& limits, uint64_t seed, unsigned workers, bool watches)
     : watch(watches ? std::make_unique<Watch>(buffers) : nullptr),
+      dense(seed % 3 == 0),
       limits_(limits),
       random_(seed),
       seeded_(seed != 0) {
@@ -81,10 +82,10 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
     std::lock_guard<std::mutex> one_at_a_time(launching_);
     FaultHandlers handlers;
     SignalStack signal_stack;
-    auto run = [&](const Kernel& k, void (*entry)(), const LaunchShape& s, void** values) {
+    auto run = [&](const Kernel& k, void (*entry)(), const LaunchShape& s, void** values, const ChildLaunch* child) {
         Grid grid(k, entry, s, values, resident_blocks(k, volume(s.block), s.shared),
                   seeded_ ? &random_ : nullptr);
-        if (watch) watch->begin_launch(grid);
+        if (watch) watch->begin_launch(grid, child);
         if (counting) counting->begin_launch(grid);
         std::string error = run_grid(grid);
         if (watch) watch->end_launch();
@@ -92,7 +93,7 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
         if (!error.empty() || damage.empty()) return error;
         return std::string("kernel '") + k.name + "' " + damage;
     };
-    std::string error = run(kernel, kernel.entry, shape, arguments);
+    std::string error = run(kernel, kernel.entry, shape, arguments, nullptr);
     // Last in, first out: a child's descendants end before its younger siblings begin.
     std::vector<ChildLaunch> waiting;
     collect_children(waiting);
@@ -102,7 +103,7 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
         --pending_;
         std::vector<void*> values;
         for (std::vector<char>& value : child.values) values.push_back(value.data());
-        error = run(*child.kernel, child.entry, child.shape, values.data());
+        error = run(*child.kernel, child.entry, child.shape, values.data(), &child);
         collect_children(waiting);
     }
     pending_ = 0;
@@ -186,18 +187,23 @@ size_t Machine::allocated_stacks() const {
 }
 
 void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, size_t shared,
-                  cudaStream_t stream, const void* const* arguments, const size_t* sizes, unsigned count) {
+                  cudaStream_t stream, const void* const* arguments, const size_t* sizes, unsigned count,
+                  const void* site) {
     LaunchShape shape(grid, block, shared, stream);
     Machine& machine = worker->machine;
-    if (!machine.refusal(kernel, shape).empty()) {
-        current->last_error = cudaErrorInvalidConfiguration;
-        return;
+    auto refuse = [&](cudaError_t error) {
+        current->last_error = error;
+        current->refused_launch = site;
+    };
+    if (!machine.refusal(kernel, shape).empty()) return refuse(cudaErrorInvalidConfiguration);
+    if (!machine.reserve_child()) return refuse(cudaErrorLaunchPendingCountExceeded);
+    ChildLaunch child{&kernel, entry, shape, {}, nullptr, 0, 0};
+    if (machine.watch) {
+        const FamilyPlace& place = block_of(*current).place;
+        child.known = machine.watch->clocks.launch();
+        child.parent = place.grid;
+        child.block = place.block;
     }
-    if (!machine.reserve_child()) {
-        current->last_error = cudaErrorLaunchPendingCountExceeded;
-        return;
-    }
-    ChildLaunch child{&kernel, entry, shape, {}};
     for (unsigned i = 0; i < count; ++i) {
         auto* bytes = static_cast<const char*>(arguments[i]);
         child.values.emplace_back(bytes, bytes + sizes[i]);

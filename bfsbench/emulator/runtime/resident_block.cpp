@@ -157,6 +157,38 @@ const Fiber* ResidentBlock::waiting_thread() const {
     return nullptr;
 }
 
+// Whom those wait for that wait at a kind of place.
+std::string ResidentBlock::describe_missing(Wait where) const {
+    char text[96] = "";
+    if (where == Wait::block) {
+        for (const Fiber& fiber : fibers) {
+            if (fiber.exited || fiber.waits_at == Wait::block) continue;
+            snprintf(text, sizeof text, " for %u others, first for thread %u", live - waiting(where).count(), fiber.rank);
+            return text;
+        }
+    }
+    if (where == Wait::cluster) {
+        snprintf(text, sizeof text, " for %u threads of the cluster", cluster->live - cluster->arrived);
+    }
+    return where == Wait::warp ? describe_groups() : text;
+}
+
+std::string ResidentBlock::describe_groups() const {
+    size_t index = 0;
+    while (index < warps.size() && !warps[index].groups) ++index;
+    if (index == warps.size()) return "";
+    const Warp& warp = warps[index];
+    std::string text = ", in warp " + std::to_string(index) + " lanes";
+    for (unsigned i = 0; i < warp.groups; ++i) {
+        const LaneGroup& group = warp.group[i];
+        char one[96];
+        snprintf(one, sizeof one, "%s 0x%08x at line %d with mask 0x%08x for 0x%08x", i ? " and" : "", group.arrived,
+                 group.line, group.mask, group.mask & warp.present & ~(group.arrived | warp.exited));
+        text += one;
+    }
+    return text;
+}
+
 std::string ResidentBlock::describe_waits() const {
     static const char* const kPlaces[] = {"", "a block barrier", "a cluster barrier", "a grid barrier",
                                           "a warp collective"};
@@ -175,6 +207,7 @@ std::string ResidentBlock::describe_waits() const {
         if (!text.empty()) text += ", ";
         text += std::to_string(counts[where]) + " threads wait at " + kPlaces[where];
         if (where != static_cast<int>(Wait::warp)) text += " (line " + std::to_string(line[where]) + ")";
+        text += describe_missing(static_cast<Wait>(where));
     }
     unsigned exited = started - counts[0] - counts[1] - counts[2] - counts[3] - counts[4];
     return text + ", " + std::to_string(exited) + " have exited";

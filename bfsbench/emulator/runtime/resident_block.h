@@ -36,6 +36,7 @@ struct Fiber : Thread {
 struct LaneGroup {
     unsigned mask, arrived;
     Collective kind;
+    int line;  // of the call
 };
 
 struct Warp {
@@ -87,6 +88,7 @@ struct ResidentBlock : Block {
 
     // In a machine that watches.
     std::vector<ThreadClock> clocks;  // by rank
+    FamilyPlace place{};
     std::unique_ptr<Shadow> shadow;   // of the arena
 
     std::unique_ptr<Lockstep> lockstep;  // in a machine that counts
@@ -126,6 +128,8 @@ struct ResidentBlock : Block {
     const Fiber* waiting_thread() const;
 
   private:
+    std::string describe_missing(Wait where) const;
+    std::string describe_groups() const;
     void resize(dim3 shape);
     void lay_out_shared(const Grid& grid);
     Fiber* start_next();

@@ -17,6 +17,7 @@ struct Past {
     uint32_t clock;    // of that thread
     uint32_t phase;    // block barriers that its block had completed
     uint32_t era;
+    uint32_t grid;  // of those that a launch of the host has led to
     unsigned char bytes;  // a bit for each byte of the word
     Act act;
     Scope scope;

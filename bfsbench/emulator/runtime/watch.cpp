@@ -27,11 +27,14 @@ bool both_strong(const Past& a, const Past& b, bool one_block) {
 
 }  // namespace
 
-void Watch::begin_launch(const Grid& grid) {
+void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     grid_ = &grid;
     ++launch_;
     steps_ = 0;
-    clocks.begin_era();
+    if (!child) clocks.begin_family();
+    if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // its parent and all else are over
+    clocks.begin_grid(grid, child ? child->parent : 0, child ? child->known : nullptr,
+                      child && !child->shape.stream ? child->block : Clocks::kNoStream);
 }
 
 void Watch::end_launch() {
@@ -40,7 +43,7 @@ void Watch::end_launch() {
 }
 
 void Watch::begin_block(ResidentBlock& block) {
-    block.clocks.assign(block.fibers.size(), {});
+    clocks.begin_block(block);
     block.shadow = std::make_unique<Shadow>(block.arena_bytes);
 }
 
@@ -73,7 +76,29 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
 // On graphs small enough to be watched, launches take a few million.
 void Watch::step() {
     constexpr uint64_t kMost = 20'000'000;
-    if (++steps_ > kMost) fail("the launch has no end: threads still run after %" PRIu64 " steps", steps_ - 1);
+    if (++steps_ > kMost) report_endless();
+}
+
+// Says of some threads that could go on where they were last: what they poll, if they wait for something.
+void Watch::report_endless() {
+    unsigned left = 4;
+    for (const ResidentBlock* block : worker->resident()) {
+        for (const Fiber& fiber : block->fibers) {
+            const ThreadClock& thread = block->clocks[fiber.rank];
+            bool waits = fiber.exited || fiber.waits_at != Wait::none || !thread.last.site;
+            if (waits || left == 0) continue;
+            --left;
+            report(Fault::endless, find(thread.last_address), thread.last_address, thread.last, nullptr);
+            break;
+        }
+    }
+    fail("the launch has no end: threads still run after %" PRIu64 " steps", steps_ - 1);
+}
+
+void Watch::lose_launch(const Thread& thread) {
+    Past now = clocks.now(thread.refused_launch, 0, Act::update, Scope::none);
+    const char* error = nullptr;
+    report(Fault::lost_launch, {}, error + thread.last_error, now, nullptr);
 }
 
 Watch::Place Watch::find_shared(const char* address) const {
@@ -100,8 +125,9 @@ Watch::Place Watch::find(const char* address) {
     return {region->shadow.get(), begin, region->bytes, 1, Space::module};
 }
 
-void Watch::access(const char* address, size_t bytes, Act act, Scope scope, const void* site) {
+void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* site) {
     complete_record();
+    see(site);
     Place place = find(address);
     if (!place.shadow) refuse(place, address, bytes, act, site);
     bool outside = address + bytes > place.begin + place.bytes;
@@ -109,19 +135,20 @@ void Watch::access(const char* address, size_t bytes, Act act, Scope scope, cons
         outside |= !place.block->has_variable(*grid_, static_cast<size_t>(address - place.begin), bytes);
     }
     if (outside) refuse(place, address, bytes, act, site);
-    check(place, address, bytes, act, scope, site);
-    if (scope != Scope::none) clocks.atomic(address, act, scope);
+    ThreadClock& thread = block_of(here()).clocks[here().rank];
+    thread.last = clocks.now(site, 0, act, scope);
+    thread.last_address = address;
+    check(place, address, bytes, thread.last);
+    if (scope != Scope::none) clocks.atomic(address, act, scope, order);
     if (recording_) record(place, address, bytes, act, site);
 }
 
-void Watch::check(const Place& place, const char* address, size_t bytes, Act act, Scope scope,
-                  const void* site) {
+void Watch::check(const Place& place, const char* address, size_t bytes, Past now) {
     auto offset = static_cast<size_t>(address - place.begin);
-    Past now = clocks.now(site, 0, act, scope);
-    if (act != Act::write && !place.shadow->is_written(offset, bytes)) {
+    if (now.act != Act::write && !place.shadow->is_written(offset, bytes)) {
         report(Fault::uninitialised, place, address, now, nullptr);
     }
-    if (act != Act::read) place.shadow->set_written(offset, bytes);
+    if (now.act != Act::read) place.shadow->set_written(offset, bytes);
     constexpr size_t kWord = Shadow::kWordBytes;
     for (size_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
         size_t first = std::max(offset, word * kWord), last = std::min(offset + bytes, (word + 1) * kWord);
@@ -132,10 +159,12 @@ void Watch::check(const Place& place, const char* address, size_t bytes, Act act
 
 void Watch::check_word(const Place& place, const char* address, size_t word, const Past& now) {
     Cell& cell = place.shadow->cell(word);
-    uint32_t block_threads = volume(grid_->threads);
+    auto one_block = [&](const Past& past) {
+        return past.grid == now.grid && clocks.place_of(past).first == clocks.place_of(now).first;
+    };
     auto meets = [&](const Past& past) {
         if (!past.site || !(past.bytes & now.bytes) || clocks.over(past)) return false;
-        return !both_strong(past, now, past.thread / block_threads == now.thread / block_threads);
+        return !both_strong(past, now, one_block(past));
     };
     if (meets(cell.write)) report(Fault::race, place, address, now, &cell.write);
     if (now.act != Act::read) {
@@ -148,7 +177,8 @@ void Watch::check_word(const Place& place, const char* address, size_t word, con
     // Of two reads keep those that a later write may meet.
     Past* place_for = &cell.reads[now.clock % 2];
     for (Past& read : cell.reads) {
-        if (!read.site || read.thread == now.thread || clocks.over(read)) place_for = &read;
+        bool mine = read.thread == now.thread && read.grid == now.grid;
+        if (!read.site || mine || clocks.over(read)) place_for = &read;
     }
     *place_for = now;
 }
@@ -183,22 +213,33 @@ const std::vector<Record>& Watch::records() {
     return records_;
 }
 
+void Watch::see(const void* site) {
+    const void*& lately = seen_lately_[reinterpret_cast<uintptr_t>(site) / 4 % seen_lately_.size()];
+    if (lately == site) return;
+    lately = site;
+    seen_.insert(site);
+}
+
+const std::vector<const void*>& Watch::sites() {
+    sites_.assign(seen_.begin(), seen_.end());
+    return sites_;
+}
+
 void Watch::forget_findings() {
     findings_.clear();
     known_.clear();
 }
 
 void Watch::report(Fault fault, const Place& place, const char* address, const Past& now, const Past* other) {
-    auto key = std::make_pair(now.site, other ? other->site : nullptr);
+    auto key = std::make_tuple(fault, now.site, other ? other->site : nullptr);
     if (auto found = known_.find(key); found != known_.end()) {
         ++findings_[found->second].count;
         return;
     }
     known_[key] = findings_.size();
-    uint32_t threads = volume(grid_->threads);
     auto actor = [&](const Past& past) {
-        return Actor{past.site, static_cast<int>(past.act), static_cast<int>(past.scope), past.thread / threads,
-                     past.thread % threads};
+        auto [block, thread] = clocks.place_of(past);
+        return Actor{past.site, static_cast<int>(past.act), static_cast<int>(past.scope), block, thread};
     };
     findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), actor(now),
                          other ? actor(*other) : Actor{}, place.begin, place.bytes, place.element,
@@ -223,7 +264,7 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, Act ac
          nearest.bytes);
 }
 
-void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site) {
+void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site, Order order) {
     if (!current) return;
     if (StackPool::is_on(here().stack, address)) return;
     if (Lockstep* lockstep = block_of(here()).lockstep.get()) {
@@ -233,7 +274,7 @@ void watch(const void* address, size_t bytes, Act act, Scope scope, const void* 
     Watch* on = worker->machine.watch.get();
     if (!on) return;
     yield_point();
-    on->access(static_cast<const char*>(address), bytes, act, scope, site);
+    on->access(static_cast<const char*>(address), bytes, act, scope, order, site);
 }
 
 void fence(Scope scope) {

@@ -1,9 +1,12 @@
 // What kernels do to memory, access by access: where it goes, who else is at it, and a record on request.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "buffers.h"
@@ -13,8 +16,9 @@
 namespace emu {
 
 class Grid;
+struct ChildLaunch;
 
-enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised };
+enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless };
 enum class Space : int { buffer, block, module, nowhere };  // whose memory it is
 
 // Filled for the Python side, field by field.
@@ -50,12 +54,16 @@ class Watch {
 
     Clocks clocks;
 
-    void begin_launch(const Grid& grid);
+    // `child` is null for a launch of the host.
+    void begin_launch(const Grid& grid, const ChildLaunch* child);
     void end_launch();
     void begin_block(ResidentBlock& block);
 
     // The current thread is about to do this.
-    void access(const char* address, size_t bytes, Act act, Scope scope, const void* site);
+    void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* site);
+
+    // The current thread ends, and nobody has asked whether a launch of its was refused.
+    void lose_launch(const Thread& thread);
 
     // The current thread has come to another basic block. Fails if a launch has no end.
     void step();
@@ -68,6 +76,9 @@ class Watch {
     const std::vector<Finding>& findings() const { return findings_; }
     void forget_findings();
 
+    // The instructions that have touched memory.
+    const std::vector<const void*>& sites();
+
   private:
     struct Place {
         Shadow* shadow = nullptr;
@@ -78,17 +89,22 @@ class Watch {
     };
     Place find(const char* address);
     Place find_shared(const char* address) const;
-    void check(const Place& place, const char* address, size_t bytes, Act act, Scope scope, const void* site);
+    void check(const Place& place, const char* address, size_t bytes, Past now);
     void check_word(const Place& place, const char* address, size_t word, const Past& now);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
+    void see(const void* site);
     [[noreturn]] void refuse(const Place& nearest, const char* address, size_t bytes, Act act, const void* site);
+    [[noreturn]] void report_endless();
     void report(Fault fault, const Place& place, const char* address, const Past& now, const Past* other);
 
     Buffers& buffers_;
     std::map<const char*, std::unique_ptr<Region>> modules_;
     std::vector<Finding> findings_;
-    std::map<std::pair<const void*, const void*>, size_t> known_;  // findings by their sites
+    std::map<std::tuple<Fault, const void*, const void*>, size_t> known_;  // findings by their sites
+    std::unordered_set<const void*> seen_;
+    std::array<const void*, 1024> seen_lately_{};
+    std::vector<const void*> sites_;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
     uint64_t steps_ = 0;  // of the launch

@@ -61,7 +61,8 @@ void finish_thread() { worker->finish(current_fiber()); }
 
 // In seven launches of eight, a seeded schedule interrupts every thread at every yield point, which opens the
 // narrowest of windows; in the eighth, threads run far ahead of each other. Mixing the two within a launch
-// would let the patient threads decide every race.
+// would let the patient threads decide every race. A machine that watches sees races whatever the windows are, so there
+// it is all launches under one seed of three, and none under the others.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     if (restless_) return 1;
@@ -136,6 +137,7 @@ void Worker::await_step(Fiber& fiber, const Step& step) {
 
 void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
+    if (machine.watch && fiber.last_error) machine.watch->lose_launch(fiber);
     block.exit_thread(fiber);
     unsigned waiters = block.waiting(Wait::grid).count();
     if (waiters && waiters == block.live && !block.arrived_at_grid) arrive_at_grid(block);
@@ -161,7 +163,7 @@ void Worker::run(Grid& launched) {
     grid = &launched;
     worker = this;
     grid->join();
-    restless_ = random_ && random_->below(8) != 0;
+    restless_ = random_ && (machine.watch ? machine.dense : random_->below(8) != 0);
     while (ResidentBlock* block = next_block()) {
         gave_way_ = false;
         if (Fiber* first = pick(*block)) go(&loop_, first);

@@ -45,6 +45,7 @@ class Worker {
     bool idle() const { return resident_.empty(); }
     bool released() const;
     std::string describe_waits() const;
+    const std::vector<ResidentBlock*>& resident() const { return resident_; }
 
     size_t free_stacks() const { return stacks_.free(); }
     size_t allocated_stacks() const { return stacks_.allocated(); }

@@ -78,3 +78,17 @@ extern "C" __global__ void device_variable(int* out) {
 extern "C" __global__ void read_through(const unsigned long long* address, int* out) {
     if (threadIdx.x == 7) *out = reinterpret_cast<const int*>(*address)[3];  // read through it
 }
+
+extern "C" __global__ void declared(int* data, const int* never_written) {
+    // benign race: all write the same
+    data[0] = never_written[0];  // both
+}
+
+// All wait for one that waits for what nobody writes.
+extern "C" __global__ void polls(int* flag, int* out) {
+    if (threadIdx.x == 5) {
+        while (LOOK(*flag) == 0) __nanosleep(100);  // polled
+    }
+    __syncthreads();
+    out[threadIdx.x] = 1;
+}

@@ -2,6 +2,8 @@
 // __syncthreads are an error in CUDA, and the report names both lines.
 #pragma once
 
+#include <cstdint>
+
 #include "state.h"
 
 namespace emu {
@@ -25,6 +27,9 @@ EMU_API ClusterPlace cluster_place();
 // The address in another block's shared memory that corresponds to one in this block's.
 EMU_API void* map_shared(void* address, unsigned block_rank);
 EMU_API unsigned shared_owner(const void* address);
+// Numbers for places in the shared memory of a cluster's blocks, as PTX has them, and the places.
+EMU_API uint32_t shared_address(const void* address);
+EMU_API void* shared_at(uint32_t number);
 
 }  // namespace emu
 

@@ -23,38 +23,40 @@ inline thread_block this_thread_block() { return {}; }
 // within the group, and so do the bits of its ballots.
 class lane_group {
   public:
-    EMU_OWN void sync() const {
+    EMU_OWN void sync(int line = __builtin_LINE()) const {
         emu::note_barrier(EMU_SITE);
-        emu::warp_collective(mask_, emu::Collective::sync, 0);
+        emu::warp_collective(mask_, emu::Collective::sync, 0, line);
     }
     unsigned thread_rank() const { return __popc(mask_ & ((1u << emu::lane()) - 1)); }
     unsigned num_threads() const { return __popc(mask_); }
     unsigned size() const { return num_threads(); }
 
     template <class T>
-    T shfl(T value, int rank) const {
-        return emu::shuffle(mask_, value, lane_of(rank & (num_threads() - 1)));
+    T shfl(T value, int rank, int line = __builtin_LINE()) const {
+        return emu::shuffle(mask_, value, lane_of(rank & (num_threads() - 1)), line);
     }
     template <class T>
-    T shfl_up(T value, unsigned delta) const {
+    T shfl_up(T value, unsigned delta, int line = __builtin_LINE()) const {
         unsigned rank = thread_rank();
-        return emu::shuffle(mask_, value, lane_of(rank < delta ? rank : rank - delta));
+        return emu::shuffle(mask_, value, lane_of(rank < delta ? rank : rank - delta), line);
     }
     template <class T>
-    T shfl_down(T value, unsigned delta) const {
+    T shfl_down(T value, unsigned delta, int line = __builtin_LINE()) const {
         unsigned rank = thread_rank();
-        return emu::shuffle(mask_, value, lane_of(num_threads() - 1 - rank < delta ? rank : rank + delta));
+        return emu::shuffle(mask_, value, lane_of(num_threads() - 1 - rank < delta ? rank : rank + delta), line);
     }
     template <class T>
-    T shfl_xor(T value, unsigned mask) const {
-        return emu::shuffle(mask_, value, lane_of((thread_rank() ^ mask) & (num_threads() - 1)));
+    T shfl_xor(T value, unsigned mask, int line = __builtin_LINE()) const {
+        return emu::shuffle(mask_, value, lane_of((thread_rank() ^ mask) & (num_threads() - 1)), line);
     }
-    unsigned ballot(int predicate) const { return __ballot_sync(mask_, predicate) >> lane_of(0); }
-    int any(int predicate) const { return __any_sync(mask_, predicate); }
-    int all(int predicate) const { return __all_sync(mask_, predicate); }
+    unsigned ballot(int predicate, int line = __builtin_LINE()) const {
+        return __ballot_sync(mask_, predicate, line) >> lane_of(0);
+    }
+    int any(int predicate, int line = __builtin_LINE()) const { return __any_sync(mask_, predicate, line); }
+    int all(int predicate, int line = __builtin_LINE()) const { return __all_sync(mask_, predicate, line); }
     template <class T>
-    unsigned match_any(T value) const {
-        return __match_any_sync(mask_, value) >> lane_of(0);
+    unsigned match_any(T value, int line = __builtin_LINE()) const {
+        return __match_any_sync(mask_, value, line) >> lane_of(0);
     }
 
   protected:
@@ -148,11 +150,7 @@ inline cluster_group this_cluster() { return {}; }
 
 template <class Group>
 inline void sync(const Group& group, int line = __builtin_LINE()) {
-    if constexpr (std::is_base_of_v<lane_group, Group>) {
-        group.sync();
-    } else {
-        group.sync(line);
-    }
+    group.sync(line);
 }
 
 }  // namespace cooperative_groups

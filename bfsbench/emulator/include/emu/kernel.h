@@ -133,7 +133,7 @@ namespace emu {
 // Queues a grid that runs when the grid of the current thread has ended.
 EMU_API void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, size_t shared,
                           cudaStream_t stream, const void* const* arguments, const size_t* sizes,
-                          unsigned count);
+                          unsigned count, const void* site);
 
 struct LaunchShape {
     dim3 grid, block;
@@ -145,16 +145,16 @@ struct LaunchShape {
 
 template <auto kFunction, class... Parameters>
 EMU_OWN inline void launch_typed(void (*)(Parameters...), const Kernel& kernel, const LaunchShape& shape,
-                         std::common_type_t<Parameters>... values) {
+                                 const void* site, std::common_type_t<Parameters>... values) {
     const void* const arguments[] = {&values..., nullptr};
     const size_t sizes[] = {sizeof(values)..., 0};
     launch_child(kernel, entry<kFunction>, shape.grid, shape.block, shape.shared, shape.stream, arguments,
-                 sizes, sizeof...(values));
+                 sizes, sizeof...(values), site);
 }
 
 template <auto kFunction, class... Arguments>
-inline void launch(const Kernel& kernel, const LaunchShape& shape, Arguments... arguments) {
-    launch_typed<kFunction>(kFunction, kernel, shape, arguments...);
+EMU_OWN inline void launch(const Kernel& kernel, const LaunchShape& shape, Arguments... arguments) {
+    launch_typed<kFunction>(kFunction, kernel, shape, EMU_SITE, arguments...);
 }
 
 }  // namespace emu

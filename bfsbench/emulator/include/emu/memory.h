@@ -71,4 +71,3 @@ inline void __nanosleep(unsigned) { emu::yield_point(INT_MAX / 2); }
 
 // One clock for all: a nanosecond counter stands for the cycle counter too.
 inline long long clock64() { return emu::nanoseconds(); }
-inline unsigned long long globaltimer() { return static_cast<unsigned long long>(emu::nanoseconds()); }

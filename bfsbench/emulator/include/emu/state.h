@@ -48,6 +48,7 @@ struct Thread {
     unsigned rank;   // linear index in the block
     int patience;    // yield points left until others get their turn
     int last_error;  // what cudaGetLastError returns
+    const void* refused_launch;  // where that comes from
     Block* block;
 };
 
@@ -71,8 +72,12 @@ enum class Act : unsigned char { read, write, update };
 // Who else may use the word at the same time: nobody, or threads of the block or device, as with atomics.
 enum class Scope : unsigned char { none, block, device };
 
+// What else an atomic access puts in order: nothing, what follows it, what came before it, or both.
+enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
+
 // The current thread is about to touch memory; `site` is the instruction. May interrupt it.
-EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site);
+EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
+                   Order order = Order::relaxed);
 
 // The current thread is about to wait for others at a barrier of its warp, block, cluster or grid.
 EMU_API void meet(const void* site);
@@ -85,6 +90,15 @@ inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t b
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
     watch(address, bytes, act, Scope::none, site);
+#endif
+}
+inline void note_ordered([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
+                         [[maybe_unused]] Act act, Scope scope, [[maybe_unused]] Order order,
+                         [[maybe_unused]] const void* site) {
+#ifdef EMU_WATCH
+    watch(address, bytes, act, scope, site, order);
+#else
+    if (scope != Scope::none) yield_point();
 #endif
 }
 inline void note_atomic([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,

@@ -1,0 +1,344 @@
+"""Inline PTX to C++: an ``asm`` statement becomes calls of functions that do what its instructions do.
+
+Each instruction is looked up in a table; include/emu/ptx.h has the functions. A statement with an
+instruction that the table lacks becomes a ``static_assert`` that names it: so it is refused, with its line,
+only if the preprocessor lets it through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from bfsbench.emulator.source_text import SourceText, split_at
+
+ASM = re.compile(r"\b(?:asm|__asm__)\s*(?:volatile\b|__volatile__\b)?\s*\(")
+_STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
+_OPERAND = re.compile(r'"[=+&]*[hrlqfdCn]"\s*\((.*)\)', re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_INSTRUCTION = re.compile(r"(?:@(!?)([\w%$]+)\s+)?([a-z]\w*(?:(?:\.|::)\w+)*)\s*(.*)", re.DOTALL)
+_REGISTERS = re.compile(r"\.reg\s*\.(\w+)\s+(.*)", re.DOTALL)
+_ADDRESS = re.compile(r"\[\s*([\w%$]+)\s*(?:\+\s*(-?\d+))?\s*\]")
+_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
+
+_TYPES = {
+    **{f"{kind}{bits}": f"uint{bits}_t" for kind in "ub" for bits in (8, 16, 32, 64)},
+    **{f"s{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
+    **{"f32": "float", "f64": "double", "pred": "bool"},
+}
+_SCOPES = {"cta": "block", "cluster": "device", "gpu": "device", "sys": "device"}
+_ORDERS = {"relaxed", "acquire", "release", "acq_rel", "volatile"}
+_ATOMICS = {
+    **{name: f"atomic_{name}" for name in ("add", "min", "max", "and", "or", "xor", "inc", "dec", "cas")},
+    "exch": "atomic_exchange",
+}
+_BINARY = {
+    **{"add": "a + b", "sub": "a - b", "mul.lo": "a * b", "and": "a & b", "or": "a | b", "xor": "a ^ b"},
+    **{"min": "b < a ? b : a", "max": "a < b ? b : a"},
+    **{"shl": "b < 8 * sizeof a ? a << b : 0", "shr": "b < 8 * sizeof a ? a >> b : a < 0 ? -1 : 0"},
+}
+_UNARY = {"not": "~a", "neg": "-a", "popc": "__builtin_popcountll(a)"}
+_COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "hi": ">"}
+_SPECIAL = {
+    **dict.fromkeys(("globaltimer", "clock64", "clock"), "::emu::nanoseconds()"),
+    "laneid": "::emu::lane()",
+    **{f"{name}.{axis}": f"{variable}.{axis}" for axis in "xyz" for name, variable in
+       (("tid", "threadIdx"), ("ctaid", "blockIdx"), ("ntid", "blockDim"), ("nctaid", "gridDim"))},
+    "cluster_ctarank": "::cooperative_groups::cluster_group::block_rank()",
+    "cluster_nctarank": "::cooperative_groups::cluster_group::num_blocks()",
+    "lanemask_lt": "((1u << ::emu::lane()) - 1)",
+    "lanemask_eq": "(1u << ::emu::lane())",
+}  # fmt: skip
+
+
+class _UnknownError(Exception):
+    """An instruction that has no meaning here."""
+
+
+@dataclass
+class _Statement:
+    """What the operands and registers of one ``asm`` statement are in C++."""
+
+    operands: list[str]
+    registers: dict[str, str] = field(default_factory=dict)
+
+    def place(self, name: str) -> str:
+        """An operand or register that is written."""
+        if re.fullmatch(r"%\d+", name) and int(name[1:]) < len(self.operands):
+            return f"emu_{name[1:]}"
+        if name in self.registers:
+            return self.registers[name]
+        raise _UnknownError(name)
+
+    def value(self, text: str, kind: str) -> str:
+        """An operand, register, number or special register, read as a type of C++."""
+        special = text.lstrip("%")
+        if text.startswith("%%") and special in _SPECIAL:
+            return f"static_cast<{kind}>({_SPECIAL[special]})"
+        if _INTEGER.fullmatch(text):
+            return f"static_cast<{kind}>({text})"
+        return f"::emu::ptx::as<{kind}>({self.place(text)})"
+
+    def address(self, text: str, kind: str, space: str) -> str:
+        """A place in memory, as a pointer."""
+        found = _ADDRESS.fullmatch(text)
+        if not found:
+            raise _UnknownError(text)
+        base = self.value(found.group(1), "uint64_t")
+        where = f"::emu::shared_at(static_cast<uint32_t>({base}))" if space.startswith("shared") else base
+        return f"::emu::ptx::at<{kind}>({where}, {found.group(2) or 0})"
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    """One that has been taken apart: ``ld.acquire.gpu.u32 %0, [%1]``."""
+
+    name: str
+    modifiers: tuple[str, ...]
+    operands: tuple[str, ...]
+
+    def type(self) -> str:
+        """The type of C++ that its last modifier names."""
+        if not self.modifiers or self.modifiers[-1] not in _TYPES:
+            raise _UnknownError("the type of " + self.name)
+        return _TYPES[self.modifiers[-1]]
+
+    def one_of(self, choices: dict[str, str], default: str) -> str:
+        """What the modifier that is one of these means."""
+        return next((choices[word] for word in self.modifiers if word in choices), default)
+
+    def order(self) -> str:
+        """The order that it gives to memory, as two arguments of C++."""
+        found = next((word for word in self.modifiers if word in _ORDERS), "weak")
+        if found == "weak" and self.name in ("red", "atom"):
+            found = "relaxed"
+        scope = "none" if found == "weak" else self.one_of(_SCOPES, "device")
+        order = "relaxed" if found in ("weak", "volatile") else found
+        return f"::emu::Scope::{scope}, ::emu::Order::{order}"
+
+    def space(self) -> str:
+        """The space of memory, or nothing if any."""
+        spaces = {"global", "shared", "shared::cta", "shared::cluster", "const", "param", "local"}
+        found = next((word for word in self.modifiers if word in spaces), "")
+        if found in ("const", "param", "local"):
+            raise _UnknownError(found)
+        return found
+
+
+_Emit = Callable[[_Instruction, _Statement], str]
+
+
+def _elements(instruction: _Instruction, operand: str) -> list[str]:
+    """The registers of a vector, or the one there is."""
+    count = {"v2": 2, "v4": 4, "v8": 8}.get(
+        next((m for m in instruction.modifiers if m.startswith("v")), ""), 1
+    )
+    names = [name.strip() for name in operand.strip("{}").split(",")]
+    if len(names) != count:
+        raise _UnknownError(operand)
+    return names
+
+
+def _require_access(instruction: _Instruction) -> None:
+    """Refuse what is said of an access that has no meaning here; caches are not modelled."""
+    known = {*_SCOPES, *_ORDERS, *_TYPES, *_ATOMICS, "weak", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc"}
+    known |= {"global", "shared", "shared::cta", "shared::cluster", "v2", "v4", "v8"}
+    for word in instruction.modifiers:
+        if word not in known and not word.startswith(("L1::", "L2::")):
+            raise _UnknownError(word)
+
+
+def _load(instruction: _Instruction, statement: _Statement) -> str:
+    _require_access(instruction)
+    names = _elements(instruction, instruction.operands[0])
+    element = instruction.type()
+    kind = f"::emu::ptx::Vector<{element}, {len(names)}>"
+    address = statement.address(instruction.operands[1], kind, instruction.space())
+    puts = "".join(f" ::emu::ptx::put({statement.place(n)}, emu_v.at[{i}]);" for i, n in enumerate(names))
+    return f"{{ const auto emu_v = ::emu::ptx::ld({address}, {instruction.order()});{puts} }}"
+
+
+def _store(instruction: _Instruction, statement: _Statement) -> str:
+    _require_access(instruction)
+    names = _elements(instruction, instruction.operands[1])
+    element = instruction.type()
+    kind = f"::emu::ptx::Vector<{element}, {len(names)}>"
+    address = statement.address(instruction.operands[0], kind, instruction.space())
+    values = ", ".join(statement.value(name, element) for name in names)
+    return f"::emu::ptx::st({address}, {kind}{{{{{values}}}}}, {instruction.order()});"
+
+
+def _atomic(instruction: _Instruction, statement: _Statement) -> str:
+    _require_access(instruction)
+    function = instruction.one_of(_ATOMICS, "")
+    target, *rest = instruction.operands
+    returns = instruction.name == "atom"
+    place, values = (rest[0], rest[1:]) if returns else (target, rest)
+    if not function or len(values) != (2 if function == "atomic_cas" else 1):
+        raise _UnknownError(instruction.name)
+    kind = instruction.type()
+    address = statement.address(place, kind, instruction.space())
+    arguments = ", ".join([address, *(statement.value(value, kind) for value in values)])
+    update = f"[](auto... emu_x) {{ return ::emu::{function}(emu_x...); }}"
+    call = f"::emu::ptx::atom({instruction.order()}, {update}, {arguments})"
+    return f"::emu::ptx::put({statement.place(target)}, {call});" if returns else f"{call};"
+
+
+def _fence(instruction: _Instruction, _: _Statement) -> str:
+    scopes = {**_SCOPES, "gl": "device"}
+    allowed = {*scopes, "sc", "acq_rel", "acquire", "release"}
+    if not instruction.modifiers or not allowed.issuperset(instruction.modifiers):
+        raise _UnknownError(instruction.name)
+    return f"::emu::fence(::emu::Scope::{instruction.one_of(scopes, 'device')});"
+
+
+def _barrier(instruction: _Instruction, statement: _Statement) -> str:
+    words = [word for word in instruction.modifiers if word not in ("aligned", "cta")]
+    if words[:2] == ["warp", "sync"]:
+        return f"__syncwarp({statement.value(instruction.operands[0], 'unsigned')});"
+    if words == ["sync"] and instruction.operands == ("0",):
+        return "__syncthreads();"
+    if words and words[0] == "cluster" and words[1:] in (["arrive"], ["arrive", "release"]):
+        return "::emu::cluster_arrive();"
+    if words and words[0] == "cluster" and words[1:] in (["wait"], ["wait", "acquire"]):
+        return "::emu::cluster_wait(__builtin_LINE());"
+    raise _UnknownError(instruction.name)
+
+
+def _map_shared(instruction: _Instruction, statement: _Statement) -> str:
+    target, address, rank = instruction.operands
+    kind = instruction.type()
+    block = statement.value(rank, "uint32_t")
+    if instruction.space() == "shared::cluster":
+        own = f"::emu::shared_at({statement.value(address, 'uint32_t')})"
+        mapped = f"::emu::shared_address(::emu::map_shared({own}, {block}))"
+    else:
+        own = f"reinterpret_cast<void*>({statement.value(address, 'uint64_t')})"
+        mapped = f"reinterpret_cast<uint64_t>(::emu::map_shared({own}, {block}))"
+    return f"::emu::ptx::put({statement.place(target)}, static_cast<{kind}>({mapped}));"
+
+
+def _convert_address(instruction: _Instruction, statement: _Statement) -> str:
+    to, kind = instruction.modifiers[0] == "to", instruction.type()
+    value = statement.value(instruction.operands[1], "uint64_t")
+    if instruction.space().startswith("shared"):
+        if to:
+            value = f"::emu::shared_address(reinterpret_cast<void*>({value}))"
+        else:
+            value = f"reinterpret_cast<uint64_t>(::emu::shared_at(static_cast<uint32_t>({value})))"
+    return f"::emu::ptx::put({statement.place(instruction.operands[0])}, static_cast<{kind}>({value}));"
+
+
+def _move(instruction: _Instruction, statement: _Statement) -> str:
+    target, source = instruction.operands
+    return f"::emu::ptx::put({statement.place(target)}, {statement.value(source, instruction.type())});"
+
+
+def _compare(instruction: _Instruction, statement: _Statement) -> str:
+    target, *pair = instruction.operands
+    sign = instruction.one_of(_COMPARISONS, "")
+    a, b = (statement.value(operand, instruction.type()) for operand in pair)
+    if not sign or len(instruction.modifiers) != 2:
+        raise _UnknownError(instruction.name)
+    return f"{statement.place(target)} = {a} {sign} {b};"
+
+
+def _select(instruction: _Instruction, statement: _Statement) -> str:
+    target, *pair, choice = instruction.operands
+    a, b = (statement.value(operand, instruction.type()) for operand in pair)
+    return f"::emu::ptx::put({statement.place(target)}, {statement.place(choice)} ? {a} : {b});"
+
+
+def _arithmetic(instruction: _Instruction, statement: _Statement) -> str:
+    names = (instruction.name, f"{instruction.name}.{instruction.modifiers[0]}")
+    formula = next((f for name in names if (f := {**_BINARY, **_UNARY}.get(name))), None)
+    known = {*_TYPES, "lo"}
+    if formula is None or not known.issuperset(instruction.modifiers):
+        raise _UnknownError(instruction.name)
+    kind = instruction.type()
+    second = "uint32_t" if instruction.name in ("shl", "shr") else kind
+    target, *sources = instruction.operands
+    values = [f"{kind} a = {statement.value(sources[0], kind)};"]
+    if len(sources) > 1:
+        values.append(f"{second} b = {statement.value(sources[1], second)};")
+    put = f"::emu::ptx::put({statement.place(target)}, static_cast<{kind}>({formula}));"
+    return f"{{ {' '.join(values)} {put} }}"
+
+
+def _policy(instruction: _Instruction, statement: _Statement) -> str:
+    return (
+        f"::emu::ptx::put({statement.place(instruction.operands[0])}, uint64_t{{0}});"  # there are no caches
+    )
+
+
+def _nothing(_: _Instruction, __: _Statement) -> str:
+    return ";"
+
+
+_TABLE: dict[str, _Emit] = {
+    **{"ld": _load, "st": _store, "atom": _atomic, "red": _atomic, "fence": _fence, "membar": _fence},
+    **{"bar": _barrier, "barrier": _barrier, "mapa": _map_shared, "cvta": _convert_address, "mov": _move},
+    **{"setp": _compare, "selp": _select, "createpolicy": _policy},
+    **{"prefetch": _nothing, "prefetchu": _nothing},
+    **dict.fromkeys({name.partition(".")[0] for name in (*_BINARY, *_UNARY)}, _arithmetic),
+    "nanosleep": lambda instruction, statement: "::__nanosleep(0);",
+}
+
+
+def translate_asm(source: SourceText, opening: int, closing: int) -> str:
+    """C++ for the statement whose brackets are at these positions.
+
+    Raises ToolchainError if it cannot be read.
+    """
+    sections = split_at(":", source.code[opening + 1 : closing], source.mask[opening + 1 : closing])
+    template, *others = [*sections, "", ""][:3]
+    if _STRING.sub("", template).strip():
+        raise source.error(opening, "cannot read this asm statement: its first part is not a string")
+    text = "".join(_STRING.findall(template)).replace("\\n", "\n").replace("\\t", " ").replace('\\"', '"')
+    operands: list[str] = []
+    for section in others:
+        for written in split_at(",", section, section):
+            found = _OPERAND.fullmatch(written)
+            if written and not found:
+                raise source.error(opening, f"cannot read the operand {written} of this asm statement")
+            operands += [found.group(1)] if found else []
+    try:
+        body = " ".join(_statements(text, _Statement(operands)))
+    except (_UnknownError, ValueError, IndexError):
+        shown = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+        return f'static_assert(false, "inline PTX is not emulated: {shown}")'
+    declared = "".join(f"auto&& emu_{i} = ({operand}); " for i, operand in enumerate(operands))
+    return f"do {{ {declared}{body} }} while (false)"
+
+
+def _statements(text: str, statement: _Statement) -> Iterator[str]:
+    for written in _COMMENT.sub(" ", text).split(";"):
+        rest = written.strip()
+        while rest[:1] in ("{", "}"):  # the brackets of a vector are never the first thing
+            rest = rest[1:].strip()
+        if not rest:
+            continue
+        if declaration := _REGISTERS.fullmatch(rest):
+            kind = _TYPES.get(declaration.group(1), "")
+            for name in declaration.group(2).split(","):
+                if not kind or not re.fullmatch(r"[\w%$]+", name.strip()):
+                    raise _UnknownError(rest)
+                variable = "emu_r_" + re.sub(r"\W", "_", name.strip())
+                statement.registers[name.strip()] = variable
+                yield f"{kind} {variable}{{}};"
+            continue
+        yield _emit(rest, statement)
+
+
+def _emit(written: str, statement: _Statement) -> str:
+    found = _INSTRUCTION.fullmatch(written)
+    if not found:
+        raise _UnknownError(written)
+    negated, predicate, opcode, operands = found.groups()
+    name, *modifiers = opcode.split(".")
+    if name not in _TABLE:
+        raise _UnknownError(name)
+    parts = tuple(split_at(",", operands, operands)) if operands else ()
+    code = _TABLE[name](_Instruction(name, tuple(modifiers), parts), statement)
+    return f"if ({'!' if negated else ''}{statement.place(predicate)}) {code}" if predicate else code
