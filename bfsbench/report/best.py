@@ -75,7 +75,7 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Recorded) -> pd.DataFr
     if steps is not None and len(steps):
         frame = frame.merge(_totals(steps, totals), how="left", on=[*_POINT])
     if any(known.of(frame)):
-        frame = frame.assign(**{_RECORDED: known.of(frame)})
+        frame[_RECORDED] = known.of(frame)
     more = [name for name in (*totals, _RECORDED) if name in frame]
     columns = [*SETTING, *SHAPE, "sources", *_TIMES, *figures, "speedup", "times_best", *_COUNTS, *more]
     return frame[columns]

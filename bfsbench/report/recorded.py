@@ -37,8 +37,7 @@ def recorded(kind: Kind) -> Recorded:
     rows = _rows()
     if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():
         return Recorded({}, "")
-    wanted = {str(checksum): sources for (_, checksum), sources in sources_of(kind.rows).items()}
-    there = {str(checksum): sources for (_, checksum), sources in sources_of(rows).items()}
+    wanted, there = _sources(kind.rows), _sources(rows)
     same = [checksum for checksum, sources in wanted.items() if sources == there.get(checksum)]
     rows = rows[rows["graph_checksum"].isin(same)]
     if rows.empty:
@@ -49,7 +48,14 @@ def recorded(kind: Kind) -> Recorded:
         f"{first['gpu']} ms: not measured here, but on ours on {first['taken_at'][:10]}, by the same kernels "
         f"at commit {first['commit'][:12]}, at the best of blocks of 64, 256 and the variant's own."
     )
-    return Recorded({(str(graph), str(variant)): float(ms) for (graph, variant), ms in best.items()}, note)
+    keys = [(str(graph), str(variant)) for graph, variant in best.index]
+    return Recorded(dict(zip(keys, best.tolist(), strict=True)), note)
+
+
+def _sources(rows: pd.DataFrame) -> dict[str, list[int]]:
+    """The vertices from which each graph was searched, by its checksum."""
+    names = rows["graph_checksum"]
+    return {str(name): sources_of(rows[names == name]).popitem()[1] for name in names.unique()}
 
 
 @cache
