@@ -74,11 +74,14 @@ def _in_order(row: tuple[str, ...]) -> tuple[object, ...]:
 
 def source_of(variant: type[Variant]) -> Path:
     """The file of a variant's kernels, or of its native program; else the module that declares it."""
+    from bfsbench.entries.variant import EntryVariant
     from bfsbench.native import HERE
     from bfsbench.variants.base import KernelProgram
 
     if issubclass(variant, KernelProgram):
         return variant.source_files()[0]
+    if issubclass(variant, EntryVariant):
+        return variant.entry.file
     native = HERE / f"{variant.name}.cpp"
     return native if native.exists() else Path(inspect.getfile(variant))
 
@@ -99,14 +102,14 @@ def variant_tables(variant: type[Variant]) -> list[Table]:
         "summary": variant.summary,
         "from": "; ".join(variant.origin),
         "kernels" if not variant.host else "program": str(source_of(variant)),
-        "declared in": inspect.getfile(variant),
+        "declared in": str(source_of(variant) if variant.program_parts() else inspect.getfile(variant)),
         "layout": ", ".join(variant.layout),
         "frontier": variant.frontier,
         "parallel unit": variant.parallel_unit,
         "synchronisation": variant.synchronisation,
         "work": variant.work,
         "space": variant.space and f"{variant.space} words of 4 bytes",
-        "usual block": "" if variant.host else f"{variant.usual_block} threads",
+        "usual block": "" if not variant.launched else f"{variant.usual_block} threads",
     }
     rows: list[tuple[Cell, ...]] = [(name, value) for name, value in facts.items() if value]
     paragraphs = inspect.cleandoc(variant.__doc__ or "").split("\n\n")

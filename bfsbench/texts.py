@@ -174,11 +174,11 @@ def fill_in(template: Path, folder: Path) -> str:
     line, for missing rows and for mistakes in the template; ToolchainError where Jinja2 is not installed.
     """
     try:
-        import jinja2
+        import jinja2.sandbox
     except ImportError:
         raise ToolchainError("texts from templates need Jinja2: pip install 'bfsbench[text]'") from None
     loader = jinja2.FileSystemLoader(template.parent)
-    environment = jinja2.Environment(
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(  # templates may be other people's
         loader=loader,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -203,7 +203,7 @@ def fill_in(template: Path, folder: Path) -> str:
         raise InputError(f"cannot read {template}: there is no such file") from None
     except jinja2.TemplateSyntaxError as error:
         raise InputError(f"{template}:{error.lineno}: {error.message}") from error
-    except (jinja2.TemplateError, BfsbenchError, TypeError, ZeroDivisionError) as error:
+    except (jinja2.TemplateError, BfsbenchError, TypeError, ValueError, ArithmeticError) as error:
         raise InputError(f"{template}:{_line(error, str(template))}: {error}") from error
     return text
 

@@ -203,7 +203,7 @@ def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
     A header written after the compiler ``started`` gets no digest, since the compiler may have read older
     text.
     """
-    text = rule.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
+    text = os.fsdecode(rule.read_bytes()).replace("\\\n", " ").partition(": ")[2]
     names = (re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in re.findall(r"(?:\\.|\S)+", text))
     headers = {Path(name).resolve() for name in names} - {source.resolve()}
     return {str(path): _digest(path) if path.stat().st_mtime < started else "" for path in sorted(headers)}
@@ -212,7 +212,9 @@ def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
 def _run(command: Sequence[str], name: str, work: Path) -> None:
     """Run the compiler with its temporary files in ``work``. Raises ToolchainError with its first error."""
     environment = os.environ | {"TMPDIR": str(work)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, errors="backslashreplace", check=False
+    )
     if done.returncode != 0:
         raise ToolchainError(f"cannot compile {name}: {first_error(done.stderr)}")
 

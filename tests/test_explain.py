@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +63,27 @@ def test_variants_and_knobs_side_by_side() -> None:
     assert "1: virtual_warp W_SZ=1, block 256\n2: virtual_warp W_SZ=16, block 256\n3: pull" in done.stdout
     beside = [line for line in done.stdout.splitlines() if line.count(" | ") == 2]
     assert any("virtual_warp W_SZ=1," in line and "pull, block" in line for line in beside)
+
+
+def test_a_page_of_two_searches(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = bfsbench("explain", "push", "pull", *GRAPH, "--html", page)
+    assert done.returncode == 0, done.stderr
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())
+    data = json.loads(text)
+    assert data["what"].endswith(", source 3")
+    push, pull = data["searches"]
+    assert [of["title"] for of in (push, pull)] == ["frontier_numbers, block 256", "pull, block 256"]
+    assert data["levels"] == list(range(len(data["levels"])))
+    kernel = {file["name"]: dict(file["lines"]) for file in pull["files"]}["pull.cu"]
+    (line,) = (number for number, source in kernel.items() if "levels[v] == UNREACHED" in source)
+    executions, lanes, sectors, conflicts, collisions, _ = pull["costs"]["0"]["pull.cu"][str(line)]
+    assert (executions, lanes, sectors, conflicts, collisions) == (2, 48, 6, 0, 0)
+    shares = [of[5] for file in push["costs"]["all"].values() for of in file.values()]
+    assert sum(shares) == pytest.approx(1, abs=0.001)
+    refused = bfsbench("explain", "push", *GRAPH, "--html", tmp_path / "none" / "page.html")
+    assert refused.returncode == 2
+    assert "cannot write" in refused.stderr
 
 
 def test_one_level_of_a_listing() -> None:

@@ -67,7 +67,7 @@ def test_every_figure_is_listed_with_its_variant_and_the_file_of_its_kernel() ->
     assert sorted(told) == sorted(declared)
     for line in found:
         path = PACKAGE.parent / line["file"]
-        assert path.is_file() and path.suffix in (".cu", ".cpp")
+        assert path.is_file() and path.suffix in (".cu", ".cpp", ".toml")
     springer = [line["figure"] for line in found if line["paper"] == "Springer" and "Fig." in line["figure"]]
     assert [text.rpartition("Fig. ")[2] for text in springer] == [
         *("9", "10", "11", "12", "13", "14", "15", "16", "17")

@@ -10,32 +10,31 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).parent.parent
 
 
 def lint(*command: str) -> None:
-    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+    """Run a checker in a process of its own, as some change the logging of theirs."""
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_ruff_finds_nothing() -> None:
-    lint("ruff", "check", ".")
+    lint("-m", "ruff", "check", ".")
 
 
 def test_the_code_is_formatted() -> None:
-    lint("ruff", "format", "--check", ".")
+    lint("-m", "ruff", "format", "--check", ".")
 
 
+@pytest.mark.exhaustive  # a first time takes longer than all else in this file
 def test_types_hold() -> None:
-    lint("mypy")
+    lint("-m", "mypy")
 
 
-def test_imports_run_one_way(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(ROOT)
-    broken = lint_imports(no_cache=True)
-    assert not broken, capsys.readouterr().out
+def test_imports_run_one_way() -> None:
+    lint("-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))")
 
 
 def test_the_drawing_has_every_package_in_the_order_of_imports() -> None:

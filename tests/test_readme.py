@@ -14,15 +14,6 @@ from bfsbench.texts import fill_in
 
 ROOT = Path(__file__).parent.parent
 PAGES = {"README.md": "README.md.j2", "results/README.md": "results.md.j2"}
-SEARCH_ALL_SHAPES = """
-import bfsbench
-from bfsbench.graphs.convert import build_graph
-from tests.shapes import SHAPES, SOURCES
-
-for name, edges in SHAPES.items():
-    for source in SOURCES[name]:
-        bfsbench.search(build_graph(edges, name), "mine", source, backend="cpu", block=64, repeats=2)
-"""
 
 
 def python(folder: Path, *words: str) -> str:
@@ -31,7 +22,7 @@ def python(folder: Path, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stderr
 
 
@@ -47,8 +38,11 @@ def mine(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_example_searches_every_shape_right(mine: Path) -> None:
-    python(mine, "-c", SEARCH_ALL_SHAPES)  # every search is checked
+def test_the_example_passes_the_tests_of_variants(mine: Path, cache: Path) -> None:
+    (mine / "pytest" / "d").mkdir(parents=True)
+    (mine / "pytest" / "d" / "compiled").symlink_to((cache / "native").resolve())
+    words = ("-n", "0", "-q", "-k", "mine", "-o", f"cache_dir={mine / 'pytest'}", "--rootdir", str(ROOT))
+    python(mine, "-m", "pytest", *words, str(ROOT / "tests" / "test_variants.py"))
 
 
 def test_the_example_is_swept_like_the_others(mine: Path) -> None:

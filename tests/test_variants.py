@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,16 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfsbench.backends import open_device
-from bfsbench.backends.base import Device, Launch
+from bfsbench.backends.base import Device
 from bfsbench.errors import LaunchError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.paths import PACKAGE
 from bfsbench.variants import all_families, all_variants, find
-from bfsbench.variants.adaptive import Adaptive
-from bfsbench.variants.base import DeviceGraph, HostVariant, KernelSetup, KernelVariant, LevelKernelVariant
-from bfsbench.variants.frontier_queue import FrontierQueue
-from bfsbench.variants.level_queues import LevelQueueVariant
+from bfsbench.variants.base import DeviceGraph, HostVariant, KernelSetup, KernelVariant
 from tests.parameters import covering
 from tests.shapes import SHAPES, SOURCES, with_wide_offsets
 from tests.variants import searching
@@ -85,10 +85,8 @@ def shared_memory_of(
     variant: type[KernelVariant], device: Device, graph: Graph, knobs: dict[str, int]
 ) -> int:
     """Bytes of dynamic shared memory that a block of 64 threads asks for."""
-    if not issubclass(variant, LevelKernelVariant | LevelQueueVariant):
-        return 0
-    values = variant.knob_values(knobs)
-    return variant(KernelSetup(DeviceGraph(device, graph), None, 64, values)).shared_memory()
+    search = variant(KernelSetup(DeviceGraph(device, graph), None, 64, variant.knob_values(knobs)))
+    return int(search.shared_memory()) if hasattr(search, "shared_memory") else 0
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -108,7 +106,7 @@ def test_levels_equal_the_reference(device: Device, variant: type[KernelVariant]
         assert levels_of(variant, device, graph, sources, grid, block) == expected, (grid, block)
 
 
-@pytest.mark.parametrize(("variant", "knobs"), knob_corners())
+@pytest.mark.parametrize(("variant", "knobs"), list(knob_corners()))
 def test_levels_do_not_depend_on_knobs(
     device: Device, variant: type[KernelVariant], knobs: dict[str, int]
 ) -> None:
@@ -143,6 +141,18 @@ def test_wide_offsets_give_the_same_levels(device: Device, variant: type[KernelV
     assert [reference_levels(wide, source).tolist() for source in SOURCES["kronecker"]] == expected
 
 
+@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
+def test_partial_warps_are_refused_where_that_is_declared(
+    device: Device, variant: type[KernelVariant]
+) -> None:
+    graph = shape("pmpp")
+    if variant.whole_warps:
+        with pytest.raises(LaunchError, match="whole warps of 32 threads, not 33"):
+            levels_of(variant, device, graph, [0], None, 33)
+    else:
+        assert levels_of(variant, device, graph, [0], None, 33) == [reference_levels(graph, 0).tolist()]
+
+
 @given(
     edges=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=200),
     source=st.integers(0, 40),
@@ -158,51 +168,14 @@ def test_random_multigraphs(
     graph = build_graph(EdgeList(pairs[:, 0].copy(), pairs[:, 1].copy(), 41, orientation), "random")
     expected = oracle(graph, source)
     for variant in KERNEL_VARIANTS:
-        threads = -(-block // 32) * 32 if variant is Adaptive else block  # which refuses partial warps
+        threads = -(-block // 32) * 32 if variant.whole_warps else block
         assert levels_of(variant, device, graph, [source], grid, threads) == [expected], variant.name
-
-
-@pytest.mark.parametrize("capacity", [1, 3, 40])
-def test_an_overflowing_global_queue_is_rebuilt(
-    device: Device, capacity: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(FrontierQueue, "queue_capacity", capacity)
-    for name in ("kronecker", "lattice", "star_out"):
-        graph = shape(name)
-        sources = list(SOURCES[name])
-        expected = [reference_levels(graph, source).tolist() for source in sources]
-        assert levels_of(FrontierQueue, device, graph, sources, None, 64) == expected
-        assert levels_of(FrontierQueue, device, graph, sources, 2, 32, BLOCK_QUEUE_SIZE=5) == expected
-
-
-def test_a_queue_is_rebuilt_when_it_has_overflowed_and_only_then(
-    device: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph = shape("star_out")
-    for capacity, rebuilt in ((1, [1]), (graph.num_vertices, [])):
-        monkeypatch.setattr(FrontierQueue, "queue_capacity", capacity)
-        search = FrontierQueue(
-            KernelSetup(DeviceGraph(device, graph), None, 64, FrontierQueue.knob_values({}))
-        )
-        search.prepare()
-        levels: list[int] = []
-
-        def noting(rebuild: Launch, levels: list[int] = levels) -> Launch:
-            def launch(blocks: int, *scalars: int) -> None:
-                levels.append(scalars[-1])
-                rebuild(blocks, *scalars)
-
-            return launch
-
-        search.rebuild = [noting(rebuild) for rebuild in search.rebuild]
-        search.reset(0)
-        search.traverse(0)
-        assert levels == rebuilt
 
 
 @pytest.mark.parametrize("variant", all_variants().values(), ids=lambda variant: variant.name)
 def test_declarations_say_what_a_reader_needs(variant: type[KernelVariant | HostVariant]) -> None:
-    assert variant.__doc__ and variant.summary and variant.frontier and variant.parallel_unit and variant.work
+    assert variant.summary and variant.frontier and variant.parallel_unit and variant.work
+    assert variant.__doc__ or not Path(inspect.getfile(variant)).is_relative_to(PACKAGE), "a user's need none"
     assert variant.family in all_families()
     assert variant.origin and set(variant.layout) <= {"CSR", "CSC", "COO", "matrix"} and variant.layout
     for knob in variant.knobs:

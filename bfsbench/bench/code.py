@@ -41,9 +41,9 @@ def is_outdated(row: Mapping[str, str], point: Point) -> bool:
 def code_hash(variant: type[Variant], knobs: Mapping[str, KnobValue], backend: str) -> str:
     """SHA-256, in hexadecimal, of what runs for a point.
 
-    It covers every kernel file with all its headers, or the native program; the modules of the host loop;
-    macros; the compiler's version and its options. It does not cover grid, block and run-time knobs. Empty
-    where this machine lacks the compiler or a file.
+    It covers every kernel file with all its headers, or the native program, or what an entry runs; the
+    modules of the host loop; macros; the compiler's version and its options. It does not cover grid, block
+    and run-time knobs. Empty where this machine lacks the compiler or a file.
     """
     macros = tuple(
         (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time
@@ -55,8 +55,11 @@ def code_hash(variant: type[Variant], knobs: Mapping[str, KnobValue], backend: s
 def _hash(variant: type[Variant], macros: tuple[tuple[str, KnobValue], ...], backend: str) -> str:
     digest = hashlib.sha256()
     try:
-        for part in (backend, *map(str, macros), *_compiler(backend)):
+        parts = variant.program_parts()
+        for part in (backend, *map(str, macros), *(() if parts else _compiler(backend))):
             digest.update(part.encode() + b"\0")
+        for content in parts or ():
+            digest.update(content + b"\0")
         for file in sorted({*_program(variant), *_host_modules(variant)}):
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     except (OSError, ToolchainError):

@@ -30,6 +30,11 @@ OUTCOME = (
     "power_w",  # mean power while its energy was measured
     "method",  # how it was measured where that is not as usual: cold, warmup=3, interleaved
     "warnings",  # warnings about the samples, separated by '; '
+    "program",  # of an entry: whose program ran, its version or commit, and its licence
+    "clock",  # who held the watch of search_ms: events of the device, the program itself (theirs), ours
+    "covers",  # what that clock covers beside the search, of an entry: initialisation=yes transfers=no ...
+    "host_mib",  # peak memory of an entry's process on the host, the graph's files included
+    "device_mib",  # memory on the GPUs that an entry was seen to hold
 )
 
 GRAPH = (
@@ -82,12 +87,13 @@ PROFILE_COLUMNS = (
 ADDED = {
     **{"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": "", "code": ""},
     **{"samples_discarded": "", "energy_j": "", "power_w": "", "method": "", "warnings": ""},
+    **{"program": "", "clock": "", "covers": "", "host_mib": "", "device_mib": ""},
 }
 """Columns that older files lack, and the values that their rows get."""
 
 NUMERIC = (
     *("source", "search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms"),
-    *("preprocess_ms", "parents_ms", "samples_discarded", "energy_j", "power_w"),
+    *("preprocess_ms", "parents_ms", "samples_discarded", "energy_j", "power_w", "host_mib", "device_mib"),
     *(column.name for family in _HERE for column in family.columns if column.numeric),
     *("num_vertices", "num_edges", "block", "sm_clock_mhz", "memory_clock_mhz"),
 )

@@ -63,7 +63,7 @@ class Output:
         profiles.keep_only(lambda row: axes_of(row) in finished)
         profiled = {axes_of(row) for row in profiles.rows}
         for row in timed:
-            if row["backend"] != "host" and axes_of(row) not in profiled:
+            if row["block"] and axes_of(row) not in profiled:
                 profiles.close()
                 raise UsageError(f"{path} has rows without level profiles: choose another --out")
         return profiles

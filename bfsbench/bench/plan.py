@@ -132,7 +132,7 @@ def launches(
     variant: type[Variant], knobs: Mapping[str, KnobValue], axes: Axes
 ) -> list[tuple[int | None, int | None]]:
     """Grids and blocks to run a variant with: those of the axes, unless it has none or chooses its own."""
-    if variant.host:
+    if not variant.launched:
         return [(None, None)]
     own = variant.own_block(knobs)
     return [(None, own)] if own else list(itertools.product(axes.grids, blocks_of(variant, axes)))
@@ -162,14 +162,18 @@ def plan(
 
 
 def chosen_variants(names: Sequence[str], family: str | None = None) -> list[type[Variant]]:
-    """The variants of these names or aliases; ``all`` is every variant of the family given, or of the family
-    of the other names. Raises UsageError for an unknown name, and for a variant of another family."""
+    """The variants of these names or aliases; ``all`` is every variant that can run here of the family given,
+    or of the family of the other names. Raises UsageError for an unknown name, and for a variant of another
+    family or one that cannot run here."""
     named = [find(name) for name in names if name != "all"]
     for variant in named:
         if family is not None and variant.family != family:
             raise UsageError(f"variant {variant.name} is of family {variant.family}, not {family}")
     meant = family or (named[0].family if named else DEFAULT)
-    every = [variant for variant in all_variants().values() if variant.family == meant]
+    every = [one for one in all_variants().values() if one.family == meant and not one.missing()]
+    for variant in named:
+        if reason := variant.missing():
+            raise UsageError(reason)
     chosen = [v for name in names for v in (every if name == "all" else [find(name)])]
     return list(dict.fromkeys(chosen))
 

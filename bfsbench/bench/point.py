@@ -12,8 +12,9 @@ from bfsbench.wording import no_formula
 class Point:
     """One (graph, source, variant, grid, block, knobs, backend).
 
-    ``grid`` caps the blocks of a launch; None is ``auto``: as many as the work needs. Host programs have
-    neither grid nor block (both None). ``source`` is None for families that ask about all vertices.
+    ``grid`` caps the blocks of a launch; None is ``auto``: as many as the work needs. Host programs, and
+    programs that choose their own, have neither grid nor block (both None). ``source`` is None for families
+    that ask about all vertices.
     """
 
     graph: str
@@ -27,14 +28,14 @@ class Point:
 
     def axes(self) -> dict[str, str]:
         """The columns that identify a row, as text."""
-        host = self.backend == "host"
+        launched = self.block is not None
         return {
             "graph": row_name(self.graph),
             "source": "" if self.source is None else str(self.source),
             "variant": self.variant,
             "backend": self.backend,
-            "grid": "" if host else "auto" if self.grid is None else str(self.grid),
-            "block": "" if host else str(self.block),
+            "grid": "" if not launched else "auto" if self.grid is None else str(self.grid),
+            "block": "" if not launched else str(self.block),
             "knobs": " ".join(f"{name}={value}" for name, value in self.knobs),
         }
 

@@ -34,7 +34,7 @@ def commit() -> str:
     """The checkout's commit with ``+dirty`` when its code has uncommitted changes.
 
     Of an installed package the commit that it was made of; empty where nothing says it. ``BFSBENCH_COMMIT``
-    says it where a source tree was copied to a machine without its history, or with an older one.
+    overrides it, for a source tree that was copied to a machine without its history.
     """
     if said := os.environ.get("BFSBENCH_COMMIT"):
         return said

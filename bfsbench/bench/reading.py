@@ -42,7 +42,7 @@ def read_tables(
         frame = _read(path, columns, numbers, leave_out)
         _check_families(frame, path)
         _check_numbers(frame, numbers, path)
-        frame["file"] = str(path)
+        frame["file"] = printable(str(path))
         frames.append(frame)
     filled = [frame for frame in frames if len(frame)] or frames[:1]
     if len(filled) == 1:

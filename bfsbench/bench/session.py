@@ -14,7 +14,7 @@ from bfsbench.bench.profile import profile_rows
 from bfsbench.bench.row import base_row, failed_row
 from bfsbench.bench.runner import Method
 from bfsbench.bench.sampling import Sampling
-from bfsbench.errors import DeviceError, KernelError, UsageError, WrongResultError
+from bfsbench.errors import DeviceError, KernelError, LaunchError, UsageError, WrongResultError
 from bfsbench.families.base import Paths, Problem
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
@@ -59,6 +59,10 @@ class Session:
         if self._graph is None:
             raise UsageError("no graph is in use")
         if issubclass(variant, HostProgram):
+            if not variant.host and (self.device is None or self.device.backend != "cuda"):
+                raise LaunchError(
+                    f"variant {variant.name} runs on a GPU of its own accord, not on the emulator"
+                )
             return variant(self._graph, knobs)
         if self.device is None or self._on_device is None or block is None:
             raise UsageError(f"variant {variant.name} needs a device and a block size")
@@ -161,4 +165,4 @@ class Session:
         columns["parents_ms"] = f"{self.paths(variant, problem).milliseconds:.6f}" if method.parents else ""
         if point.backend == "cpu":
             columns["warnings"] = ""  # times of emulated kernels need no warnings
-        return {"status": "ok", "method": method.words, **columns}
+        return {"status": "ok", "method": method.words, **columns, **variant.measured()}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,8 @@ from bfsbench.bench.turns import run_in_turns
 from bfsbench.bench.worker import DeviceInfo, Worker
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
-from bfsbench.graphs.load import Progress, load
+from bfsbench.graphs.load import Progress, load, resolve
+from bfsbench.native import HELPERS, building
 
 
 @dataclass(frozen=True)
@@ -85,15 +86,24 @@ def sweep(request: Request, progress: SweepProgress | None = None) -> Outcome:
     raised again. Raises BfsbenchError.
     """
     shown = progress or SweepProgress()
-    with _started(request) as runner:
-        retry = request.retry_failed
-        output = Output(request.path, request.method, resume=request.resume, retry=retry)
-        with closing(output):
+    with ExitStack() as stack:
+        with building(_helpers(request.work)):
+            runner = stack.enter_context(_started(request))
+            retry = request.retry_failed
+            output = Output(request.path, request.method, resume=request.resume, retry=retry)
+            stack.enter_context(closing(output))
             graphs = {name: _load(name, shown) for name in request.work.graphs}
-            setting = Setting(graphs, _backend(runner), runner.device.limits if runner.device else None)
-            questions = request.work.ask(setting)
-            output.check_continuity(graphs, runner.origins())
-            return _carry_out(questions, graphs, runner, output, request.method, shown)
+        setting = Setting(graphs, _backend(runner), runner.device.limits if runner.device else None)
+        questions = request.work.ask(setting)
+        output.check_continuity(graphs, runner.origins())
+        return _carry_out(questions, graphs, runner, output, request.method, shown)
+
+
+def _helpers(work: Work) -> list[str]:
+    """The native libraries that the sweep is going to need, which are built while the device is opened."""
+    generated = any(resolve(name).spec is not None for name in work.graphs)
+    programs = [variant.name for variant in work.variants if variant.host]
+    return [*HELPERS, *(["generate"] if generated else []), *programs]
 
 
 def preview(request: Request, work: Plannable) -> list[Point]:

@@ -97,8 +97,8 @@ class Space:
             first = preset.get(knob.name, knob.default)
             values = axes.knobs.get(knob.name) or _values_to_try(knob, first)
             knobs.append(Axis.of(knob.name, map(knob.check, values), first))
-        if variant.host:
-            return cls(graph, variant.name, "host", tuple(knobs))
+        if not variant.launched:
+            return cls(graph, variant.name, "host" if variant.host else backend, tuple(knobs))
         if variant.own_block(variant.knob_values({})):
             return cls(graph, variant.name, backend, tuple(knobs))
         return cls(graph, variant.name, backend, (*launch, *knobs))

@@ -26,8 +26,10 @@ COMMANDS = {
     "reproduce": "Reproduce the papers' tables and figures.",
     "report": "Make tables, pictures or a page from result files.",
     "compare": "Compare result files: faster, slower, same, undecided.",
+    "entry": "Add searches of other programs, build and check them.",
     "check": "Find data races and other faults of kernels, without a GPU.",
     "explain": "Say what a kernel costs, by level and source line, without a GPU.",
+    "lab": "Learn with broken and slow kernels of the papers' figures.",
     "path": "Print a shortest path between two vertices.",
     "probe": "Measure what the device can do at most.",
     "text": "Write a text whose numbers come from result files.",
@@ -72,7 +74,8 @@ class LazyGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Whatever a user can cause ends in one line on stderr and an exit code, click's errors included."""
+        """Run a command. An error that a user can cause gives one line on stderr and an exit code, click's
+        errors included."""
         _escape_what_has_no_code()
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
@@ -96,7 +99,9 @@ class LazyGroup(click.Group):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120}
+)
 @click.version_option(__version__)
 def main() -> None:
     """Run published CUDA breadth-first searches on real graphs, verified and timed.

@@ -11,15 +11,17 @@ import click
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
-from bfsbench.cli.sweep_options import given_knobs, knob_options, locators, names
+from bfsbench.cli.help import SectionedCommand, knob_options
+from bfsbench.cli.sweep_options import given_knobs, locators, names
 from bfsbench.variants import add_folder, all_variants, find
 
 if TYPE_CHECKING:
     from bfsbench.checks import Found, Report
+    from bfsbench.lab import Exercise
     from bfsbench.programs import Variant
 
 
-@click.command(short_help="Find data races and other faults of kernels.")
+@click.command(cls=SectionedCommand, short_help="Find data races and other faults of kernels.")
 @click.argument(
     "what", nargs=-1, required=True, metavar="NAME|FOLDER...", shell_complete=completion.variants_or_all
 )
@@ -52,7 +54,8 @@ def check(
     accesses outside of buffers and of variables in shared memory, use after free, reads of what was never
     written, divergent barriers, wrong masks, deadlocks, launches without end, launches of child kernels that
     were refused unnoticed, and wrong answers. A FOLDER holds variants of your own, like those that
-    BFSBENCH_VARIANTS names; all of them are checked.
+    BFSBENCH_VARIANTS names; all of them are checked. A FOLDER from 'bfsbench lab' holds the kernel of an
+    exercise, which is graded.
 
     A race is benign if a comment says so on the line of the plain store (where others are atomic, of the
     plain load), or on the one above: '// benign race: why'. '// benign unwritten: why' does the same for a
@@ -62,14 +65,18 @@ def check(
     from bfsbench.bench.plan import Axes, check_axes
     from bfsbench.checks import check as check_variant
     from bfsbench.checks import runs_of, usual_graphs
+    from bfsbench.lab import hand_in
 
-    chosen = _chosen(names(what, "NAME"))
+    words = names(what, "NAME")
+    hand_ins = {word: found for word in words if (found := hand_in(Path(word)))}
+    graded = [_graded(exercise, kernel) for exercise, kernel in hand_ins.values()]
+    chosen = _chosen([word for word in words if word not in hand_ins])
     grids = axis_language.grids(grid or "auto") if grid or block else []
     blocks = axis_language.blocks(block or "auto") if grid or block else []
     axes = Axes(chosen, grids, blocks, given_knobs(knobs))
     check_axes(axes, None)
     given = locators(datasets) if datasets else None
-    clean = True
+    clean = all(graded)
     for variant in chosen:
         graphs = given or usual_graphs(variant)
         runs = runs_of(variant, axes, graphs, seeds)
@@ -79,6 +86,20 @@ def check(
         click.echo("\n".join(_lines(report, benign)))
     if not clean:
         raise SystemExit(1)
+
+
+def _graded(exercise: Exercise, kernel: Path) -> bool:
+    """Show the grade of an exercise; returns whether it is passed."""
+    from bfsbench.lab.grading import grade, runs_of
+
+    with click.progressbar(length=runs_of(exercise), label=exercise.name, file=sys.stderr) as bar:
+        found = grade(exercise, kernel, lambda: bar.update(1))
+    if not found.problems:
+        click.echo(f"{exercise.name}: passed")
+        return True
+    click.echo(f"{exercise.name}: not yet: {'; '.join(found.problems)}\n  {exercise.question}")
+    click.echo(f"  Hint: {exercise.hint}")
+    return False
 
 
 def _chosen(words: Sequence[str]) -> list[type[Variant]]:

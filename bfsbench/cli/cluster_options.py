@@ -14,8 +14,7 @@ tls_option = click.option(
     "--tls",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Use the certificates in this folder, and accept only a scheduler and workers that have them; "
-    "see 'bfsbench certificates'.",
+    help="Certificates of this cluster, see 'bfsbench certificates'.",
 )
 
 

@@ -12,10 +12,10 @@ import click
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
+from bfsbench.cli.help import SectionedCommand, knob_options
 from bfsbench.cli.showing import rendered
 from bfsbench.cli.sweep_options import (
     given_knobs,
-    knob_options,
     locators,
     names,
     preset_option,
@@ -35,7 +35,7 @@ _MOST = 8
 """Searches that one command explains."""
 
 
-@click.command(short_help="Say what a kernel costs, by level and source line.")
+@click.command(cls=SectionedCommand, short_help="Say what a kernel costs, by level and source line.")
 @click.argument("variants", nargs=-1, required=True, metavar="VARIANT...", shell_complete=completion.variants)
 @click.option(
     "--dataset",
@@ -60,6 +60,12 @@ _MOST = 8
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the counters to this file, NAME.counters.csv."
 )
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the listings as a page, side by side.",
+)
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
 def explain(
     variants: tuple[str, ...],
@@ -71,6 +77,7 @@ def explain(
     level: int | None,
     seed: int,
     out: Path | None,
+    html: Path | None,
     style: str,
     **knobs: str | None,
 ) -> None:
@@ -91,6 +98,10 @@ def explain(
         raise UsageError(f"--level {level}: the search has no such level")
     if out is not None:
         write_counters(out, counted)
+    if html is not None:
+        from bfsbench.explain.page import write_page
+
+        write_page(html, counted)
     click.echo(rendered(_tables(counted), style, narrow="a single search"), nl=False)
     if style == "text":
         _list(counted, level)

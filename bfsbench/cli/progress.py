@@ -24,6 +24,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TransferSpeedColumn,
 )
+from rich.table import Column
 
 from bfsbench.bench.runner import Measured
 from bfsbench.bench.sweep import SweepProgress
@@ -45,10 +46,14 @@ MOMENT_S = 1.0
 class Display:
     """The base class: bars that are shown between entering and leaving, and lines above them."""
 
-    def __init__(self, *columns: ProgressColumn, console: Console | None = None) -> None:
+    def __init__(
+        self, *columns: ProgressColumn, console: Console | None = None, expand: bool = False
+    ) -> None:
         self._console = console or Console(stderr=True)
         self._live = self._console.is_terminal
-        self._bars = Progress(*columns, console=self._console, disable=not self._live, transient=True)
+        self._bars = Progress(
+            *columns, console=self._console, disable=not self._live, transient=True, expand=expand
+        )
 
     def __enter__(self) -> Self:
         self._open()
@@ -72,8 +77,10 @@ class Display:
 class SweepDisplay(Display, SweepProgress):
     """The progress of a sweep, its last result and the number of failed points."""
 
-    def __init__(self, path: Path | None) -> None:
-        super().__init__(BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    def __init__(self, path: Path | None, console: Console | None = None) -> None:
+        rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # what the bar leaves of the line
+        said = TextColumn("{task.description}", markup=False, table_column=rest)
+        super().__init__(BarColumn(bar_width=10), said, console=console, expand=True)
         self._path = path
         self._total = self._count = self._failed = 0
         self._by_worker: Counter[str] = Counter()
@@ -91,7 +98,7 @@ class SweepDisplay(Display, SweepProgress):
             self._print(f"backend {device.backend}: {device.description['gpu']}")
         self._total = total
         self._started = self._spoke = time.monotonic()
-        self._task = self._bars.add_task("", total=total)
+        self._task = self._bars.add_task(f"0/{total}", total=total)
         self._bars.start()
 
     def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
@@ -100,7 +107,7 @@ class SweepDisplay(Display, SweepProgress):
             said = f"{len(held)} of {size} points are in {self._path} already"
             self._print(said + (f", {failed} of them failed (--retry-failed)" if failed else ""))
         self._total -= len(held)
-        self._bars.update(self._task, total=self._total)
+        self._bars.update(self._task, total=self._total, description=f"{self._count}/{self._total}")
 
     def done(self, measured: Measured) -> None:
         row = measured.row
@@ -113,7 +120,7 @@ class SweepDisplay(Display, SweepProgress):
         came = f"{float(row['search_ms']):.3f} ms" if ok else f"{row['status']}: {row['reason']}"
         if self._live:
             failed = f"{self._failed} failed; " if self._failed else ""
-            said = f"{self._pace()}; {failed}{what}: {came}"
+            said = f"{self._count}/{self._total} {self._pace()}; {failed}{came}, {what}"
             self._bars.update(self._task, completed=self._count, description=said)
             if not ok:
                 self._print(f"{what}: {came}", style="red")

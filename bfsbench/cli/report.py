@@ -131,7 +131,7 @@ def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | N
 
 
 def _draw(rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], folder: Path, style: str) -> None:
-    """Write pictures of these kinds and say which; without kinds, of all that have something to draw."""
+    """Write pictures of these kinds and list them; without kinds, of all that have data."""
     from bfsbench.cli.progress import PicturesDisplay
 
     written = []

@@ -10,6 +10,7 @@ import click
 
 from bfsbench.bench.axes import split_list
 from bfsbench.cli import completion
+from bfsbench.cli.help import SectionedCommand
 from bfsbench.cli.sweep_options import Measuring, measuring_options
 from bfsbench.cli.sweeping import carry_out_points, print_plan
 from bfsbench.errors import UsageError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 
 
-@click.command(short_help="Reproduce the papers' tables and figures.")
+@click.command(cls=SectionedCommand, short_help="Reproduce the papers' tables and figures.")
 @click.argument("names", nargs=-1, metavar="[NAME|FILE.toml]...", shell_complete=completion.experiments)
 @click.option("--list", "show", is_flag=True, help="Show the experiments there are.")
 @click.option("--dry-run", is_flag=True, help="Print what would be measured and how long it may take.")

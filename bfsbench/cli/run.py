@@ -9,11 +9,11 @@ import click
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
+from bfsbench.cli.help import SectionedCommand, knob_options
 from bfsbench.cli.sanitizing import TOOLS, sanitize
 from bfsbench.cli.sweep_options import (
     Measuring,
     given_knobs,
-    knob_options,
     locators,
     measuring_options,
     names,
@@ -27,7 +27,7 @@ from bfsbench.errors import UsageError
 from bfsbench.variants import all_families, family_of
 
 
-@click.command(short_help="Sweep variants over graphs, grids, blocks and knobs.")
+@click.command(cls=SectionedCommand, short_help="Sweep variants over graphs, grids, blocks and knobs.")
 @click.option(
     "--dataset",
     "datasets",
@@ -35,14 +35,13 @@ from bfsbench.variants import all_families, family_of
     multiple=True,
     required=True,
     metavar="LIST",
-    help="Names, files or generators such as 'kronecker(scale=12)'. Each may be followed by :ids=keep, "
-    ":self_loops=drop, :duplicates=drop, :shrink=0.05 for a part of that size, and :directed or "
-    ":symmetrised, in any order.",
+    help="Names, files or generators such as 'kronecker(scale=12)', with options after a colon, "
+    "such as :symmetrised (see docs/graphs.md).",
 )
 @click.option(
     "--family",
     type=click.Choice(list(all_families())),
-    help="What is asked about graphs; by default what the variants answer, or bfs.",
+    help="What is asked about graphs; by default what the variants answer.",
 )
 @click.option(
     "--variant",
@@ -58,16 +57,16 @@ from bfsbench.variants import all_families, family_of
     default="auto",
     show_default=True,
     metavar="LIST",
-    help="Most blocks a launch may have: numbers, ranges such as 64:4096:x4, or 'auto' for work / block.",
+    help="Most blocks a launch may have; 'auto' is work / block.",
 )
 @click.option(
     "--block",
     default="auto",
     show_default=True,
     metavar="LIST",
-    help="Threads a block: numbers, ranges, or 'auto' for what suits a variant, mostly 256.",
+    help="Threads a block; 'auto' is what suits a variant, mostly 256.",
 )
-@preset_option("Values of knobs that are not given as options")
+@preset_option("Knobs that are not given as options")
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")
 @measuring_options("Continue --out: measure only what it does not hold yet.")
@@ -75,20 +74,19 @@ from bfsbench.variants import all_families, family_of
 @click.option(
     "--profile",
     is_flag=True,
-    help="After the timed searches, search once more and write the cost of each level to FILE.levels.csv, "
-    "with the variant's counters (see 'bfsbench list counters').",
+    help="Search once more and write what each level cost, and what a variant counts in it, to "
+    "FILE.levels.csv.",
 )
 @click.option(
     "--parents",
     is_flag=True,
-    help="After the timed runs, find the breadth-first tree or the next hops, in parents_ms, and check it.",
+    help="Also find the breadth-first tree, or next hops, and check it.",
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be measured, and measure nothing.")
 @click.option(
     "--sanitizer",
     type=click.Choice(TOOLS),
-    help="Measure nothing: run each point once under this tool of NVIDIA's compute-sanitizer, and print "
-    "its findings by source line.",
+    help="Run each point once under this tool of NVIDIA's compute-sanitizer, and say what it finds.",
 )
 def run(
     datasets: tuple[str, ...],
@@ -111,10 +109,10 @@ def run(
 ) -> None:
     """Measure every combination of graph, source, variant, grid, block and knob values.
 
-    A point is run once and checked against the sequential search or, for all-pairs shortest paths, against
-    SciPy. Then it is timed --repeats times. Each becomes a row of the result file as soon as it is measured;
-    points that fail become rows that say why; the exit code is then 1. LIST is comma-separated;
-    FIRST:LAST:xF and FIRST:LAST:+S are ranges.
+    A point is run once and checked, against the sequential search or, of all-pairs shortest paths, which have
+    no source, against SciPy. Then it is timed --repeats times. Each becomes a row of the result file as soon
+    as it is measured; points that fail become rows that say why, and make the exit code 1. LIST is
+    comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges. Knobs of variants have options of their own.
     """
     from bfsbench.bench.plan import Axes, Crossing, Part, chosen_variants
     from bfsbench.bench.sweep import preview

@@ -14,10 +14,10 @@ import click
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli.cluster_options import tls_option
+from bfsbench.cli.help import KNOB_PREFIX
 from bfsbench.cli.options import Declaration, backend_option, together
 from bfsbench.errors import UsageError
-from bfsbench.variants import all_variants
-from bfsbench.variants.base import PRESETS, Knob
+from bfsbench.variants.base import PRESETS
 
 if TYPE_CHECKING:
     from bfsbench.bench.plan import Work
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bfsbench.bench.sweep import Request
     from bfsbench.families.base import Family
 
-KNOB_PREFIX = "knob_"
 LONGEST_TIMEOUT_S = 1e6
 
 source_options = together(
@@ -34,7 +33,7 @@ source_options = together(
         "--source-id",
         "source_id",
         metavar="LIST",
-        help="Source vertices by their ids in the graph's file, as 'bfsbench path' has them.",
+        help="Source vertices by their ids or names in the graph's file.",
     ),
     click.option(
         "--sources",
@@ -54,8 +53,7 @@ def preset_option(use: str) -> Declaration:
         default=PRESETS[0],
         show_default=True,
         type=click.Choice(PRESETS),
-        help=f"{use}: their defaults, or for variants that have them the paper's values, or those that the "
-        "paper's rules give for the graph.",
+        help=f"{use}: defaults, the paper's values, or those of the paper's rules for the graph.",
     )
 
 
@@ -67,26 +65,6 @@ def out_option(command: str) -> Declaration:
         metavar="FILE",
         help=f"Result file; results/{command}-DATE-TIME.csv by default.",
     )
-
-
-def knob_options(command: click.Command) -> click.Command:
-    """One option for every knob name that any variant declares."""
-    owners: dict[str, dict[Knob, list[str]]] = {}
-    for variant in all_variants().values():
-        for knob in variant.knobs:
-            owners.setdefault(knob.name, {}).setdefault(knob, []).append(variant.name)
-    for name, declared in sorted(owners.items()):
-        texts = [
-            f"{knob.meaning} ({', '.join(variants)}; {knob.legal}; default {knob.default})"
-            for knob, variants in declared.items()
-        ]
-        option = next(iter(declared)).option
-        command.params.append(
-            click.Option(
-                [option, KNOB_PREFIX + name], metavar="LIST", help=f"Knob {name}: {'; '.join(texts)}."
-            )
-        )
-    return command
 
 
 def given_knobs(options: Mapping[str, str | None]) -> dict[str, list[str]]:
@@ -216,7 +194,7 @@ _MEASURING = (
         default=0,
         show_default=True,
         type=click.IntRange(min=0),
-        help="On the CPU: the order in which threads and blocks run; 0 is the fastest.",
+        help="On the CPU: the order in which threads and blocks run.",
     ),
 )
 
@@ -227,14 +205,13 @@ _SAMPLING = (
         show_default=True,
         type=click.IntRange(min=1),
         metavar="N",
-        help="Runs of each point before it is timed; they are checked as well.",
+        help="Runs before those that are timed.",
     ),
     click.option(
         "--max-noise",
         type=click.FloatRange(min=0, min_open=True),
         metavar="PERCENT",
-        help="Go on beyond --repeats until the 95 % confidence interval of the median lies within "
-        "this share of it.",
+        help="Go on beyond --repeats until the 95 % confidence interval of the median is this narrow.",
     ),
     click.option(
         "--min-time",
@@ -247,19 +224,19 @@ _SAMPLING = (
         "--min-samples",
         type=click.IntRange(min=1),
         metavar="N",
-        help="With --max-noise or --min-time: at least N samples, by default --repeats.",
+        help="With these two: at least N samples, --repeats by default.",
     ),
     click.option(
         "--max-samples",
         type=click.IntRange(min=1),
         metavar="N",
-        help="With --max-noise or --min-time: at most N samples, 1000 by default.",
+        help="With these two: at most N samples, 1000 by default.",
     ),
-    click.option("--cold", is_flag=True, help="Flush the caches before every run; they are warm otherwise."),
+    click.option("--cold", is_flag=True, help="Flush the caches before every run."),
     click.option(
         "--energy",
         is_flag=True,
-        help="After the samples, run for a second or more and write the GPU's energy per run to energy_j.",
+        help="Also measure the GPU's energy per run, in energy_j.",
     ),
 )
 
@@ -268,21 +245,21 @@ _ORDER = click.option(
     default="sequential",
     show_default=True,
     metavar="ORDER",
-    help="'interleaved': the points of a graph take turns, a sample each; 'shuffled[:SEED]': in another "
-    "order each turn. So drift affects all equally; their rows are written when the graph is done.",
+    help="'interleaved': the points of a graph take turns, a sample each, so that drift affects all equally; "
+    "'shuffled[:SEED]': in another order each turn.",
 )
 
 _CLUSTER = (
     click.option(
         "--cluster",
         metavar="WHERE",
-        help="Spread the points over workers, one a GPU: local[:N] on this machine, dask://HOST:PORT of a "
-        "Dask scheduler, or slurm[:FILE], pbs, sge or lsf likewise, whose jobs FILE describes.",
+        help="Spread the points over workers, one a GPU: local[:N], dask://HOST:PORT, or slurm[:FILE], pbs, "
+        "sge, lsf with FILE about their jobs.",
     ),
     click.option(
         "--mixed-devices",
         is_flag=True,
-        help="With --cluster: accept workers with different GPUs or CPUs. Reports do not mix their rows.",
+        help="Accept workers with different GPUs or CPUs, whose rows are kept apart.",
     ),
     tls_option,
 )

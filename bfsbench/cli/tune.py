@@ -12,10 +12,10 @@ import click
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench.tune import METHODS
 from bfsbench.cli import completion
+from bfsbench.cli.help import SectionedCommand, knob_options
 from bfsbench.cli.sweep_options import (
     Measuring,
     given_knobs,
-    knob_options,
     locators,
     measuring_options,
     names,
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from bfsbench.bench.tune import Configuration, Tuning
 
 
-@click.command(short_help="Find the fastest grid, block and knobs of a variant on a graph.")
+@click.command(
+    cls=SectionedCommand, short_help="Find the fastest grid, block and knobs of a variant on a graph."
+)
 @click.option(
     "--dataset",
     "datasets",

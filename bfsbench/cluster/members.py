@@ -150,30 +150,32 @@ class Members:
             if isinstance(answer, Unable):
                 self._left_out[address] = answer.reason
                 self._tell(f"worker {address} is left out: {answer.reason}")
-            elif objection := self._objection(answer):
-                self._left_out[address] = objection
-                objections.append(objection)
+            elif against := self._against(answer):
+                self._left_out[address] = against
+                objections.append(against)
             else:
                 self.present[address] = Member(address, answer, time.monotonic())
         return objections
 
-    def _objection(self, newcomer: Introduction) -> str | None:
+    def _against(self, newcomer: Introduction) -> str | None:
         """The reason why a worker cannot share a sweep with the present ones."""
-        theirs = newcomer.origin()
         for member in self.present.values():
-            ours = member.introduction.origin()
-            pair = f"workers {member.name} and {newcomer.name}"
-            if theirs.get("gpu_bus_id") and all(ours[key] == theirs[key] for key in ("host", "gpu_bus_id")):
-                return (
-                    f"{pair} are on the same GPU: start them with 'bfsbench worker', which gives each its own"
-                )
-            where = [each.device and each.device.backend for each in (member.introduction, newcomer)]
-            if where[0] != where[1]:
-                return f"{pair} have different backends, {where[0]} and {where[1]}: choose one with --backend"
-            for name in (*SAME_CODE, *(() if self._mixed_devices else SAME_DEVICE)):
-                if ours.get(name) != theirs.get(name):
-                    fix = (
-                        "install the same everywhere" if name in SAME_CODE else "allow it by --mixed-devices"
-                    )
-                    return f"{pair} differ in {name}, '{ours.get(name)}' and '{theirs.get(name)}': {fix}"
+            if against := objection(member.introduction, newcomer, self._mixed_devices):
+                return against
         return None
+
+
+def objection(here: Introduction, newcomer: Introduction, mixed_devices: bool) -> str | None:
+    """The reason why a worker cannot share a sweep with another one."""
+    ours, theirs = here.origin(), newcomer.origin()
+    pair = f"workers {here.name} and {newcomer.name}"
+    if theirs.get("gpu_bus_id") and all(ours[key] == theirs[key] for key in ("host", "gpu_bus_id")):
+        return f"{pair} are on the same GPU: start them with 'bfsbench worker', which gives each its own"
+    where = [each.device and each.device.backend for each in (here, newcomer)]
+    if where[0] != where[1]:
+        return f"{pair} have different backends, {where[0]} and {where[1]}: choose one with --backend"
+    for name in (*SAME_CODE, *(() if mixed_devices else SAME_DEVICE)):
+        if ours.get(name) != theirs.get(name):
+            fix = "install the same everywhere" if name in SAME_CODE else "allow it by --mixed-devices"
+            return f"{pair} differ in {name}, '{ours.get(name)}' and '{theirs.get(name)}': {fix}"
+    return None

@@ -21,6 +21,7 @@ from bfsbench.compare.points import (
     Comparison,
 )
 from bfsbench.compare.sides import Side
+from bfsbench.report.footnotes import footnotes
 from bfsbench.report.table import Cell, Table
 from bfsbench.wording import plural
 
@@ -75,6 +76,7 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield f"Both sides measured the same code at {found.num_same_code} of {len(found.points)} points."
     if found.num_emulated:
         yield f"No times to compare: {plural(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
+    yield from footnotes(row for row in (*found.a.rows, *found.b.rows) if row["status"] == "ok")
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
 
 

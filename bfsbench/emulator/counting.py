@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from bfsbench.emulator.lines import Line
 
 KINDS = ("load", "store", "atomic", "barrier")
+STEPS = ("steps", "far", "near", "shared_steps", "atomics", "barriers")
+"""Of the longest warp; see LevelCount."""
 MEMORIES = ("global", "shared", "remote shared", "none")
 
 
 _NUMBERS = (
     *("executions", "lanes", "bytes", "polls", "sectors", "distinct_sectors"),
-    *("passes", "conflicts", "collisions", "most_collisions", "hottest"),
+    *("far_sectors", "passes", "conflicts", "collisions", "most_collisions", "hottest"),
 )
 
 
@@ -40,10 +42,7 @@ class NativeLevelCount(ctypes.Structure):
         ("level", ctypes.c_int),
         ("blocks", ctypes.c_uint),
         ("threads", ctypes.c_uint),
-        *(
-            (name, ctypes.c_uint64)
-            for name in ("shared", "steps", "global_steps", "shared_steps", "atomics", "barriers")
-        ),
+        *((name, ctypes.c_uint64) for name in ("shared", *STEPS)),
     )
 
 
@@ -73,6 +72,8 @@ class Count:
     """Of 32 bytes of global memory, each once an execution."""
     distinct_sectors: int
     """Each once."""
+    far_sectors: int
+    """That the warp has not loaded lately: not among some 512 others."""
     passes: int
     """Through shared memory: one an execution, and one more for each bank conflict."""
     conflicts: int
@@ -81,7 +82,7 @@ class Count:
     most_collisions: int
     """In one execution."""
     hottest: int
-    """Atomics that met on one word of global memory, of all warps."""
+    """Executions of atomics that met on one word of global memory, of all warps."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,13 @@ class LevelCount:
     shared: int
     """Bytes of shared memory a block."""
     steps: int
-    """Of the warp that made the most: accesses to memory and barriers, one after another."""
-    global_steps: int
-    """Loads and stores among them, in global memory."""
+    """Of the warp whose steps take the longest: accesses to memory and barriers, one after another."""
+    far: int
+    """Loads from global memory among them, of sectors that the warp has not had lately."""
+    near: int
+    """Of others that it has."""
     shared_steps: int
+    """Accesses to shared memory."""
     atomics: int
     """In global memory."""
     barriers: int
@@ -128,9 +132,5 @@ def level_count(native: NativeLevelCount, first: int) -> LevelCount:
         blocks=native.blocks,
         threads=native.threads,
         shared=native.shared,
-        steps=native.steps,
-        global_steps=native.global_steps,
-        shared_steps=native.shared_steps,
-        atomics=native.atomics,
-        barriers=native.barriers,
+        **{name: getattr(native, name) for name in STEPS},
     )

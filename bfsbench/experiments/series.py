@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench.point import knob_values
+from bfsbench.entries.variant import EntryVariant
 from bfsbench.errors import UsageError
 from bfsbench.variants import all_variants, find
 
@@ -39,14 +40,15 @@ class Series:
 
 
 def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
-    """The variants a sweep names; ``all`` means those of the experiment's family.
+    """The variants a sweep names; ``all`` means those of the experiment's family that are no entries.
 
     Raises UsageError for an unknown one and one of another family.
     """
-    every = [variant for variant in all_variants().values() if variant.family == experiment.family]
+    ours = (variant for variant in all_variants().values() if not issubclass(variant, EntryVariant))
+    every = [variant for variant in ours if variant.family == experiment.family]
     found = [v for name in sweep.variants for v in (every if name == "all" else [find(name)])]
     for variant in found:
-        if variant not in every:
+        if variant.family != experiment.family:
             raise UsageError(f"variant {variant.name} is of family {variant.family}, not {experiment.family}")
     return list(dict.fromkeys(found))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.point import Point
 from bfsbench.emulator import Count, Hardware, LevelCount
+from bfsbench.emulator.counting import STEPS
 from bfsbench.errors import UsageError
 from bfsbench.families.bfs.layouts import LevelRecord
 from bfsbench.families.bfs.searches import KernelVariant
@@ -25,15 +26,12 @@ KEY = ("level", "kernel", "file", "line", "kind", "memory")
 """What a row of counters is of."""
 SUMS = (
     *("executions", "lanes", "bytes", "polls", "sectors", "distinct_sectors"),
-    *("passes", "conflicts", "collisions"),
+    *("far_sectors", "passes", "conflicts", "collisions"),
 )
 LARGEST = ("most_collisions", "hottest")
 COUNTERS = (*SUMS, *LARGEST)
 """As :class:`bfsbench.emulator.Count` has them. Of several launches in a level they are added up, but the
 largest is taken of LARGEST."""
-
-STEPS = ("steps", "global_steps", "shared_steps", "atomics", "barriers")
-"""Of the longest warp of a launch; see :class:`bfsbench.emulator.LevelCount`."""
 
 MULTIPROCESSORS = 132
 """Of the GPU that the project's rows are of."""
@@ -53,6 +51,8 @@ class Counters:
     launches: pd.DataFrame
     """A row for each launch and each level in it: ``level``, ``launch``, ``kernel``, ``blocks``, ``threads``
     (a block), ``shared`` (bytes a block), and STEPS."""
+    waits: int
+    """How often the host waited for the device during the search, to read what comes next."""
     sources: dict[str, Path]
     """Where the files are that lines are of."""
 
@@ -73,7 +73,7 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
     variant = find(point.variant)
     if not issubclass(variant, KernelProgram) or point.block is None:
         raise UsageError(f"variant {variant.name} has no kernels to explain")
-    with CpuDevice(seed, hardware=hardware(point.block), counted=True) as device:
+    with _Device(seed, hardware=hardware(point.block), counted=True) as device:
         setup = KernelSetup(DeviceGraph(device, graph), point.grid, point.block, dict(point.knobs))
         program = variant(setup)
         gathered = _Gathered(device)
@@ -83,17 +83,31 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
         device.counts()  # of preparing
         run = find_family(variant.family).problem(graph, point.source).run(program)
         run.reset()
+        device.waits = 0
         run.solve()
+        waits = device.waits
         device.synchronize()
         gathered.take(gathered.level)  # what was launched since the last mark; not what checking launches
         run.check()
     lines, sources = _by_line(gathered.counts)
-    return Counters(point, graph.checksum, lines, _launches(gathered.launches), sources)
+    return Counters(point, graph.checksum, lines, _launches(gathered.launches), waits, sources)
 
 
 def hardware(block: int) -> Hardware:
-    """A GPU of MULTIPROCESSORS, or of fewer where grids of resident blocks would have too many threads."""
-    return Hardware(multiprocessors=max(1, min(MULTIPROCESSORS, _MOST_THREADS // block)))
+    """A GPU of MULTIPROCESSORS, or of fewer where resident grids, of a small block or two large ones on each,
+    would have too many threads."""
+    threads = block if block <= 512 else 2048
+    return Hardware(multiprocessors=min(MULTIPROCESSORS, _MOST_THREADS // threads))
+
+
+class _Device(CpuDevice):
+    """Counts how often the host waits for it."""
+
+    waits = 0
+
+    def synchronize(self) -> None:
+        self.waits += 1
+        super().synchronize()
 
 
 class _Gathered:

@@ -53,9 +53,14 @@ class Listing:
     parts: tuple[tuple[ListedLine, ...], ...]
 
     @property
+    def costs(self) -> dict[int, LineCost]:
+        """By the numbers of the lines that have any."""
+        return {line.number: line.cost for part in self.parts for line in part if line.cost}
+
+    @property
     def share(self) -> float:
         """Of the search's cost."""
-        return sum(line.cost.share for part in self.parts for line in part if line.cost)
+        return sum(cost.share for cost in self.costs.values())
 
 
 def listings(counted: Counters, level: int | None = None) -> list[Listing]:

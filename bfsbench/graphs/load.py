@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from bfsbench.errors import UsageError
+from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.files import Held
@@ -112,8 +112,12 @@ def resolve(text: str) -> Request:
         directed = request.direction == "directed"
     elif os.sep in name or ("(" not in name and Path(name).is_file()):
         path = Path(name).expanduser()
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(
+                f"cannot read {path}: it is a pipe or a device, and graphs are read several times"
+            )
         orientation, reader = _first_look(path, options)
-        request = Request(_row_name(path.name), "directed", options, path=path, reader=reader)
+        request = Request(_row_name(path), "directed", options, path=path, reader=reader)
         directed = orientation == "directed"
     elif "(" in name or _is_generator(name):
         spec = _canonical(*_parse(name))
@@ -130,11 +134,16 @@ def resolve(text: str) -> Request:
     return _with_direction(request, direction, directed)
 
 
-def _row_name(path: str) -> str:
-    """A file's graph name in rows. Raises UsageError for a name that cannot be written to rows."""
-    if not path.isprintable():
-        raise UsageError(f"graph file '{printable(path)}': rename it, its name has unprintable characters")
-    return path if no_formula(path) == path else f"{os.curdir}{os.sep}{path}"
+def _row_name(path: Path) -> str:
+    """A file's graph name in rows. Raises UsageError for a name that cannot be written to rows, and for a
+    folder whose name is not UTF-8."""
+    name = path.name
+    if not name.isprintable():
+        raise UsageError(f"graph file '{printable(name)}': rename it, its name has unprintable characters")
+    folder = str(path.parent.resolve())
+    if any("\ud800" <= one <= "\udfff" for one in folder):
+        raise UsageError(f"graph file '{name}': rename its folder '{printable(folder)}', which is not UTF-8")
+    return name if no_formula(name) == name else f"{os.curdir}{os.sep}{name}"
 
 
 def request_for(dataset: Dataset) -> Request:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from bfsbench.errors import UsageError
+from bfsbench.errors import LaunchError, UsageError
 from bfsbench.paths import CUDA_SRC
 from bfsbench.programs.clock import Clock, DeviceClock, HostClock
 from bfsbench.programs.knob import Knob, KnobValue
@@ -54,6 +54,8 @@ class Variant(ABC):
     last."""
     host: ClassVar[bool] = False
     """True for native CPU programs, which have no grid and block."""
+    launched: ClassVar[bool] = True
+    """Whether a grid and a block are chosen for it; False for programs that have none or choose their own."""
     usual_block: ClassVar[int] = 256
     """Default number of threads per block."""
     preprocess_ms: float = 0.0
@@ -71,6 +73,20 @@ class Variant(ABC):
     @abstractmethod
     def clock(self) -> Clock:
         """The clock that times its runs."""
+
+    @classmethod
+    def missing(cls) -> str:
+        """What must be done before it can run on this machine, in one line; empty if nothing."""
+        return ""
+
+    @classmethod
+    def program_parts(cls) -> Iterator[bytes] | None:
+        """What runs, of variants that nothing here compiles; None for those that the sources tell."""
+        return None
+
+    def measured(self) -> dict[str, str]:
+        """Columns about the last runs that only the variant can fill: who held the clock, and memory."""
+        return {"clock": "ours" if self.host else "events"}
 
     @classmethod
     def knob_values(cls, given: Mapping[str, str | KnobValue]) -> dict[str, KnobValue]:
@@ -97,6 +113,7 @@ class HostProgram(Variant):
     """A native program on this machine's CPU, the papers' CPU columns."""
 
     host = True
+    launched = False
 
     def __init__(self, graph: Graph, knobs: Mapping[str, KnobValue]) -> None:
         self.graph = graph
@@ -129,12 +146,18 @@ class KernelProgram(Variant):
     child_kernels: ClassVar[bool] = False
     constants: ClassVar[Mapping[str, int]] = {}
     """Macros for kernels whose values the host loop needs as well."""
+    whole_warps: ClassVar[bool] = False
+    """True for kernels that need blocks of whole warps; other blocks are refused."""
     kernel_files: ClassVar[tuple[str, ...]] = ()
     """Names of the ``.cu`` files that hold the kernels, without their ending; by default the variant's."""
 
     def __init__(self, setup: KernelSetup) -> None:
+        """Raises LaunchError for a block that the kernels do not take."""
         self.setup = setup
         self.device = setup.graph.device
+        warp = self.device.limits.warp_size
+        if self.whole_warps and setup.block % warp:
+            raise LaunchError(f"{self.name}: a block has whole warps of {warp} threads, not {setup.block}")
         self.graph = setup.graph
         self.host_graph = setup.graph.host_graph
         self.num_vertices = self.host_graph.num_vertices

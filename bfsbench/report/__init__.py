@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from bfsbench.report.best import best_times
 from bfsbench.report.datasets import graph_counts
 from bfsbench.report.failures import failed_points
+from bfsbench.report.footnotes import with_footnotes
 from bfsbench.report.heatmap import NAME, heat_maps
 from bfsbench.report.level_tables import level_tables
 from bfsbench.report.provenance import origins, warnings
@@ -60,8 +61,8 @@ def tables(
     """The tables of these names made from rows of result files, and from the level profiles beside them.
 
     None means all but levels, with a ranking where there are several graphs, heat maps drawn only for the
-    fastest search on each graph, and without those of emulated kernels: how such times change with the launch
-    means nothing.
+    fastest search on each graph, and without those of emulated kernels, whose times do not depend on the
+    launch as on a GPU.
     """
     rows = as_read(rows)
     makers = TABLES | {
@@ -69,18 +70,18 @@ def tables(
         "levels": partial(level_tables, levels=levels),
     }
     if names is not None:
-        return [table for name in names for table in makers[name](rows)]
+        return with_footnotes((table for name in names for table in makers[name](rows)), rows)
     del makers["levels"]
     measured = rows[rows["backend"] != "cpu"]
     if len(measured[["graph", "graph_checksum"]].drop_duplicates()) < 2:
         del makers["ranking"]
     makers["heatmap"] = partial(heat_maps, brief=True)
-    made = [table for make in makers.values() for table in make(rows)]
+    made = with_footnotes((table for make in makers.values() for table in make(rows)), rows)
     return [table for table in made if not (table.name.startswith(NAME) and table.name.endswith(EMULATED))]
 
 
 def summary(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
     """What a sweep ends with: of each graph the best of each search, in short, and the failures if any."""
     rows = as_read(rows)
-    made = best_times(rows, levels, brief=True)
+    made = with_footnotes(best_times(rows, levels, brief=True), rows)
     return made if (rows["status"] == "ok").all() else [*made, *failed_points(rows)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.report.plots.measured import Measured
+from bfsbench.report.recorded import Recorded, recorded
 from bfsbench.report.rows import (
     EMULATED,
     SETTING,
@@ -33,11 +34,10 @@ _MEANINGS = {
     "times_best": "x best: search ms over that of the fastest search of the graph",
     "points": "points: configurations whose answers were right",
 }
-_NOTE_ON_PREPROCESSING = (
-    "preprocess ms: what putting the graph in order took beforehand, once a graph; not part of search ms."
-)
+_NOTE_ON_PREPROCESSING = "preprocess ms: time to preprocess the graph, once per graph; not part of search ms."
 _NOTE_ON_KNOBS = "Knobs are shown where they differ from their variant's default."
 _COUNTS = ("points", "failed")
+_RECORDED = "h200_ms"
 _GRAPH = ["graph", "graph_checksum"]
 _LONG = 40
 """Lines of all searches and graphs together beyond which a brief table shows only the best of each graph."""
@@ -53,17 +53,18 @@ def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief:
     """
     tables = []
     for kind in kinds(rows):
-        frame = _best(kind, levels)
+        known = recorded(kind)
+        frame = _best(kind, levels, known)
         title = f"Best time per variant and graph{kind.heading}"
         drawings = _drawings(frame, kind, brief)
-        legend = _meanings(drawings, kind)
+        legend = _meanings(drawings, kind, known)
         notes = () if brief else _notes(frame, kind)
         tables.append(Table.of(f"best{kind.suffix}", title, frame, notes, drawings, legend=legend))
     return tables
 
 
-def _best(kind: Kind, levels: pd.DataFrame | None) -> pd.DataFrame:
-    """The fastest configuration of each variant, by graph and time."""
+def _best(kind: Kind, levels: pd.DataFrame | None, known: Recorded) -> pd.DataFrame:
+    """The fastest configuration of each variant, by graph and time; ``known`` are times of our GPU."""
     frame = fastest(kind.configurations(), SETTING).sort_values([*_GRAPH, "search_ms"])
     least = frame.groupby(_GRAPH)["search_ms"].transform("min")
     meant = math.nan if _is_emulated(kind) else frame["search_ms"] / least.where(least > 0)
@@ -73,8 +74,10 @@ def _best(kind: Kind, levels: pd.DataFrame | None) -> pd.DataFrame:
     steps = Measured.of(kind, levels).levels if totals else None
     if steps is not None and len(steps):
         frame = frame.merge(_totals(steps, totals), how="left", on=[*_POINT])
-    known = [name for name in totals if name in frame]
-    columns = [*SETTING, *SHAPE, "sources", *_TIMES, *figures, "speedup", "times_best", *_COUNTS, *known]
+    if any(known.of(frame)):
+        frame = frame.assign(**{_RECORDED: known.of(frame)})
+    more = [name for name in (*totals, _RECORDED) if name in frame]
+    columns = [*SETTING, *SHAPE, "sources", *_TIMES, *figures, "speedup", "times_best", *_COUNTS, *more]
     return frame[columns]
 
 
@@ -119,7 +122,7 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
     yield from kind.family.advice(kind.rows)
 
 
-def _meanings(drawings: Iterable[Table], kind: Kind) -> Iterator[str]:
+def _meanings(drawings: Iterable[Table], kind: Kind, known: Recorded) -> Iterator[str]:
     """What columns mean that the drawings have."""
     drawn = {column for table in drawings for column in table.columns}
     told = [text for column, text in _MEANINGS.items() if column in drawn]
@@ -130,6 +133,8 @@ def _meanings(drawings: Iterable[Table], kind: Kind) -> Iterator[str]:
     for column in kind.family.profile:
         if column.name in drawn:
             yield f"{column.total}: {column.meaning}."
+    if _RECORDED in drawn:
+        yield known.note
 
 
 def _note_on_sources(family: Family) -> str:
@@ -144,8 +149,8 @@ def _note_on_sources(family: Family) -> str:
 
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
-    """What people are shown of times and figures; over several sources without what says little then."""
-    totals = [column.name for column in kind.family.profile if column.total]
+    """Columns of times and figures in text; over several sources fewer of them."""
+    totals = [*(column.name for column in kind.family.profile if column.total), _RECORDED]
     if brief and _is_emulated(kind):
         return ["points", "failed", *totals]
     if brief:
@@ -160,9 +165,11 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
 
 
 def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
-    """One table a graph, variants by their times; columns that would say nothing are left out."""
+    """One table per graph, variants sorted by time; columns without information are left out."""
     searched = sources_of(kind.rows)
     frame = frame.assign(knobs=_told_knobs(frame))
+    if brief and _is_emulated(kind) and _RECORDED in frame:
+        frame = frame.sort_values([*_GRAPH, _RECORDED], kind="stable")
     short = brief and len(frame) > _LONG
     made = []
     for (graph, checksum), group in frame.groupby(_GRAPH, sort=False):

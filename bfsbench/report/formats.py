@@ -34,6 +34,7 @@ _HEADERS = {
     "num_vertices": "V",
     "num_edges": "E",
     "speedup": "x sequential",
+    "h200_ms": "NVIDIA H200 ms",
     "times_best": "x best",
     "worst_times_best": "worst",
     "best_percent": "best on %",
@@ -62,7 +63,7 @@ def render(
     """All tables in one of FORMATS, ending with a newline.
 
     Text fits ``width`` columns as far as it can, and ``colour`` colours its heat maps with terminal escapes.
-    CSV has no way to hold two tables: raises UsageError, with ``narrow`` naming the option that leaves one.
+    CSV holds one table: raises UsageError for several; ``narrow`` names the option that leaves one.
     """
     if style != "json":
         tables = [_printable(table) for table in tables]

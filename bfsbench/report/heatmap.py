@@ -27,7 +27,7 @@ def heat_maps(rows: pd.DataFrame, *, brief: bool = False) -> list[Table]:
     ``brief`` draws only those of the fastest variant on each graph.
     """
     tables = []
-    for kind in kinds(rows[rows["backend"] != "host"]):
+    for kind in kinds(rows[rows["block"].notna()]):
         cells = fastest(kind.configurations(), [*SETTING, *_LAUNCH])
         least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
         cells = cells.assign(times_best=cells["search_ms"] / least)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bfsbench.graphs.kinds import family_of_graph
 from bfsbench.report.rows import EMULATED, Kind, fastest, kinds, short_names
 from bfsbench.report.table import Table
 
@@ -31,6 +30,8 @@ def ratios(kind: Kind) -> pd.DataFrame:
     A search is a variant on a device. Those with times from fewer sources than others on the graph are left
     out, as their medians are of something else.
     """
+    from bfsbench.graphs.kinds import family_of_graph
+
     best = fastest(kind.configurations(), [*GRAPH, *SEARCH])
     most = best.groupby(list(GRAPH))["sources"].transform("max")
     best = best[best["sources"] == most]

@@ -2,7 +2,8 @@
 
 A module that declares a subclass of Variant with a ``name`` is discovered in this folder, and in those that
 ``BFSBENCH_VARIANTS`` names, where the ``.cu`` file is beside the module. Families of a user are discovered in
-the same folders.
+the same folders, and so are entries: searches of other programs, each declared in a TOML file
+(:mod:`bfsbench.entries`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
+from bfsbench.entries.find import declarations_in, entry_variants
+from bfsbench.entries.variant import EntryVariant
 from bfsbench.errors import UsageError, unknown_name
 from bfsbench.families import families_here, families_of
 from bfsbench.families.base import Family
@@ -60,7 +63,13 @@ def add_folder(folder: Path) -> list[type[Variant]]:
         __path__.append(str(place))
         look.cache_clear()
     modules = {f"{__name__}.{info.name}" for info in pkgutil.iter_modules([str(place)])}
-    declared = [variant for variant in all_variants().values() if variant.__module__ in modules]
+    files = {file.resolve() for file in declarations_in(place)}
+    declared = [
+        variant
+        for variant in all_variants().values()
+        if variant.__module__ in modules
+        or (issubclass(variant, EntryVariant) and variant.entry.file in files)
+    ]
     if not declared:
         raise UsageError(f"{folder} declares no variant")
     return declared
@@ -80,6 +89,7 @@ def look() -> Found:
                 )
             families.setdefault(family.name, family)
         declared += _declared_by(module)
+    declared += entry_variants((Path(entry).resolve() for entry in __path__), problems)
     variants: dict[str, type[Variant]] = {}
     for variant in declared:
         try:
@@ -98,6 +108,8 @@ def _modules(problems: list[str]) -> Iterator[ModuleType]:
             problems.append(f"BFSBENCH_VARIANTS names {folder}, which is not a folder")
         for info in pkgutil.iter_modules([str(folder)]):
             file = folder / (f"{info.name}/__init__.py" if info.ispkg else f"{info.name}.py")
+            if not file.is_file():
+                continue  # a library that lies there is no module of ours
             if info.name in modules:
                 problems.append(f"{file} is called like {modules[info.name]}: rename it")
                 continue
@@ -140,7 +152,8 @@ def _check(
     variant: type[Variant], others: Mapping[str, type[Variant]], families: Mapping[str, Family]
 ) -> None:
     """Raises UsageError, naming module and attribute, for an incomplete declaration."""
-    where = f"variant {variant.name} ({_file(variant.__module__)})"
+    file = variant.entry.file.name if issubclass(variant, EntryVariant) else _file(variant.__module__)
+    where = f"variant {variant.name} ({file})"
     for attribute in ("family", "summary", "origin", "layout", "frontier", "parallel_unit", "work"):
         if not getattr(variant, attribute, None):
             raise UsageError(f"{where} does not declare '{attribute}'")

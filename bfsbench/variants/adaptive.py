@@ -96,6 +96,7 @@ class Adaptive(KernelVariant):
     layout = ("CSR", "CSC")
     frontier = "queues of row parts in shared or global memory; bitmaps"
     parallel_unit = "a thread per arc, per 8 arcs or per unreached vertex"
+    whole_warps = True
     work = "O(V + E), less where it pulls"
     knobs = (
         Knob(
@@ -178,8 +179,6 @@ class Adaptive(KernelVariant):
     def prepare(self) -> None:
         """Raises LaunchError if the device cannot hold even one cluster of such blocks."""
         warp = self.device.limits.warp_size
-        if self.block % warp:
-            raise LaunchError(f"adaptive: a block has whole warps of {warp} threads, not {self.block}")
         words = -(-self.num_vertices // warp)
         visited, visited_then, unopened = (self.device.empty(words, "uint32") for _ in range(3))
         self.bitmaps = {"visited": visited, "visited_then": visited_then, "open": unopened}

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from bfsbench.bench.results import read_rows
-from tests.bench.test_run import LATTICE, SMALL, run
+from tests.bench.test_run import LATTICE, SMALL, run, run_faulty
 
 
 def test_points_take_turns_and_rows_say_how_they_were_measured(tmp_path: Path) -> None:
     words = ("--dataset", f"{LATTICE},{SMALL}", "--variant", "cpu_queue,push,dies", "--block", "32")
     how = ("--repeats", "3", "--warmup", "2", "--cold", "--parents")
-    run(*words, *how, "--order", "shuffled:5", cwd=tmp_path, faulty=True, check=1)
+    run_faulty(*words, *how, "--order", "shuffled:5", cwd=tmp_path, check=1)
     rows = read_rows(tmp_path / "r.csv")
     assert [row["variant"] for row in rows] == ["cpu_queue", "frontier_numbers", "dies"] * 2
     for row in rows:
@@ -29,8 +29,8 @@ def test_points_take_turns_and_rows_say_how_they_were_measured(tmp_path: Path) -
         )
         assert float(row["parents_ms"]) > 0 and row["samples_discarded"] == "0"
     again = ("--resume", "--order", "shuffled:5")
-    assert "nothing left to do" in run(*words, *how, *again, cwd=tmp_path, faulty=True, check=1).stderr
-    warm = run(*words, "--resume", cwd=tmp_path, faulty=True, check=2)
+    assert "nothing left to do" in run_faulty(*words, *how, *again, cwd=tmp_path, check=1).stderr
+    warm = run_faulty(*words, "--resume", cwd=tmp_path, check=2)
     assert "has rows measured 'cold warmup=2 shuffled:5', not 'as usual'" in warm.stderr
 
 

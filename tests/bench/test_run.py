@@ -202,12 +202,20 @@ def test_the_default_result_file_has_the_time_in_its_name(tmp_path: Path) -> Non
     assert file.name.startswith("run-") and len(read_rows(file)) == 1
 
 
-def test_help_names_every_knob_with_its_range(tmp_path: Path) -> None:
-    text = " ".join(bfsbench("run", "--help", cwd=tmp_path).stdout.split())
-    assert "Knob W_SZ" in text
-    assert "1, 2, 4, 8, 16, 32; default 16" in text
-    assert "(direction_optimized; 1 .. 1e+09; default 14)" in text
-    assert "(cpu_parallel; 0 .. 1e+12; default 14.0)" in text
+def test_help_is_short_and_names_knobs_on_request(tmp_path: Path) -> None:
+    shown = bfsbench("run", "--help", cwd=tmp_path).stdout
+    assert "W_SZ" not in shown and "--w-sz" not in shown and "--help-knobs" in shown
+    assert len(shown.splitlines()) < 100
+    titles = [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles[0] == "What:" and titles[-1] == "Others:" and len(titles) == 8
+    every = " ".join(bfsbench("run", "--help-knobs", cwd=tmp_path).stdout.split())
+    assert "1, 2, 4, 8, 16, 32; default 16" in every
+    assert "(1 .. 1e+09; default 14)" in every and "(0 .. 1e+12; default 14.0)" in every
+    some = bfsbench("run", "--help-knobs", "hong,pull", cwd=tmp_path).stdout
+    assert some.startswith("virtual_warp:\n  --w-sz LIST")
+    assert some.endswith("pull has no knobs.\n") and "--k1" not in some
+    refused = bfsbench("run", "--help-knobs", "hongg", cwd=tmp_path, check=2)
+    assert refused.stderr == "bfsbench: unknown variant 'hongg': did you mean hong?\n"
 
 
 def test_failed_points_are_run_again_on_request_only(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from bfsbench.variants.apsp_fw import ApspFw
 from bfsbench.variants.cpu_floyd_warshall import CpuFloydWarshall
 from bfsbench.variants.cpu_queue import CpuQueue
 from bfsbench.variants.frontier_numbers import FrontierNumbers
-from tests.bench.test_run import run
+from tests.bench.test_run import run_faulty
 from tests.shapes import SHAPES
 
 GRAPH = build_graph(SHAPES["kronecker"], "kronecker")
@@ -207,7 +207,7 @@ def test_the_next_point_has_a_graph_that_nobody_wrote_into(
     from bfsbench.bench.results import read_rows
 
     words = ("--dataset", "path(n=9)", "--source", "0", "--repeats", "1")
-    run(*words, "--variant", "vandal,push,lies,pull", cwd=tmp_path, faulty=True, check=1)
+    run_faulty(*words, "--variant", "vandal,push,lies,pull", cwd=tmp_path, check=1)
     found = {row["variant"]: (row["status"], row["reason"]) for row in read_rows(tmp_path / "r.csv")}
     assert found["vandal"][0] == found["lies"][0] == "wrong"
     assert found["frontier_numbers"] == found["pull"] == ("ok", "")

@@ -8,8 +8,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -29,14 +30,23 @@ Start = Callable[..., subprocess.Popen[str]]
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts programs in the test's folder; all of them and their children are killed at the end."""
+    with starting(tmp_path) as begin:
+        yield begin
+
+
+@contextlib.contextmanager
+def starting(folder: Path) -> Iterator[Start]:
+    """A function that starts programs in this folder, with ``variables`` of their environment changed. All of
+    them and their children are killed at the end."""
     started: list[subprocess.Popen[str]] = []
 
-    def begin(*words: str, **more: object) -> subprocess.Popen[str]:
-        environment = os.environ | {"BFSBENCH_VARIANTS": str(FAULTY)}
-        started.append(
-            subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, **more)
+    def begin(*words: str, variables: Mapping[str, str] | None = None, **more: Any) -> subprocess.Popen[str]:
+        environment = {**os.environ, "BFSBENCH_VARIANTS": str(FAULTY), **(variables or {})}
+        process = subprocess.Popen(
+            words, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, **more
         )
-        return started[-1]
+        started.append(process)
+        return process
 
     yield begin
     for process in started:

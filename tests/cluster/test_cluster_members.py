@@ -1,284 +1,273 @@
-"""Which workers share a sweep, and what happens to failing ones; with artificial devices."""
+"""Which workers share a sweep, and what becomes of those that can work no more."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import dask
 import distributed
+import psutil
 import pytest
 from click.testing import CliRunner
 
 import bfsbench
 from bfsbench.backends.base import Limits
-from bfsbench.bench import provenance
 from bfsbench.bench.point import Point
-from bfsbench.bench.row import failed_row
 from bfsbench.bench.runner import Measured, Method
 from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.worker import DeviceInfo
 from bfsbench.cli import main
 from bfsbench.cluster import members, tasks
 from bfsbench.cluster.address import Running, host_and_port
-from bfsbench.cluster.examine import Findings, examine
+from bfsbench.cluster.examine import Findings
 from bfsbench.cluster.launch import require_dask
-from bfsbench.cluster.members import ClusterError
+from bfsbench.cluster.members import ClusterError, objection
 from bfsbench.cluster.runner import Cluster
-from bfsbench.cluster.tasks import Equipment
-from bfsbench.errors import BfsbenchError, UsageError
-from bfsbench.graphs.graph import Graph
+from bfsbench.cluster.tasks import Equipment, Introduction
+from bfsbench.errors import UsageError
+from tests.cluster.programs import BFSBENCH, starting
+from tests.fetch.fetch_server import SNAP, entry, serving, sha256, snap
 
-GRAPH = bfsbench.generate("lattice", rows=3, columns=3)
-METHOD = Method(Sampling.of(1), 60)
 LIMITS = Limits(32, 1024, 2**31 - 1, 132, 2048, 49152, 232448, 233472, 2**37)
-H200 = {"gpu": "NVIDIA H200", "compute_capability": "9.0", "driver": "580.1", "cuda": "13.0"}
-
-Describe = Callable[[str], dict[str, str]]
-
-
-class Made:
-    """Replaces Worker: a device named after its Dask worker, and rows without searching."""
-
-    describe: Describe
-    loses_its_device = ""
-    """Name of the Dask worker that fails after its first point."""
-
-    def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
-        self.name = str(distributed.get_worker().name) if backend else ""
-        self.points = 0
-
-    def start(self) -> None:
-        if self.points and self.name == self.loses_its_device:
-            raise BfsbenchError("the GPU has fallen off the bus")
-
-    @property
-    def device(self) -> DeviceInfo:
-        return DeviceInfo("cuda", type(self).describe(self.name), LIMITS)
-
-    def run_point(self, point: Point, graph: Graph, _method: Method) -> Measured:
-        self.points += 1
-        row = failed_row(point, graph, self.device.description, "ok", "")
-        return Measured(row | {"search_ms": "1"})
-
-    def close(self) -> None: ...
+H200 = {"gpu": "NVIDIA H200", "compute_capability": "9.0", "gpu_bus_id": "0000:a", "host_cpu": "x (8 cores)"}
+ONE = Introduction("a", "1", {"host": "h", "version": "1", "commit": "c"}, DeviceInfo("cuda", H200, LIMITS))
 
 
-@pytest.fixture
-def two_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Address of a scheduler in this process with two workers, named a and b, as threads."""
-    require_dask()
-    monkeypatch.setattr(tasks, "Worker", Made)
-    monkeypatch.setattr(tasks.Station, "graph", lambda _self, _name: GRAPH)
-    monkeypatch.setattr(Made, "describe", staticmethod(apart), raising=False)
-    cluster = distributed.SpecCluster(
-        scheduler={"cls": distributed.Scheduler, "options": {"dashboard_address": ":0", "host": "127.0.0.1"}},
-        workers={
-            name: {"cls": distributed.Worker, "options": {"nthreads": 1, "dashboard": False}} for name in "ab"
-        },
+def another(host: dict[str, str] | None = None, **device: str) -> Introduction:
+    """A second worker, on a GPU of its own, which is like the first one but for this."""
+    assert ONE.device
+    described = replace(ONE.device, description=H200 | {"gpu_bus_id": "0000:b"} | device)
+    return replace(ONE, name="b", host=ONE.host | (host or {}), device=described)
+
+
+@pytest.mark.parametrize(
+    ("newcomer", "says"),
+    [
+        (another(), None),
+        (another(gpu="NVIDIA H100"), "differ in gpu, 'NVIDIA H200' and 'NVIDIA H100': allow it by --mixed"),
+        (another(compute_capability="9.1"), "differ in compute_capability, '9.0' and '9.1': allow it by"),
+        (
+            another({"commit": "d"}),
+            "a and b differ in commit, 'c' and 'd': install the same",
+        ),
+        (
+            another(gpu_bus_id="0000:a"),
+            "a and b are on the same GPU: start them with",
+        ),
+        (another({"host": "i"}, gpu_bus_id="0000:a"), None),
+        (
+            replace(another(), device=None),
+            "have different backends, cuda and None: choose one",
+        ),
+    ],
+)
+def test_what_keeps_workers_from_sharing_a_sweep(newcomer: Introduction, says: str | None) -> None:
+    against = objection(ONE, newcomer, mixed_devices=False)
+    assert against is None if says is None else against is not None and says in against
+    if says and "--mixed" in says:
+        assert objection(ONE, newcomer, mixed_devices=True) is None
+
+
+@dataclass
+class Pair:
+    """A scheduler and two workers on this machine. The one called b dawdles, and has a folder of its own
+    with a cache and a catalogue, in which ``town`` is another graph than in that of the first."""
+
+    address: str
+    folder: Path
+    names: dict[int, str]
+    """Of the workers by the process that was started."""
+
+    def cluster(self, told: list[str], *, mixed_devices: bool = False) -> Cluster:
+        place = Running(host_and_port(self.address))
+        return Cluster(place, Equipment("cpu", 0), mixed_devices, told.append)
+
+    def name(self, worker: str) -> str:
+        """``a`` or ``b``, of a worker whose name begins with its machine's and its process's."""
+        return self.names[int(worker.split("-")[-2])]
+
+
+def catalogue(path: Path, n: int) -> str:
+    path.write_text(
+        '[town]\nfamily = "own"\ndescription = "d"\ndirected = true\n'
+        f'generator = "path"\nparameters = {{n = {n}}}\n'
     )
-    yield cluster.scheduler_address
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Pair]:
+    require_dask()
+    folder = tmp_path_factory.mktemp("pair")
+    bfsbench.search(bfsbench.generate("path", n=2), "push", backend="cpu")  # is compiled here, once
+    (folder / "cache").mkdir()
+    (folder / "cache" / "native").symlink_to(cache / "native")
+    own = {"BFSBENCH_CACHE": str(folder / "cache"), "DAWDLE_S": "0.5"}
+    head = distributed.SpecCluster(
+        scheduler={"cls": distributed.Scheduler, "options": {"dashboard_address": ":0", "host": "127.0.0.1"}}
+    )
+    with starting(folder) as start:
+        names = {}
+        for name, n, variables in (("a", 9, {}), ("b", 10, own)):
+            variables = {**variables, "BFSBENCH_DATASETS": catalogue(folder / f"{name}.toml", n)}
+            words = (*BFSBENCH, "worker", head.scheduler_address.replace("tcp", "dask"), "--workers", "1")
+            names[start(*words, variables=variables).pid] = name
+        made = Pair(head.scheduler_address, folder, names)
+        wait_for_workers(made, 2)
+        yield made
+    head.close()
+
+
+def sweep(cluster: Cluster, graph: str, variant: str, count: int) -> list[Measured]:
+    """The rows of one search from each of the first vertices, by all workers."""
+    loaded = bfsbench.load(graph)
+    points = [Point(loaded.full_name, source, variant, "cpu", None, 32) for source in range(count)]
+    found = list(cluster.run(points, {loaded.full_name: loaded}, Method(Sampling.of(1), 60)))
+    assert sorted(int(outcome.row["source"]) for outcome in found) == list(range(count))
+    return found
+
+
+@contextmanager
+def assembled(pair: Pair, told: list[str]) -> Iterator[Cluster]:
+    """A cluster of both workers."""
+    cluster = pair.cluster(told)
+    assert len(cluster.start().present) == 2
+    yield cluster
     cluster.close()
 
 
-def apart(name: str) -> dict[str, str]:
-    """Two H200s of one host."""
-    return H200 | {"gpu_bus_id": f"0000:{name}"}
+def wait_for_workers(pair: Pair, count: int) -> None:
+    """Until there are so many at the scheduler."""
+    with distributed.Client(pair.address, set_as_default=False) as client:
+        deadline = time.monotonic() + 60
+        while len(client.nthreads()) != count:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
-def cluster_at(address: str, told: list[str], *, mixed_devices: bool = False) -> Cluster:
-    return Cluster(Running(host_and_port(address)), Equipment("cuda", 0), mixed_devices, told.append)
+def test_a_slow_worker_holds_back_little(pair: Pair) -> None:
+    with assembled(pair, []) as cluster:
+        found = sweep(cluster, "path(n=8)", "dawdles", 8)
+    names = [pair.name(outcome.worker) for outcome in found]
+    assert set(names) == {"a", "b"}, "rows name the worker that they come from"
+    assert names.count("b") <= 2
 
 
-def points(count: int) -> list[Point]:
-    return [Point(GRAPH.full_name, i, "push", "cuda", None, 32) for i in range(count)]
-
-
-def sweep(cluster: Cluster, wanted: Sequence[Point]) -> list[Measured]:
-    return list(cluster.run(wanted, {GRAPH.full_name: GRAPH}, METHOD))
-
-
-@pytest.fixture
-def describing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, Mapping[str, str]]], None]:
-    """Changes what the workers' devices are, by the workers' names."""
-
-    def describe(changes: Mapping[str, Mapping[str, str]]) -> None:
-        monkeypatch.setattr(
-            Made, "describe", staticmethod(lambda name: apart(name) | dict(changes.get(name, {})))
-        )
-
-    return describe
-
-
-def test_rows_name_the_gpu_they_come_from(two_workers: str) -> None:
-    cluster = cluster_at(two_workers, [])
-    found = sweep(cluster, points(20))
-    cluster.close()
-    assert sorted(int(outcome.row["source"]) for outcome in found) == list(range(20))
-    assert {(outcome.worker, outcome.row["gpu_bus_id"]) for outcome in found} == {
-        ("a", "0000:a"),
-        ("b", "0000:b"),
-    }
-
-
-def test_a_slow_worker_holds_back_little(two_workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    quick = Made.run_point
-
-    def run_point(self: Made, point: Point, graph: Graph, method: Method) -> Measured:
-        time.sleep(1 if self.name == "a" else 0)
-        return quick(self, point, graph, method)
-
-    monkeypatch.setattr(Made, "run_point", run_point)
-    cluster = cluster_at(two_workers, [])
-    found = sweep(cluster, points(8))
-    cluster.close()
-    assert len(found) == 8
-    assert [outcome.worker for outcome in found].count("a") <= 2
-
-
-@pytest.mark.parametrize(("column", "value"), [("gpu", "NVIDIA H100"), ("compute_capability", "9.1")])
-def test_different_devices_are_refused_unless_asked_for(
-    two_workers: str, describing: Any, column: str, value: str
-) -> None:
-    describing({"b": {column: value}})
-    cluster = cluster_at(two_workers, [])
-    with pytest.raises(UsageError, match=f"differ in {column}, .*{value}.*: allow it by --mixed-devices"):
-        cluster.start()
-    cluster.close()
-    mixed = cluster_at(two_workers, [], mixed_devices=True)
-    found = sweep(mixed, points(20))
-    mixed.close()
-    assert {outcome.row[column] for outcome in found} == {value, H200[column]}
-
-
-def test_two_workers_on_one_gpu_are_refused(two_workers: str, describing: Any) -> None:
-    describing({"b": {"gpu_bus_id": "0000:a"}})
-    cluster = cluster_at(two_workers, [], mixed_devices=True)
-    with pytest.raises(UsageError, match=r"workers . and . are on the same GPU"):
-        cluster.start()
-    cluster.close()
-
-
-def test_workers_with_different_code_are_refused(two_workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    columns = provenance.host_columns()
-
-    def host_columns() -> dict[str, str]:
-        return columns | {"commit": str(distributed.get_worker().name)}
-
-    monkeypatch.setattr(provenance, "host_columns", host_columns)
-    cluster = cluster_at(two_workers, [], mixed_devices=True)
-    with pytest.raises(UsageError, match=r"differ in commit, '[ab]' and '[ab]': install the same"):
-        cluster.start()
-    cluster.close()
-
-
-def test_a_worker_that_has_lost_its_device_is_left_out(
-    two_workers: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Made, "loses_its_device", "b")
+def test_a_worker_with_another_graph_is_left_out(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    cluster = cluster_at(two_workers, told)
-    found = sweep(cluster, points(20))
-    cluster.close()
-    assert sorted(int(outcome.row["source"]) for outcome in found) == list(range(20))
-    assert [outcome.worker for outcome in found].count("b") == 1
-    assert told[-1] == "worker b is left out: the GPU has fallen off the bus"
+    monkeypatch.setenv("BFSBENCH_DATASETS", str(pair.folder / "a.toml"))
+    with assembled(pair, told) as cluster:
+        found = sweep(cluster, "town", "push", 6)
+    assert {pair.name(outcome.worker) for outcome in found} == {"a"}
+    (line,) = (line for line in told if "is left out" in line)
+    assert pair.name(line.split()[1]) == "b"
+    assert line.endswith("left out: its town:symmetrised is not the one that the sweep began with")
 
 
-def test_a_worker_that_cannot_read_is_left_out(two_workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def graph(_self: tasks.Station, _name: str) -> Graph:
-        if distributed.get_worker().name == "a":
-            raise PermissionError("no entry")
-        return GRAPH
-
-    monkeypatch.setattr(tasks.Station, "graph", graph)
-    told: list[str] = []
-    cluster = cluster_at(two_workers, told)
-    found = sweep(cluster, points(20))
-    cluster.close()
-    assert sorted(int(outcome.row["source"]) for outcome in found) == list(range(20))
-    assert "worker a is left out: no entry" in told
-
-
-def test_a_bug_on_a_worker_is_shown_as_it_is(two_workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_point(_self: Made, _point: Point, _graph: Graph, _method: Method) -> Measured:
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setattr(Made, "run_point", run_point)
-    cluster = cluster_at(two_workers, [])
-    with pytest.raises(ZeroDivisionError, match="a bug"):
-        sweep(cluster, points(5))
-    cluster.close()
-
-
-def test_a_sweep_ends_when_no_worker_is_left(two_workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def graph(_self: tasks.Station, _name: str) -> Graph:
-        return replace(GRAPH, checksum="another")
-
-    monkeypatch.setattr(tasks.Station, "graph", graph)
-    monkeypatch.setattr(members, "POLL_S", 0.1)
+def test_a_sweep_ends_when_no_worker_is_left(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BFSBENCH_DATASETS", catalogue(pair.folder / "third.toml", 11))
     monkeypatch.setattr(members, "WITHOUT_WORKERS_S", 0.5)
-    cluster = cluster_at(two_workers, [])
-    with pytest.raises(ClusterError, match=r"no worker is left .* is not the one that the sweep began with"):
-        sweep(cluster, points(5))
-    cluster.close()
+    with (
+        assembled(pair, []) as cluster,
+        pytest.raises(ClusterError, match=r"no worker is left .* is not the one that the sweep began with"),
+    ):
+        sweep(cluster, "town", "push", 6)
 
 
-def test_a_worker_that_was_started_in_another_way_is_refused(
-    two_workers: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("multiprocessing.process.BaseProcess.daemon", True)
-    cluster = cluster_at(two_workers, [])
-    with pytest.raises(UsageError, match="was not started by 'bfsbench worker'"):
-        cluster.start()
-    cluster.close()
+def test_a_worker_that_has_lost_its_device_is_left_out(pair: Pair) -> None:
+    """The process with the device is killed, and for another one there are no libraries."""
+    told: list[str] = []
+    libraries, elsewhere = pair.folder / "cache" / "native", pair.folder / "elsewhere"
+    (started,) = (pid for pid, name in pair.names.items() if name == "b")
+    with assembled(pair, told) as cluster:
+        libraries.rename(elsewhere)
+        libraries.touch()
+        for child in psutil.Process(started).children():
+            for grandchild in child.children():
+                if any("spawn_main" in word for word in grandchild.cmdline()):
+                    grandchild.kill()
+        try:
+            found = sweep(cluster, "path(n=8)", "cpu_queue", 8)
+        finally:
+            libraries.unlink()
+            elsewhere.rename(libraries)
+    rows = [(pair.name(outcome.worker), outcome.row["status"]) for outcome in found]
+    assert rows.count(("b", "crash")) == 1 and rows.count(("a", "ok")) == 7
+    (line,) = (line for line in told if "is left out" in line)
+    assert pair.name(line.split()[1]) == "b" and f"cannot write {libraries}" in line
 
 
-def test_the_doctor_names_what_differs(two_workers: str, describing: Any) -> None:
-    assert examine(Running(host_and_port(two_workers))).works
-    describing({"b": {"driver": "570.2"}})
-    found = examine(Running(host_and_port(two_workers)))
-    assert not found.works
-    assert found.differences == ["driver: 580.1 (a), 570.2 (b)"]
-    assert [facts["gpu_bus_id"] for facts in found.workers] == ["0000:a", "0000:b"]
-    assert all(facts["cache"].endswith(", shared") for facts in found.workers)
+def test_a_bug_on_a_worker_is_shown_as_it_is(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which cannot be had without planting one: here in what workers are asked to do."""
+
+    def divided(_task: tasks.Assignment) -> float:
+        return 1 / 0
+
+    monkeypatch.setattr("bfsbench.cluster.dispatch.run_assignment", divided)
+    with assembled(pair, []) as cluster, pytest.raises(ZeroDivisionError):
+        sweep(cluster, "path(n=8)", "push", 4)
 
 
-def test_the_doctor_s_words(two_workers: str, describing: Any) -> None:
-    words = ["doctor", "--cluster", two_workers.replace("tcp", "dask")]
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == 0
-    assert done.stdout.count("NVIDIA H200") == 2
-    assert done.stdout.endswith("All 2 workers can run and are alike.\n")
-    describing({"a": {"gpu": "NVIDIA H100"}})
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == 1
-    assert "differs: gpu: NVIDIA H100 (a), NVIDIA H200 (b)\n" in done.stdout
-    told = json.loads(CliRunner().invoke(main, [*words, "--format", "json"]).stdout)
-    assert not told["works"] and [facts["worker"] for facts in told["workers"]] == ["a", "b"]
+def test_a_worker_that_was_started_in_another_way_is_left_out(pair: Pair) -> None:
+    words = ("worker", pair.address, "--nthreads", "2", "--no-dashboard", "--name", "stranger")
+    with starting(pair.folder) as start:
+        start(sys.executable, "-m", "dask", *words)
+        wait_for_workers(pair, 3)
+        told: list[str] = []
+        cluster = pair.cluster(told)
+        assert len(cluster.start().present) == 2
+        cluster.close()
+        assert any(line.endswith("is left out: it was not started by 'bfsbench worker'") for line in told)
+    wait_for_workers(pair, 2)
+
+
+def test_workers_with_different_code_are_refused_and_the_doctor_tells(pair: Pair) -> None:
+    scheduler = pair.address.replace("tcp", "dask")
+    with starting(pair.folder) as start:
+        start(*BFSBENCH, "worker", scheduler, "--workers", "1", variables={"BFSBENCH_COMMIT": "other"})
+        wait_for_workers(pair, 3)
+        cluster = pair.cluster([], mixed_devices=True)
+        with pytest.raises(UsageError, match=r"differ in commit, '.*' and '.*': install the same"):
+            cluster.start()
+        cluster.close()
+        done = CliRunner().invoke(main, ["doctor", "--cluster", scheduler])
+        told = CliRunner().invoke(main, ["doctor", "--cluster", scheduler, "--format", "json"])
+    assert done.exit_code == told.exit_code == 1
+    assert re.search(r"^differs: commit: .*other \(", done.stdout, re.MULTILINE)
+    assert re.search(r"^differs: cache: ", done.stdout, re.MULTILINE)
+    found = json.loads(told.stdout)
+    assert not found["works"] and len(found["workers"]) == 3
+    assert all(facts["cache"].endswith(", shared") for facts in found["workers"]), "it is there for all"
+    wait_for_workers(pair, 2)
 
 
 def test_the_doctor_compares_with_the_machine_that_begins_a_sweep() -> None:
     worker = {"worker": "a", "python": "3.11.1", "version": "1", "commit": "c", "driver": "1"}
     here = {"worker": "this machine", "python": "3.12.0", "version": "1", "commit": "c"}
     assert Findings([worker], here).differences == ["python: 3.11.1 (a), 3.12.0 (this machine)"]
+    assert Findings([worker, worker | {"worker": "b"}], worker).works
     assert Findings([worker | {"trouble": "no GPU"}], here).troubles == ["a: no GPU"]
     assert not Findings([], here).works
 
 
-def test_a_worker_fetches_a_graph_that_is_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    fetched: list[str] = []
-    monkeypatch.setattr(tasks.files, "held", lambda _dataset: None)
-    monkeypatch.setattr(tasks.Fetcher, "fetch", lambda _self, dataset: fetched.append(dataset.name))
-    monkeypatch.setattr(tasks, "load", lambda _name: GRAPH)
-    station = tasks.Station()
-    for name in ("soc-Slashdot0902:directed", "soc-Slashdot0902:directed", GRAPH.full_name):
-        assert station.graph(name) is GRAPH
-    assert fetched == ["soc-Slashdot0902"]
+def test_a_worker_fetches_a_graph_that_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "cache"))
+    with serving() as server:
+        server.add("tiny.txt", SNAP)
+        (tmp_path / "own.toml").write_text(entry(snap(f"{server.url}/tiny.txt", sha256=sha256(SNAP))))
+        monkeypatch.setenv("BFSBENCH_DATASETS", str(tmp_path / "own.toml"))
+        station = tasks.Station()
+        for _ in range(2):
+            assert station.graph("tiny:directed").num_vertices == 5
+        assert len(server.requests) == 1
 
 
 def test_points_run_in_the_environment_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from bfsbench.errors import InputError
 from bfsbench.graphs import blocks
 from bfsbench.graphs.blocks import Block, Layout, parse_blocks
 from bfsbench.graphs.formats import first_look, read_edges, sniff_format
+from bfsbench.graphs.load import load
 from bfsbench.graphs.recipe import Recipe
 from tests.graphs.texts import Edge, dimacs9, metis, mtx, pairs, put, snap
 
@@ -158,3 +160,11 @@ def test_blank_lines_beyond_what_an_id_can_number_are_no_vertices() -> None:
         parsed = parse_blocks(texts(), layout, "g.graph", 2)
     assert (parsed.sources.tolist(), parsed.targets.tolist(), parsed.rows) == ([0, 1], [1, 0], 2**31 + 3)
     assert parsed.sources.dtype == np.int32
+
+
+def test_what_ends_never_or_once_is_no_graph(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    for path in tmp_path.iterdir():
+        with pytest.raises(InputError, match="it is a pipe or a device, and graphs are read several times"):
+            load(str(path))

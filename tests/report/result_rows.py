@@ -55,8 +55,7 @@ def failed_row(
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     """A result file of these rows."""
     writer = ResultWriter(path, resume=False)
-    for values in rows:
-        writer.append(values)
+    writer.append(*rows)
     writer.close()
     return path
 

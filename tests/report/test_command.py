@@ -6,7 +6,11 @@ import csv
 import io
 import json
 import os
+import pty
+import subprocess
 import sys
+import termios
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -306,3 +310,28 @@ def test_a_ranking_is_one_table(results: Path) -> None:
     read = list(csv.DictReader(io.StringIO(report(results, "--table", "ranking", "--format", "csv").stdout)))
     found = {line["variant"]: float(line["times_best"]) for line in read if line["family"] == "all"}
     assert found == pytest.approx({"pull": 1.0, "cpu_queue": 9.0})
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_tables_fit_the_terminal(width: int, tmp_path: Path) -> None:
+    graph = "lattice(rows=600,columns=600,seed=1):self_loops=drop:symmetrised"
+    path = write(
+        tmp_path / "rows.csv", [row(2.0, graph=graph), row(1.0, graph=graph, variant="luo"), host_row()]
+    )
+    leader, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, width))
+    command = [sys.executable, "-m", "bfsbench", "report", str(path), "--table", "datasets,best"]
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with subprocess.Popen(command, stdout=terminal, env=environment):
+        os.close(terminal)
+        text = b"".join(iter(partial(_read, leader), b"")).decode()
+    os.close(leader)
+    assert width // 2 < max(map(len, text.splitlines())) <= width
+    assert (graph + "  " in text) == (width == 140)
+
+
+def _read(leader: int) -> bytes:
+    try:
+        return os.read(leader, 1 << 16)
+    except OSError:  # as Linux says that the other end is closed
+        return b""

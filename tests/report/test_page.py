@@ -10,13 +10,16 @@ from chromium import chromium
 from click.testing import CliRunner
 from level_rows import level, profiled
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
-from result_rows import emulated_row, failed_row, host_row, row
+from result_rows import emulated_row, failed_row, host_row, row, write
 
+from bfsbench.bench.results import read_results
 from bfsbench.cli import main
+from bfsbench.report.html import page
 
 HOSTILE = "</script><script>document.title='broken'</script><b>&amp;"
-TIMES = ["1.500", "2.000", "3.000", "4.000", "9.000", "10.00", "70.00", "500.0", ""]
+TIMES = ["1.500", "2.000", "3.000", "4.000", "8.000", "9.000", "10.00", "70.00", "500.0", ""]
 """Of all points, in order; a failed one has none."""
+MANY = 1000
 Opened = Callable[..., Page]
 
 
@@ -39,10 +42,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row(1.5, variant="push"),
         host_row(70.0),
         row(4.0, graph="other:symmetrised"),
+        row(8.0, graph="other:symmetrised", variant="push"),
         emulated_row(500.0),
     ]
     kernels = ["push", "pull", "push"]
     levels = [level(number, kernel=kernel, block=64) for number, kernel in enumerate(kernels)]
+    levels += [level(number, variant="push", kernel="push", time_us=9.0) for number in range(2)]
+    levels += [level(number, backend="cpu", gpu="", time_us=800.0) for number in range(2)]
     files = profiled(folder, rows, levels)
     done = CliRunner().invoke(
         main, ["report", str(files), "--format", "html", "--out", str(folder / "r.html")]
@@ -51,25 +57,35 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "r.html"
 
 
+@pytest.fixture(scope="module")
+def long_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of more rows than a browser draws without delay."""
+    folder = tmp_path_factory.mktemp("long")
+    rows = write(folder / "rows.csv", [row(1.0 + number, source=number) for number in range(MANY)])
+    path = folder / "r.html"
+    path.write_text(page(read_results([rows])), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def opened(browser: Browser, report: Path) -> Iterator[Opened]:
     """Opens the page; any log message or further request fails the test."""
     pages: list[Page] = []
     said: list[str] = []
 
-    def open_page(width: int = 1200, scheme: str = "light") -> Page:
-        page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: said.append(request.url))
-        pages.append(page)
-        page.goto(report.as_uri())
-        assert said.pop(0) == report.as_uri()
-        return page
+    def open_page(width: int = 1200, scheme: str = "light", path: Path = report) -> Page:
+        shown = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        shown.on("console", lambda message: said.append(message.text))
+        shown.on("pageerror", lambda error: said.append(str(error)))
+        shown.on("request", lambda request: said.append(request.url))
+        pages.append(shown)
+        shown.goto(path.as_uri())
+        assert said.pop(0) == path.as_uri()
+        return shown
 
     yield open_page
-    for page in pages:
-        page.close()
+    for shown in pages:
+        shown.close()
     assert said == []
 
 
@@ -85,7 +101,8 @@ def header(page: Page, table: str, name: str) -> Locator:
 def test_every_section_is_there_and_has_something_in_it(opened: Opened) -> None:
     page = opened()
     titles = page.locator("nav a").all_inner_texts()
-    assert titles[0] == "Bars" and {"Grid x block", "Level profiles", "Failures", "Provenance"} <= {*titles}
+    assert titles[:2] == ["Searches by graphs", "One graph"]
+    assert {"Failures", "Provenance", "All points"} <= {*titles}
     for link in page.locator("nav a").all():
         part = page.locator(str(link.get_attribute("href")))
         assert part.locator("td, .bar, svg").count() > 0
@@ -93,7 +110,7 @@ def test_every_section_is_there_and_has_something_in_it(opened: Opened) -> None:
 
 def test_a_header_sorts_numbers_as_numbers_both_ways(opened: Opened) -> None:
     page = opened()
-    head = header(page, "points", "search ms")
+    head = header(page, "points", "time (ms)")
     head.get_by_role("button").click()
     assert column(page, "points", 5) == TIMES
     assert head.get_attribute("aria-sort") == "ascending"
@@ -106,27 +123,97 @@ def test_words_and_lists_filter_rows(opened: Opened) -> None:
     page = opened()
     points = page.locator("#points")
     points.get_by_label("filter").fill("GRID pull")
-    assert set(column(page, "points", 3)) == {"pull (bottom_up)"}
-    assert points.get_by_role("status").inner_text() == "6 of 9 rows"
-    points.get_by_label("backend").select_option("cpu")
+    assert set(column(page, "points", 2)) == {"pull (bottom_up)"}
+    assert points.get_by_role("status").inner_text() == "6 of 10 rows"
+    points.get_by_label("runs on").select_option("cpu")
     assert column(page, "points", 5) == ["500.0"]
     points.get_by_label("filter").fill("nowhere")
-    assert points.get_by_role("status").inner_text() == "0 of 9 rows"
+    assert points.get_by_role("status").inner_text() == "0 of 10 rows"
+
+
+def test_reset_clears_filters_and_order(opened: Opened) -> None:
+    page = opened()
+    points = page.locator("#points")
+    before = column(page, "points", 5)
+    reset = points.get_by_role("button", name="Reset")
+    assert reset.is_disabled()
+    header(page, "points", "time (ms)").get_by_role("button").click()
+    points.get_by_label("runs on").select_option("cpu")
+    points.get_by_label("filter").fill("pull")
+    page.locator("#best tbody tr", has_text="push").first.get_by_role("button").click()
+    said = "1 of 10 rows, only those of grid auto, block 256"
+    assert points.get_by_role("status").inner_text() == said
+    reset.click()
+    assert points.get_by_role("status").inner_text() == "10 of 10 rows"
+    assert points.get_by_label("filter").input_value() == ""
+    assert points.get_by_label("runs on").input_value() == "all"
+    assert column(page, "points", 5) == before
 
 
 def test_a_best_time_leads_to_its_points(opened: Opened) -> None:
     page = opened()
-    page.locator("#best tbody tr", has_text="push").get_by_role("button").click()
-    assert column(page, "points", 3) == ["push"] and column(page, "points", 5) == ["1.500"]
+    best = page.locator("#best tbody tr").filter(has_text="push").filter(has_text="grid:directed")
+    best.get_by_role("button").click()
+    assert column(page, "points", 2) == ["push"] and column(page, "points", 5) == ["1.500"]
+    page.locator("#graph .bars button").nth(1).click()
+    assert column(page, "points", 2) == ["pull (bottom_up)"] and column(page, "points", 5) == ["2.000"]
+
+
+def test_rows_out_of_view_are_not_drawn(opened: Opened, long_report: Path) -> None:
+    page = opened(path=long_report)
+    table = page.locator("#points table")
+    assert table.get_attribute("aria-rowcount") == str(MANY + 1)
+    drawn = "document.querySelectorAll('#points tbody tr').length"
+    assert page.evaluate(drawn) < 100
+    first = column(page, "points", 3)[0]
+    page.locator("#points .scroll").focus()
+    page.keyboard.press("End")
+    page.get_by_role("cell", name=str(MANY - 1), exact=True).wait_for()
+    assert page.evaluate(drawn) < 100 and column(page, "points", 3)[1] != first
+    header(page, "points", "time (ms)").get_by_role("button").click()
+    header(page, "points", "time (ms)").get_by_role("button").click()
+    assert column(page, "points", 3)[0] == str(MANY - 1)
+    graph, variant, source = table.locator("tbody td").all()[:3]
+    page.locator("#points .scroll").evaluate("node => node.scrollLeft = 300")
+    assert [graph.bounding_box()["x"] >= 0, source.bounding_box()["x"] >= 0] == [True, False]
+    assert variant.bounding_box()["x"] > graph.bounding_box()["x"]
+
+
+def test_the_matrix_has_the_ratios_and_the_best_search_first(opened: Opened) -> None:
+    page = opened()
+    lines = page.locator("#matrix tbody tr")
+    cells = [line.locator("th, td").all_inner_texts() for line in lines.all()]
+    assert cells == [
+        ["pull (bottom_up)", "1.15", "1.33", "1 of 2", "2", "1.33", "1.00"],
+        ["push", "1.41", "2.00", "1 of 2", "2", "1.00", "2.00"],
+        ["cpu_queue (sequential)", "46.7", "46.7", "0 of 2", "1", "46.7", ""],
+    ]
+    page.locator("#matrix th").get_by_role("button", name="grid").click()
+    assert lines.first.locator("th").inner_text() == "push"
+
+
+def test_a_cell_of_the_matrix_is_reached_by_keys_and_leads_to_its_graph(opened: Opened) -> None:
+    page = opened()
+    page.locator("#matrix td[tabindex='0']").focus()
+    for key in ("ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    told = page.locator("#matrix").get_by_role("status").inner_text()
+    assert told.startswith("push on other:symmetrised, source 0: 8.000 ms, 2.00 times the best, grid auto")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#graph").get_by_label("graph").input_value() == "other:symmetrised"
+    assert page.locator("#graph .bars .label").all_inner_texts() == ["4.000 ms", "8.000 ms (2.00 times)"]
 
 
 def test_bars_are_those_of_the_graph_that_is_chosen(opened: Opened) -> None:
     page = opened()
-    bars = page.locator("#bars-best")
-    assert bars.locator(".label").all_inner_texts() == ["1.500 ms", "2.000 ms", "70.00 ms (cut off)"]
-    bars.get_by_label("graph").select_option("other:symmetrised")
-    assert bars.locator(".label").all_inner_texts() == ["4.000 ms"]
-    assert page.locator("#bars-best_emulated .label").all_inner_texts() == ["500.0 ms"]
+    bars = page.locator("#graph .bars")
+    measured, emulated = (part.locator(".label").all_inner_texts() for part in bars.all())
+    assert measured == ["1.500 ms", "2.000 ms (1.33 times)", "70.00 ms (46.7 times)"]
+    assert emulated == ["500.0 ms"]
+    page.locator("#graph").get_by_label("graph").select_option("other:symmetrised")
+    assert bars.locator(".label").all_inner_texts() == ["4.000 ms", "8.000 ms (2.00 times)"]
 
 
 def test_heat_maps_tell_a_cell_and_lead_to_its_points(opened: Opened) -> None:
@@ -153,23 +240,33 @@ def test_heat_maps_tell_a_cell_and_lead_to_its_points(opened: Opened) -> None:
     assert column(page, "points", 5) == ["9.000"]
 
 
-def test_profiles_tell_the_values_of_a_level(opened: Opened) -> None:
+def test_profiles_of_several_searches_tell_the_values_of_a_level(opened: Opened) -> None:
     page = opened()
     part = page.locator("#profiles")
-    assert part.locator(".kernels").inner_text().split() == ["pull", "push"]
+    names = part.locator(".searches label").all_inner_texts()
+    assert names == ["pull", "push", "pull (emulated)"]
+    assert part.locator(".kernels").inner_text().split("\n") == ["level by pull", "level by push"]
+    assert part.locator("polyline").count() == 9
     part.locator("svg.profile").focus()
-    page.keyboard.press("ArrowRight")
-    assert part.get_by_role("status").inner_text() == (
-        "level 1: 2 vertices, 7 edges inspected, 11.00 µs, kernel pull"
-    )
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    told = [line.locator("th, td").all_inner_texts() for line in part.locator(".level tr").all()]
+    assert told == [
+        ["level 1", "vertices", "arcs", "µs", "kernel"],
+        ["pull", "2", "7", "11.00", "pull"],
+        ["push", "2", "7", "9.000", "push"],
+        ["pull (emulated)", "2", "7", "800.0", "pull"],
+    ]
+    part.get_by_role("checkbox", name="push").uncheck()
+    assert part.locator("polyline").count() == 6
     part.locator("svg.profile").hover(position={"x": 1, "y": 100})
-    assert part.get_by_role("status").inner_text().startswith("level 0: 1 vertices")
+    assert part.locator(".level th").first.inner_text() == "level 0"
 
 
 def test_text_from_result_files_stays_text(opened: Opened) -> None:
     page = opened()
     assert page.title() == "bfsbench report"
-    assert HOSTILE in column(page, "failures", 6)
+    assert HOSTILE in page.locator("#failures tbody td").all_inner_texts()
 
 
 def test_the_page_follows_the_system_and_its_button_between_dark_and_light(opened: Opened) -> None:
@@ -181,7 +278,7 @@ def test_the_page_follows_the_system_and_its_button_between_dark_and_light(opene
     assert opened().evaluate(background) == "rgb(255, 255, 255)"
 
 
-@pytest.mark.parametrize("width", [320, 375, 800])
+@pytest.mark.parametrize("width", [320, 390, 1920])
 def test_a_narrow_page_does_not_scroll_sideways(width: int, opened: Opened) -> None:
     page = opened(width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -194,3 +291,4 @@ def test_paper_is_white_and_shows_tables_in_full(opened: Opened) -> None:
     assert not page.get_by_role("button", name="Dark or light").is_visible()
     for part in page.locator(".scroll").all():
         assert part.evaluate("node => getComputedStyle(node).overflow") == "visible"
+    assert len(column(page, "points", 1)) == 10

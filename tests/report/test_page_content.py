@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,14 @@ from bfsbench.bench.results import read_results
 from bfsbench.report.html.content import content
 from bfsbench.report.levels import read_levels
 from tests.report.level_rows import level, profiled
-from tests.report.result_rows import failed_row, row, write
+from tests.report.result_rows import emulated_row, failed_row, host_row, row, write
 
 
 def test_the_fastest_points_of_each_search_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     times = [5.0, 3.0, 4.0, 1.0]
     rows = [row(time, variant=name, source=i) for name in ("pull", "luo") for i, time in enumerate(times)]
     path = write(tmp_path / "rows.csv", [*rows, failed_row(variant="luo", source=9)])
-    monkeypatch.setattr(sys.modules[content.__module__], "_MOST_POINTS", 5)
+    monkeypatch.setattr("bfsbench.report.html.points._MOST_POINTS", 5)
     (points,) = (
         table for table in content(read_results([path]), None)["tables"] if table["name"] == "points"
     )
@@ -36,7 +35,7 @@ def test_profiles_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pyt
     rows = [row(1.0, source=source) for source in range(3)]
     levels = [level(number, source=source) for source in range(3) for number in range(4)]
     path = profiled(tmp_path, rows, levels)
-    monkeypatch.setattr(sys.modules[content.__module__], "_MOST_LEVELS", 9)
+    monkeypatch.setattr("bfsbench.report.html.drawings._MOST_LEVELS", 9)
     made = content(read_results([path]), read_levels([path]))
     assert len(made["profiles"]) == 2
     assert made["warnings"] == [
@@ -46,3 +45,47 @@ def test_profiles_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pyt
     monkeypatch.undo()
     made = content(read_results([path]), read_levels([path]))
     assert (len(made["profiles"]), made["warnings"]) == (3, [])
+
+
+def test_only_times_that_are_compared_count_in_the_matrix(tmp_path: Path) -> None:
+    rows = [
+        *(row(time, graph="a", source=source) for source, time in enumerate((2.0, 4.0))),
+        *(row(1.0, graph="a", source=source, variant="push") for source in range(2)),
+        row(0.1, graph="a", variant="luo"),  # from one of the two sources
+        failed_row(graph="a", variant="luo", source=1),
+        row(5.0, graph="alone"),
+        failed_row(graph="alone", variant="push"),
+        row(8.0, graph="b"),
+        host_row(2.0, graph="b"),
+    ]
+    (kind,) = content(read_results([write(tmp_path / "rows.csv", rows)]), None)["kinds"]
+    assert [(graph["title"], graph["compared"]) for graph in kind["graphs"]] == [
+        ("a", True),
+        ("alone", False),
+        ("b", True),
+    ]
+    found = {search["label"]: search for search in kind["searches"]}
+    assert list(found) == ["push", "cpu_queue", "pull", "luo"]
+    pull = found["pull"]
+    assert (pull["graphs"], pull["best"], pull["worst"]) == (2, 0, 4.0)
+    assert pull["mean"] == pytest.approx((3 * 4) ** 0.5)
+    assert [cell["ratio"] for cell in pull["cells"]] == [3.0, None, 4.0]
+    assert found["luo"]["mean"] is None and found["luo"]["cells"][0]["ratio"] is None
+    assert [found["push"]["cells"][place] for place in (1, 2)] == ["failed", None]
+
+
+def test_emulated_rows_have_bars_and_profiles(tmp_path: Path) -> None:
+    path = profiled(tmp_path, [emulated_row(5.0)], [level(0, backend="cpu", gpu="")])
+    made = content(read_results([path]), read_levels([path]))
+    (kind,) = made["kinds"]
+    assert kind["emulated"] and kind["searches"][0]["cells"][0]["ms"] == 5.0
+    (profile,) = made["profiles"]
+    assert (profile["search"], profile["edges_inspected"]) == ("pull (emulated)", [7])
+
+
+def test_notes_name_columns_as_the_page_does(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [row(2.0), host_row(8.0)])
+    (best,) = (table for table in content(read_results([path]), None)["tables"] if table["name"] == "best")
+    (note,) = best["notes"]
+    assert note.startswith("times as fast as one CPU core: ")
+    assert "times as fast as one CPU core" in [column["label"] for column in best["columns"]]

@@ -194,7 +194,9 @@ def test_best_is_the_minimum_whatever_the_times(times: list[float]) -> None:
     from bfsbench.bench.results import COLUMNS, NUMERIC
 
     made = pd.DataFrame([row(ms, block=32 * i) for i, ms in enumerate(times, 1)], columns=list(COLUMNS))
-    made = made.astype(dict.fromkeys(NUMERIC, "float64")).assign(grid="auto", method="")
+    made = made.astype(dict.fromkeys(NUMERIC, "float64")).assign(
+        grid="auto", method="", program="", clock="", covers=""
+    )
     (best,) = records(only(tables(made, ["best"])))
     assert best["search_ms"] == min(times)
     heat = records(only(tables(made, ["heatmap"])))

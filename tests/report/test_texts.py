@@ -68,6 +68,10 @@ def test_what_a_template_can_quote(folder: Path, template: str, text: str) -> No
         ("{{ rows('a.csv').speed }}", 1, "no attribute 'speed'"),
         ("{{ nothing }}", 1, "'nothing' is undefined"),
         ("{% if %}", 1, "Expected an expression"),
+        ("{{ ().__class__.__base__.__subclasses__() }}", 1, "access to attribute '__class__'"),
+        ("{{ rows('a.csv').of.__globals__ }}", 1, "access to attribute '__globals__'"),
+        ("{% for i in range(10 ** 9) %}{% endfor %}", 1, "Range too big"),
+        ("{{ 1 / 0 }}", 1, "division by zero"),
     ],
 )
 def test_what_is_not_in_rows_cannot_be_quoted(folder: Path, template: str, line: int, complaint: str) -> None:

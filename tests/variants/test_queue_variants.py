@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from bfsbench.backends import open_device
-from bfsbench.backends.base import Device
+from bfsbench.backends.base import Device, Launch
 from bfsbench.families.bfs import reference_levels
 from bfsbench.families.bfs.layouts import LevelRecord
 from bfsbench.graphs.convert import build_graph
@@ -23,8 +23,8 @@ from bfsbench.variants.push_frontier import PushFrontier
 from bfsbench.variants.push_multilevel import PushMultilevel
 from bfsbench.variants.push_private import PushPrivate
 from bfsbench.variants.scan import PrefixSum
-from tests.shapes import SHAPES, edge_list
-from tests.variants.searching import levels_of, prepared
+from tests.shapes import SHAPES, SOURCES, edge_list
+from tests.variants.searching import levels_of, prepared, shape
 
 SEEDS = (1, 2, 3)
 
@@ -204,3 +204,42 @@ def test_no_launch_has_more_threads_than_counters_can_hold(device: Device, work:
     search = PushFrontier(KernelSetup(DeviceGraph(device, graph), None, block, {}))
     assert search.blocks(work) >= 1
     assert search.blocks(work) * block < 2**31
+
+
+@pytest.mark.parametrize("capacity", [1, 3, 40])
+def test_an_overflowing_global_queue_is_rebuilt(
+    device: Device, capacity: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FrontierQueue, "queue_capacity", capacity)
+    for name in ("kronecker", "lattice", "star_out"):
+        graph = shape(name)
+        usual = prepared(FrontierQueue, device, graph)
+        small = prepared(FrontierQueue, device, graph, 2, 32, BLOCK_QUEUE_SIZE=5)
+        for source in SOURCES[name]:
+            expected = reference_levels(graph, source).tolist()
+            assert levels_of(usual, source) == levels_of(small, source) == expected
+
+
+def test_a_queue_is_rebuilt_when_it_has_overflowed_and_only_then(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = shape("star_out")
+    for capacity, rebuilt in ((1, [1]), (graph.num_vertices, [])):
+        monkeypatch.setattr(FrontierQueue, "queue_capacity", capacity)
+        search = FrontierQueue(
+            KernelSetup(DeviceGraph(device, graph), None, 64, FrontierQueue.knob_values({}))
+        )
+        search.prepare()
+        levels: list[int] = []
+
+        def noting(rebuild: Launch, levels: list[int] = levels) -> Launch:
+            def launch(blocks: int, *scalars: int) -> None:
+                levels.append(scalars[-1])
+                rebuild(blocks, *scalars)
+
+            return launch
+
+        search.rebuild = [noting(rebuild) for rebuild in search.rebuild]
+        search.reset(0)
+        search.traverse(0)
+        assert levels == rebuilt

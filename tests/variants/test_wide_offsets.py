@@ -53,8 +53,6 @@ WAYS: dict[str, list[dict[str, KnobValue]]] = {
     "push_multilevel": [{"SMALL_FRONTIER": 1}],
 }
 """Knobs that lead through other kernels, or other parts of them, than the defaults."""
-CHOSEN: dict[str, dict[str, KnobValue]] = {"adaptive": {"CLUSTER_SIZE": 16}}
-"""Compile-time knobs whose defaults leave the choice to the graph."""
 
 
 def check_conversions(source: Path, defines: Mapping[str, KnobValue]) -> None:
@@ -64,7 +62,7 @@ def check_conversions(source: Path, defines: Mapping[str, KnobValue]) -> None:
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
 def test_kernels_keep_no_offset_in_fewer_bits(emulator: CpuDevice, variant: type[KernelVariant]) -> None:
     graph = DeviceGraph(emulator, with_wide_offsets(build_graph(SHAPES["kronecker"], "kronecker")))
-    knobs = variant.knob_values(CHOSEN.get(variant.name, {}))
+    knobs = variant.knob_values({})
     macros = variant(KernelSetup(graph, None, 64, knobs)).defines() | {"CHILD_KERNELS": 1, "COUNTERS": 1}
     for file in variant.source_files():
         check_conversions(file, {"LONG_ROW": 1024, **macros})

@@ -10,8 +10,6 @@ namespace emu {
 
 namespace {
 
-Fiber& here() { return *static_cast<Fiber*>(current); }
-
 void require_same_barrier(const ResidentBlock& block, Wait where, int line) {
     const ThreadSet& waiting = block.waiting(where);
     if (waiting.count() == 0) return;

@@ -9,7 +9,6 @@ namespace emu {
 
 namespace {
 
-Fiber& here() { return *static_cast<Fiber*>(current); }
 
 ThreadClock& mine() {
     ThreadClock& thread = block_of(here()).clocks[here().rank];

@@ -47,7 +47,7 @@ void Counting::begin_epoch() {
     levels_.push_back({grid_->kernel.name, launch_, level_, volume(grid_->blocks), volume(grid_->threads),
                        grid_->kernel.shared_bytes() + grid_->kernel.functions->shared_bytes() +
                            grid_->dynamic_shared,
-                       0, 0, 0, 0, 0});
+                       {}});
 }
 
 void Counting::add_module(const char* begin, size_t bytes) { modules_[begin] = bytes; }
@@ -120,8 +120,8 @@ void Counting::count_group(ResidentBlock& block, unsigned warp, unsigned lanes) 
         if (polls) {
             ++count.polls;
         } else {
-            count_step(lockstep.warp(warp), step.kind, site.place.memory);
-            count_lanes(block, warp, together, site, count);
+            bool far = count_lanes(block, warp, together, site, count);
+            count_step(lockstep.warp(warp), step.kind, site.place.memory, far);
         }
         lanes &= ~together;
     }
@@ -149,8 +149,8 @@ Counting::Place Counting::find(const ResidentBlock& block, const char* address) 
     return place.has(address) ? place : Place{};
 }
 
-void Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count) {
-    const Lockstep& lockstep = *block.lockstep;
+bool Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count) {
+    Lockstep& lockstep = *block.lockstep;
     unsigned first = warp * kWarpSize;
     const Step& step = lockstep.step(first + __builtin_ctz(lanes));
     auto num_lanes = static_cast<unsigned>(__builtin_popcount(lanes));
@@ -158,7 +158,7 @@ void Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, 
     count.lanes += num_lanes;
     count.bytes += uint64_t{num_lanes} * step.bytes;
     const Place place = site.place;
-    if (place.memory == Memory::none) return;
+    if (place.memory == Memory::none) return false;
     if (site.region != place.begin) {
         site.region = place.begin;
         site.touched = &site.regions[place.begin];
@@ -166,13 +166,16 @@ void Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, 
     if (step.kind == Kind::update) count_collisions(lockstep, first, lanes, site, count);
     if (place.memory == Memory::global) return count_sectors(lockstep, first, lanes, site, count);
     count_banks(lockstep, first, lanes, place, count);
+    return false;
 }
 
-void Counting::count_sectors(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count) {
+bool Counting::count_sectors(Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count) {
     auto& parts = site.touched->sectors;
     parts.resize(site.place.bytes / kSector + 2);
     seen_.clear();
     size_t previous = ~size_t{0};
+    WarpRun& warp = lockstep.warp(first / kWarpSize);
+    uint64_t far_before = count.far_sectors;
     each_lane(lanes, [&](unsigned lane) {
         const Step& step = lockstep.step(first + lane);
         auto offset = static_cast<size_t>(step.address - site.place.begin);
@@ -182,11 +185,13 @@ void Counting::count_sectors(const Lockstep& lockstep, unsigned first, unsigned 
             previous = sector;
             if (seen_.add(sector) > 1) continue;
             ++count.sectors;
+            count.far_sectors += !warp.had_lately(site.place.begin + sector * kSector, sector);
             if (parts[sector].epoch == epoch_) continue;
             parts[sector].epoch = epoch_;
             ++count.distinct_sectors;
         }
     });
+    return count.far_sectors > far_before;
 }
 
 void Counting::count_collisions(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site,
@@ -195,16 +200,16 @@ void Counting::count_collisions(const Lockstep& lockstep, unsigned first, unsign
     parts.resize(site.place.bytes / kWord + 2);
     seen_.clear();
     uint64_t most = 0, distinct = 0;
+    bool global = count.memory == static_cast<int>(Memory::global);
     each_lane(lanes, [&](unsigned lane) {
         auto offset = static_cast<size_t>(lockstep.step(first + lane).address - site.place.begin);
         uint64_t times = seen_.add(offset);
         distinct += times == 1;
         most = std::max(most, times - 1);
+        if (!global || times > 1) return;
         auto& part = parts[std::min(offset / kWord, parts.size() - 1)];
         if (part.epoch != epoch_) part = {epoch_, 0};
-        if (count.memory == static_cast<int>(Memory::global)) {
-            count.hottest = std::max(count.hottest, uint64_t{++part.times});
-        }
+        count.hottest = std::max(count.hottest, uint64_t{++part.times});
     });
     count.collisions += static_cast<unsigned>(__builtin_popcount(lanes)) - distinct;
     count.most_collisions = std::max(count.most_collisions, most);
@@ -238,22 +243,24 @@ void Counting::count_banks(const Lockstep& lockstep, unsigned first, unsigned la
     }
 }
 
-void Counting::count_step(WarpRun& warp, Kind kind, Memory memory) {
+void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
     if (warp.epoch != epoch_) {
         warp.epoch = epoch_;
-        warp.steps = warp.global = warp.shared = warp.atomics = warp.barriers = 0;
+        warp.steps = {};
     }
+    WarpRun::Steps& steps = warp.steps;
+    ++steps.all;
     if (kind == Kind::barrier) {
-        ++warp.barriers;
+        ++steps.barriers;
     } else if (memory != Memory::global) {
-        ++warp.shared;
-    } else {
-        ++(kind == Kind::update ? warp.atomics : warp.global);
+        ++steps.shared;
+    } else if (kind == Kind::update) {
+        ++steps.atomics;
+    } else if (kind == Kind::read) {
+        ++(far ? steps.far : steps.near);
     }
-    LevelCount& level = levels_.back();
-    if (++warp.steps <= level.steps) return;
-    level.steps = warp.steps, level.global = warp.global, level.shared_steps = warp.shared;
-    level.atomics = warp.atomics, level.barriers = warp.barriers;
+    WarpRun::Steps& longest = levels_.back().longest;
+    if (steps.length() >= longest.length()) longest = steps;
 }
 
 void meet(const void* site) {

@@ -29,11 +29,12 @@ struct Count {
     uint64_t polls;             // executions left out above: the warp waits, and looks at the same place again
     uint64_t sectors;           // of global memory, each once an execution
     uint64_t distinct_sectors;  // each once
+    uint64_t far_sectors;       // that its warp has not loaded lately
     uint64_t passes;            // through shared memory: one, and one more for each bank conflict
     uint64_t conflicts;
     uint64_t collisions;        // lanes of atomics that are not the first of their execution at their word
     uint64_t most_collisions;   // of one execution
-    uint64_t hottest;           // atomics that met on one word, of all warps
+    uint64_t hottest;           // executions that met on one word, of all warps
 };
 
 // Of one level of one launch.
@@ -43,8 +44,7 @@ struct LevelCount {
     int level;
     unsigned blocks, threads;
     uint64_t shared;  // bytes a block
-    // Of the warp that made the most steps.
-    uint64_t steps, global, shared_steps, atomics, barriers;
+    WarpRun::Steps longest;  // of the warp whose steps take the longest
 };
 
 // Numbers seen since the last clearing, with how often; fewer than 100 of them.
@@ -113,11 +113,12 @@ class Counting {
     bool begins_level(const Step& step);
     Place find(const ResidentBlock& block, const char* address) const;
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
-    void count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count);
-    void count_sectors(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count);
+    bool count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count);
+    // Returns whether a lane goes where the warp has not been lately.
+    bool count_sectors(Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count);
     void count_collisions(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count);
     void count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Place& place, Count& count);
-    void count_step(WarpRun& warp, Kind kind, Memory memory);
+    void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
     Count& count_of(Site& site, const Step& step, Memory memory);
 
     Buffers& buffers_;

@@ -8,7 +8,7 @@ namespace {
 
 // A lane that waits in a loop for one further on in its warp would hold it up for ever: once in this number of
 // issues, the lanes that are the furthest go first.
-constexpr uint64_t kPatience = 1024;
+constexpr uint64_t kLockstepPatience = 1024;
 
 // Rounds of issues before a block hands over to others, which may be what it waits for.
 constexpr unsigned kTurn = 4096;
@@ -58,6 +58,14 @@ void WarpRun::remember(const Step& step) {
     repeats = 0;
 }
 
+bool WarpRun::had_lately(const char* sector, size_t index) {
+    if (recent.empty()) recent.resize(kRecent);
+    const char*& slot = recent[index % kRecent];
+    bool had = slot == sector;
+    slot = sector;
+    return had;
+}
+
 Lockstep::Lockstep(Counting& counting, Loops& loops, unsigned threads)
     : counting(counting),
       loops_(loops),
@@ -74,7 +82,7 @@ void Lockstep::wait(unsigned rank, const Step& step) {
 
 const void* Lockstep::next_site(unsigned index) const {
     const WarpRun& warp = warps_[index];
-    bool furthest = warp.issued % kPatience == kPatience - 1;
+    bool furthest = warp.issued % kLockstepPatience == kLockstepPatience - 1;
     unsigned chosen = index * kWarpSize + __builtin_ctz(warp.waiting);
     for (unsigned left = warp.waiting & (warp.waiting - 1); left; left &= left - 1) {
         unsigned rank = index * kWarpSize + __builtin_ctz(left);

@@ -67,9 +67,19 @@ struct WarpRun {
     Read reads[kReads] = {};
     unsigned repeats = 0;
 
-    // How many steps it has made that others may have to wait for, in all and by kind: in the level of `epoch`.
+    // The steps that it has made in the level of `epoch`, and those among them whose end it has to wait for: loads of
+    // sectors that it has not had lately (far) or has (near), accesses to shared memory, atomics, barriers.
     uint32_t epoch = 0;
-    uint64_t steps = 0, global = 0, shared = 0, atomics = 0, barriers = 0;
+    struct Steps {
+        uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
+        // In accesses to near memory, of which one to far memory takes about seven times the time.
+        uint64_t length() const { return 7 * (far + atomics) + near + shared + barriers; }
+    } steps;
+
+    // Sectors of global memory that it has loaded, as far as a part of a first-level cache would hold them.
+    static constexpr size_t kRecent = 512;
+    std::vector<const char*> recent;
+    bool had_lately(const char* sector, size_t index);
 
     bool polls() const { return repeats >= 2 * kReads; }
     void remember(const Step& step);

@@ -135,6 +135,9 @@ struct ResidentBlock : Block {
     Fiber* start_next();
 };
 
+// The thread that is running.
+inline Fiber& here() { return *static_cast<Fiber*>(current); }
+
 inline ResidentBlock& block_of(const Thread& thread) { return static_cast<ResidentBlock&>(*thread.block); }
 
 // Completes the collectives of a warp that no longer wait for anyone; called when one of its lanes has

@@ -13,8 +13,6 @@ namespace emu {
 
 namespace {
 
-Fiber& here() { return *static_cast<Fiber*>(current); }
-
 uint64_t value_at(const char* address, size_t bytes) {
     uint64_t value = 0;
     memcpy(&value, address, std::min(bytes, sizeof value));

@@ -88,7 +88,7 @@ class Generator:
     """Numbers of vertices and of edges drawn, exact or expected, for the same parameters; for memory
     estimates."""
     start: Callable[..., int] | None = None
-    """The vertex that the source paper searches from, for the same parameters; None: it names none."""
+    """The vertex that the paper searches from, for the same parameters; None if it names none."""
     family: str = "example"
     """What kind of graph it makes, in the words of the catalogue: ``lattice``, ``social``."""
 

@@ -1,8 +1,8 @@
 """A report as one self-contained HTML page: styles, scripts and data are in it.
 
-The page is opened from disk by any browser. Its tables, bars, heat maps and level profiles are made by the
-scripts beside this module from JSON, which :mod:`bfsbench.report.html.content` describes; a content security
-policy in its head forbids loading anything.
+The page is opened from disk by any browser. Its matrix, bars, heat maps, level profiles and tables are made
+by the scripts beside this module from JSON, which :mod:`bfsbench.report.html.content` describes; a content
+security policy in its head forbids loading anything.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from bfsbench.report.html.content import content
 if TYPE_CHECKING:
     import pandas as pd
 
-SCRIPTS = ("elements.js", "tables.js", "bars.js", "heatmaps.js", "profiles.js", "page.js")
+SCRIPTS = (
+    *("elements.js", "rows.js", "tables.js", "matrix.js", "bars.js", "heatmaps.js"),
+    *("charts.js", "profiles.js", "graph.js", "page.js"),
+)
 """Scripts in the order of their dependences."""
 
 

@@ -1,45 +1,42 @@
 /* The best time of each search on one graph, as bars. */
 
-const OUTLYING = 4; // times the next shorter bar from which one is cut off
+const LINEAR_UP_TO = 20; // longest / shortest time up to which bars begin at 0
+const SHORTEST = 1.6; // ratio that the bar of the best stands for on a logarithmic scale
 
-function longestShown(times) {
-  const sorted = [...times].sort((a, b) => a - b);
-  // More than half of the bars stay whole.
-  while (2 * (sorted.length - 1) > times.length && sorted.at(-1) > OUTLYING * sorted.at(-2)) sorted.pop();
-  return sorted.at(-1);
+/* Of a kind's searches on the graph; nothing where it has no time. */
+function barsOf(kind, title) {
+  const place = kind.graphs.findIndex((graph) => graph.title === title);
+  const found = kind.searches
+    .map((search) => ({ search, cell: search.cells[place] }))
+    .filter(({ cell }) => cell && cell !== "failed")
+    .sort((a, b) => a.cell.ms - b.cell.ms);
+  if (!found.length) return null;
+  const [least, most] = [found[0].cell.ms, found.at(-1).cell.ms];
+  const far = least > 0 && most / least > LINEAR_UP_TO;
+  const length = (time) => (far ? Math.log((SHORTEST * time) / least) / Math.log((SHORTEST * most) / least) : time / (most || 1));
+  const failed = kind.searches.filter((search) => search.cells[place] === "failed").map((search) => search.name);
+  return element("div", {},
+    element("h3", {}, `Best time of each search${kind.heading ? `, ${kind.heading}` : ""}`),
+    element("p", { className: "note" }, `${kind.graphs[place].searched}; ${far ? "bars on a logarithmic scale" : "bars from 0"}`
+      + `${found.some(({ search }) => search.host) ? "; grey: programs on the CPU" : ""}`
+      + `${failed.length ? `. No time: ${failed.join(", ")}` : ""}.`),
+    element("div", { className: "bars" }, ...found.flatMap((one) => bar(one, length(one.cell.ms), one.cell.ms / least, kind.emulated))));
 }
 
-function drawBars(table) {
-  const at = Object.fromEntries(table.columns.map((column, index) => [column.key, index]));
-  const chart = element("div", { className: "bars", role: "list" });
-  const draw = (graph) => {
-    const rows = table.rows.filter((row) => row[at.graph] === graph);
-    rows.sort((a, b) => a[at.search_ms] - b[at.search_ms]);
-    const end = longestShown(rows.map((row) => row[at.search_ms]));
-    chart.replaceChildren(...rows.flatMap((row, place) => {
-      const time = row[at.search_ms];
-      const cut = time > end;
-      const bar = element("span", { className: "bar" });
-      bar.classList.toggle("host", row[at.backend] === "host");
-      bar.classList.toggle("best", place === 0);
-      bar.classList.toggle("cut", cut);
-      bar.style.width = `calc((100% - 5.5em) * ${Math.min(time, end) / end})`;
-      const label = `${measured(time)} ms${cut ? " (cut off)" : ""}`;
-      const shape = [row[at.grid] && `grid ${row[at.grid]}`, row[at.block] && `block ${row[at.block]}`, row[at.knobs]];
-      const title = [row[at.device], ...shape].filter(Boolean).join(", ");
-      return [
-        element("span", { className: "name", title }, row[at.variant]),
-        element("span", { className: "track", title, role: "listitem" }, bar, element("span", { className: "label" }, label)),
-      ];
-    }));
-  };
-  const graphs = chooser("graph", distinct(table.rows.map((row) => row[at.graph])), draw);
-  section(
-    `bars-${table.name}`,
-    table.title.replace(/^[^(]+/, "Bars ").trim(), // and of what, in brackets
-    element("p", { className: "note" }, "Best time of each search (ms); grey: programs on the CPU. Hover for its launch."),
-    element("div", { className: "controls" }, graphs.node),
-    chart,
-  );
-  draw(graphs.select.value);
+/* Times of emulated kernels get no ratio: it says nothing of how fast they are. */
+function bar({ search, cell }, share, ratio, emulated) {
+  const launch = [cell.device, launchOf(cell)].filter(Boolean).join(", ");
+  const line = element("span", { className: "bar" });
+  line.classList.toggle("host", search.host);
+  line.classList.toggle("best", ratio === 1);
+  line.style.setProperty("--share", share.toFixed(4));
+  const compared = Number.isFinite(ratio) && ratio !== 1 && !emulated ? ` (${times(ratio)} times)` : "";
+  const points = element("button", { type: "button", title: "Shows the points behind this time" }, "points");
+  const { graph, variant, backend, grid, block, knobs } = cell;
+  points.addEventListener("click", () => showPoints({ graph, variant, backend, grid, block, knobs }));
+  return [
+    element("span", { className: "name", title: launch }, search.name),
+    element("span", { className: "track", title: launch }, line, element("span", { className: "label" }, `${measured(cell.ms)} ms${compared}`)),
+    points,
+  ];
 }

@@ -17,17 +17,32 @@ function drawing(name, attributes = {}, ...children) {
   return made;
 }
 
+const GROUPED = new Intl.NumberFormat("en");
+const PLAIN = new Intl.NumberFormat("en", { useGrouping: false, maximumFractionDigits: 20 });
+const FOUR_DIGITS = new Intl.NumberFormat("en", { minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
+const THREE_DIGITS = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+
 /* Text as it is, whole numbers in full, thousands set apart in long ones. */
 function shown(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return String(value);
-  return value.toLocaleString("en", { useGrouping: value >= 10000 });
+  return (value >= 10000 ? GROUPED : PLAIN).format(value);
 }
 
 /* A measured number with four significant digits. */
 function measured(value) {
-  if (value === null || value === undefined) return "";
-  return value.toLocaleString("en", { minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
+  return value === null || value === undefined ? "" : FOUR_DIGITS.format(value);
+}
+
+/* A ratio with three significant digits, large ones without a fraction. */
+function times(ratio) {
+  if (ratio === null || ratio === undefined) return "";
+  return ratio >= 999.5 ? GROUPED.format(Math.round(ratio)) : THREE_DIGITS.format(ratio);
+}
+
+/* Grid, block and knobs in words. */
+function launchOf({ grid, block, knobs }) {
+  return [grid && `grid ${grid}`, block && `block ${block}`, knobs].filter(Boolean).join(", ");
 }
 
 function distinct(values) {
@@ -53,4 +68,41 @@ function section(id, title, ...children) {
   const made = element("section", { id }, element("h2", {}, title), ...children);
   document.querySelector("main").append(made);
   return made;
+}
+
+/* Colours a cell by a ratio to the best: from 1 to `darkest` and more. */
+function shade(cell, ratio, darkest) {
+  const share = Math.min(1, Math.log(ratio) / Math.log(darkest));
+  cell.style.setProperty("--share", `${(100 * share).toFixed(1)}%`);
+  cell.classList.add("time");
+  cell.classList.toggle("deep", share > DEEP);
+  cell.classList.toggle("best", ratio === 1);
+}
+
+const DEEP = 0.42; // share of the dark colour from which numbers are white
+
+/* Cells of a table share one stop of the tab key; arrow keys move among those that have a tabIndex. */
+function moveByArrows(table) {
+  const moves = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+  table.addEventListener("focusin", ({ target }) => target.tagName === "TD" && makeStop(table, target));
+  table.addEventListener("keydown", (event) => {
+    const from = event.target.closest("td");
+    if (!from || !(event.key in moves)) return;
+    event.preventDefault();
+    const [down, across] = moves[event.key];
+    let [line, column] = [from.parentElement.rowIndex, from.cellIndex];
+    do [line, column] = [line + down, column + across];
+    while (table.rows[line]?.cells[column]?.hasAttribute("tabindex") === false);
+    table.rows[line]?.cells[column]?.focus();
+  });
+}
+
+/* Makes a cell the one that the tab key stops at. */
+function makeStop(table, cell) {
+  for (const other of table.querySelectorAll('td[tabindex="0"]')) other.tabIndex = -1;
+  if (cell) cell.tabIndex = 0;
+}
+
+function ramp(darkest) {
+  return element("div", { className: "key" }, "best", element("span", { className: "ramp" }), `${darkest} times the best and more`);
 }

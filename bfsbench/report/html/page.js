@@ -1,4 +1,4 @@
-/* Puts the page together from its data. */
+/* Puts the page together from its data: the matrix, one graph at a time, tables. */
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const TABLES = {};
@@ -16,14 +16,15 @@ function toggleTheme() {
 }
 
 document.getElementById("theme").addEventListener("click", toggleTheme);
-document.querySelector("header").append(
-  ...DATA.warnings.map((text) => element("p", { className: "warning" }, `Warning: ${text}.`)),
-);
-for (const table of DATA.tables) {
-  if (table.name.startsWith("best") && table.rows.length) drawBars(table);
-  TABLES[table.name] = new SortedTable(table);
-  if (table.name === "best") {
-    if (DATA.maps.length) drawHeatMaps(DATA.maps);
-    if (DATA.profiles.length) drawProfiles(DATA.profiles);
-  }
+if (DATA.warnings.length) {
+  const count = DATA.warnings.length;
+  document.querySelector("header").append(element("details", { open: !NARROW_PAGE.matches, className: "warnings" },
+    element("summary", { className: "warning" }, `${count} ${count === 1 ? "warning" : "warnings"} about these rows`),
+    ...DATA.warnings.map((text) => element("p", { className: "warning" }, `Warning: ${text}.`))));
 }
+for (const kind of DATA.kinds) {
+  // Times of emulated kernels say nothing of how fast a search is.
+  if (!kind.emulated && kind.graphs.some((graph) => graph.compared)) new Matrix(kind, (title) => graph.choose(title));
+}
+const graph = new OneGraph(DATA);
+for (const table of DATA.tables) TABLES[table.name] = new SortedTable(table);

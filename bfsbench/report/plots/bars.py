@@ -36,7 +36,7 @@ def bars(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     best = measured.best()
     if best.empty:
         raise NothingToDrawError("bars need points with a time: all of these failed")
-    best = best.assign(ratio=ratios(best))
+    best = best.assign(ratio=ratios(best).fillna(1))
     order = ranking(best)
     heading = (title or "Best time of each search") + measured.heading
     for page, graphs in lined_pages(measured.among(best), len(measured.labels)):
@@ -70,7 +70,7 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str], lo
 
 
 def _legend(backends: set[str], *, emulated: bool) -> list[Patch]:
-    """What colours mean, as far as they are used."""
+    """Legend of the colours used."""
     from matplotlib.patches import Patch
 
     kernel = "emulated kernel" if emulated else "GPU kernel"

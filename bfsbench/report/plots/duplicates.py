@@ -28,9 +28,9 @@ _COUNTERS = ("entries", "detected", "missed")
 
 
 def duplicates(measured: Measured, *, title: str = "") -> Iterator[Picture]:
-    """Two panels a graph and source: entries of each frontier, duplicates included, beside its distinct
-    vertices; and the duplicates that were kept and, of searches that look for them, dropped. A colour a
-    search, at its fastest grid and block."""
+    """Two panels for each graph and source: entries of each frontier, duplicates included, beside its
+    distinct vertices; and the duplicates that were kept and, of searches that look for them, dropped. A
+    colour a search, at its fastest grid and block."""
     levels = of_fastest_launch(_with_counters(profiled(measured)))
     heading = (title or "Duplicates") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):

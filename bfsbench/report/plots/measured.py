@@ -64,6 +64,13 @@ class Measured:
 
     def configurations(self, baseline: str = "") -> pd.DataFrame:
         """The configurations, combined over sources (see ``rows.configurations``)."""
+        return self._combined(baseline) if baseline else self._configurations
+
+    @cached_property
+    def _configurations(self) -> pd.DataFrame:
+        return self._combined()
+
+    def _combined(self, baseline: str = "") -> pd.DataFrame:
         return configurations(self.rows, self.family, also=("title", "label"), baseline=baseline)
 
     @property
@@ -110,8 +117,9 @@ def ranking(best: pd.DataFrame) -> list[str]:
 
 
 def ratios(best: pd.DataFrame) -> pd.Series[float]:
-    """Each time / the best of its graph."""
-    return best["search_ms"] / best.groupby("title")["search_ms"].transform("min")
+    """Each time / the best of its graph; NaN where that is 0."""
+    least = best.groupby("title")["search_ms"].transform("min")
+    return best["search_ms"] / least.where(least > 0)
 
 
 def _titles(rows: pd.DataFrame) -> pd.Series[str]:

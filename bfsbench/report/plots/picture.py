@@ -30,7 +30,7 @@ FAILED_HATCH = "////"
 MARGIN = 1.18
 """Length of an axis of bars / longest bar: room for its number."""
 _OUTLYING = 4.0
-"""Times the next shorter bar from which one is cut off."""
+"""A bar is cut off from this ratio to the next shorter one."""
 LINEAR_UP_TO = 20
 """Largest / smallest value up to which an axis starts at 0; beyond, short bars would vanish."""
 NUMBER_SHARE = 0.2

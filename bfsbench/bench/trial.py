@@ -1,0 +1,68 @@
+"""Trying a search on small graphs of many shapes: whether it is right at all, before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from bfsbench.bench.plan import Axes, plan
+from bfsbench.bench.point import Point
+from bfsbench.bench.runner import Method
+from bfsbench.bench.sampling import Sampling
+from bfsbench.bench.worker import Worker
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import load
+from bfsbench.programs import Variant
+
+SHAPES = (
+    "path(n=1)",
+    "star(n=300,arcs=in)",
+    "path(n=2000)",
+    "lattice(rows=23,columns=17)",
+    "kronecker(scale=8,edge_factor=8)",
+    "uniform(n=500,m=500,directed=1)",
+    "uniform(n=1025,m=8200)",
+)
+"""One vertex; a hub that is not left; a long one; a grid; hubs; vertices without arcs, loops, arcs that are
+there twice; a dense one."""
+REPEATS = 3
+FAILURES_SHOWN = 5
+"""After as many the rest is not tried."""
+
+
+@dataclass
+class Trial:
+    """What came of it."""
+
+    searches: int = 0
+    right: int = 0
+    lines: list[str] = field(default_factory=list)
+    """Each says what is wrong and where."""
+
+
+def trial(variant: type[Variant], limit_s: float) -> Trial:
+    """Search each shape from its first, middle and last vertex, as a sweep does. Raises BfsbenchError when
+    there is no device for it."""
+    result = Trial()
+    method = Method(Sampling.of(REPEATS), limit_s)
+    with closing(Worker(None if variant.host else "auto")) as worker:
+        worker.start()
+        backend = worker.device.backend if worker.device else "host"
+        for point, graph in _points(variant, backend):
+            row = worker.run_point(point, graph, method).row
+            result.searches += 1
+            result.right += row["status"] == "ok"
+            if row["status"] != "ok":
+                result.lines.append(f"{row['status']}: {row['reason']} [{row['graph']} from {point.source}]")
+            if len(result.lines) == FAILURES_SHOWN:
+                break
+    return result
+
+
+def _points(variant: type[Variant], backend: str) -> Iterator[tuple[Point, Graph]]:
+    for name in SHAPES:
+        graph = load(name)
+        sources = dict.fromkeys((0, graph.num_vertices // 2, graph.num_vertices - 1))
+        for point in plan(Axes([variant], [None], [None]), {name: [*sources]}, {}, backend):
+            yield point, graph

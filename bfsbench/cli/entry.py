@@ -1,0 +1,173 @@
+"""``bfsbench entry``: searches of other programs, to stand beside the variants."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from bfsbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from bfsbench.entries.variant import EntryVariant
+    from bfsbench.report.table import Table
+
+_KINDS = ("command", "library", "python")
+
+
+def _entries(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of the entries that can be read."""
+    from bfsbench.entries.find import entries_among
+    from bfsbench.variants import look
+
+    return [CompletionItem(name) for name in entries_among(look().variants) if name.startswith(incomplete)]
+
+
+@click.group("entry")
+def command() -> None:
+    """Add searches of other programs, build them and check them.
+
+    An entry is declared in a TOML file and then stands beside the variants in every command. The guide is
+    docs/entries.md.
+    """
+
+
+@command.command("list")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "markdown", "csv", "json"]),
+    default="text",
+    show_default=True,
+)
+@click.pass_context
+def list_entries(context: click.Context, style: str) -> None:
+    """Show what entries there are, which can run here, and how to get what is missing.
+
+    An entry that cannot be read is named with the reason, and makes the exit code 1.
+    """
+    from bfsbench.report.formats import render
+    from bfsbench.variants import look
+
+    click.echo(render([_table()], style, narrow="--format"), nl=False)
+    for problem in look().problems:
+        click.echo(f"bfsbench: {problem}", err=True)
+    context.exit(1 if look().problems else 0)
+
+
+def _table() -> Table:
+    from bfsbench.entries.build import record_of
+    from bfsbench.entries.find import entries_among
+    from bfsbench.report.table import Table
+    from bfsbench.variants import look
+
+    columns = ("name", "kind", "device", "clock", "licence", "state", "summary")
+    rows, notes = [], []
+    for name, variant in entries_among(look().variants).items():
+        entry, reason = variant.entry, variant.missing()
+        record = record_of(entry) if entry.build else {}
+        built = f"built {str(record['built_at'])[:10]}" if record else "ready"
+        state = "missing" if reason else built
+        facts = (entry.kind, entry.call.device, entry.clock.held_by, entry.licence)
+        rows.append((name, *facts, state, entry.summary))
+        notes += [reason] if reason else []
+    return Table("entries", "Entries", columns, [*rows], tuple(notes))
+
+
+@command.command()
+@click.argument("name")
+@click.option("--kind", type=click.Choice(_KINDS), required=True, help="How it is called.")
+@click.option(
+    "--in",
+    "parent",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where its folder is made; by default among your own entries, which are always found.",
+)
+def new(name: str, kind: str, parent: Path | None) -> None:
+    """Write an entry NAME that works, to be changed into your own.
+
+    'command' is a program of its own, 'library' a C function in a shared library, 'python' a Python function.
+    """
+    from bfsbench.entries.find import own_folder
+    from bfsbench.entries.new import new as write
+    from bfsbench.variants import look
+
+    if name in look().variants:
+        raise UsageError(f"there is a variant {name}: choose another name")
+    made = write(name, kind, parent or own_folder())
+    for file in made:
+        click.echo(f"wrote {file}")
+    given = name if parent is None else str(made[0].parent)
+    build = "" if kind == "python" else f"'bfsbench entry build {given}', "
+    click.echo(f"next: {build}'bfsbench entry check {given}'")
+    if parent is not None:
+        click.echo(f"for other commands to find it: export BFSBENCH_VARIANTS={parent.resolve()}")
+
+
+@command.command()
+@click.argument("name", metavar="NAME|FOLDER", shell_complete=_entries)
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A clone of its repository on this machine, instead of the declared address.",
+)
+def build(name: str, source: Path | None) -> None:
+    """Get the source of an entry at its commit, change it as declared, build it, and note how.
+
+    Needs git where the source is in a repository. DIR is left as it is.
+    """
+    from bfsbench.entries.build import build as build_entry
+
+    entry = _found(name).entry
+    record = build_entry(entry, source, lambda line: click.echo(line, err=True))
+    click.echo(f"built {name}: {record}")
+
+
+@command.command()
+@click.argument("name", metavar="NAME|FOLDER", shell_complete=_entries)
+@click.option(
+    "--timeout",
+    default=20.0,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Seconds a graph may take.",
+)
+def check(name: str, timeout: float) -> None:
+    """Run an entry over small graphs of many shapes, and say what is wrong, in one line each.
+
+    The exit code is 1 if anything is.
+    """
+    from bfsbench.bench.trial import trial
+
+    variant = _found(name)
+    if reason := variant.missing():
+        raise UsageError(reason)
+    result = trial(variant, timeout)
+    for line in result.lines:
+        click.echo(line)
+    verdict = "nothing is wrong" if result.right == result.searches else "see above"
+    click.echo(f"{variant.name}: {result.right} of {result.searches} searches are right: {verdict}")
+    if result.right < result.searches:
+        raise SystemExit(1)
+
+
+def _found(name: str) -> type[EntryVariant]:
+    """The entry of that name, or the only one of a folder, which worker processes then know as well. Raises
+    UsageError."""
+    from bfsbench.entries.find import entries_among, find_entry
+    from bfsbench.variants import add_folder, all_variants
+
+    if name in all_variants() or not Path(name).is_dir():
+        return find_entry(name, all_variants())
+    others = os.environ.get("BFSBENCH_VARIANTS")
+    os.environ["BFSBENCH_VARIANTS"] = os.pathsep.join(filter(None, (others, str(Path(name).resolve()))))
+    declared = entries_among({one.name: one for one in add_folder(Path(name))})
+    if len(declared) != 1:
+        raise UsageError(f"{name} declares {len(declared)} entries: name one")
+    return next(iter(declared.values()))

@@ -1,0 +1,92 @@
+"""``--help`` of commands with many options: in sections, and the knobs of variants apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from bfsbench.variants import all_variants, find
+from bfsbench.variants.base import Knob
+
+KNOB_PREFIX = "knob_"
+"""Begins the parameters of a command that are knobs."""
+
+_SECTIONS = {
+    "What": (
+        *("datasets", "dataset", "family", "variants", "grid", "block", "preset", "benign"),
+        *("show", "graphs", "scale", "stand_ins"),
+    ),
+    "From where": ("source", "source_id", "num_sources", "seed", "seeds"),
+    "How": ("repeats", "warmup", "timeout", "order", "cold", "energy", "profile", "parents"),
+    "How many samples": ("max_noise", "min_time", "min_samples", "max_samples"),
+    "How many points": ("points", "minutes", "method"),
+    "On what": ("backend", "schedule_seed", "cluster", "mixed_devices", "tls"),
+    "Rows": ("out", "resume", "retry_failed"),
+    "Instead": ("dry_run", "sanitizer", "rows"),
+}
+"""Titles, and the parameters below them. What has no section stands last."""
+_OTHERS = "Others"
+
+
+class SectionedCommand(click.Command):
+    """A command whose options stand in sections; knobs are shown by ``--help-knobs`` alone."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        titles = {name: title for title, names in _SECTIONS.items() for name in names}
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_SECTIONS, _OTHERS)}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record is not None and not (option.name or "").startswith(KNOB_PREFIX):
+                found[titles.get(option.name or "", _OTHERS)].append(record)
+        for title, records in found.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def help_knobs(context: click.Context, _option: click.Parameter, names: str | None) -> None:
+    """Print the options of knobs, by variant, and end. Raises UsageError for an unknown variant."""
+    if names is None or context.resilient_parsing:
+        return
+    chosen = [*all_variants().values()] if names == "all" else [*map(find, names.split(","))]
+    formatter = context.make_formatter()
+    for variant in dict.fromkeys(chosen):
+        if variant.knobs:
+            with formatter.section(variant.name):
+                formatter.write_dl([*map(_record, variant.knobs)])
+        elif names != "all":
+            formatter.write_text(f"{variant.name} has no knobs.")
+    click.echo(formatter.getvalue(), nl=False)
+    context.exit()
+
+
+def _record(knob: Knob) -> tuple[str, str]:
+    return f"{knob.option} LIST", f"{knob.name}: {knob.meaning} ({knob.legal}; default {knob.default})"
+
+
+def knob_options(command: click.Command) -> click.Command:
+    """One option for every knob name that any variant declares, and ``--help-knobs``, which shows them."""
+    for name, option in sorted(_declared()):
+        command.params.append(
+            click.Option([option, KNOB_PREFIX + name], metavar="LIST", help=f"Knob {name}.")
+        )
+    command.params.append(
+        click.Option(
+            ["--help-knobs"],
+            is_flag=False,
+            flag_value="all",
+            metavar="[VARIANTS]",
+            is_eager=True,
+            expose_value=False,
+            callback=help_knobs,
+            help="Show the options for knobs, of all variants or of these.",
+        )
+    )
+    return command
+
+
+def _declared() -> Iterator[tuple[str, str]]:
+    """Names and options of all knobs, each once."""
+    knobs = (knob for variant in all_variants().values() for knob in variant.knobs)
+    yield from {knob.name: knob.option for knob in knobs}.items()

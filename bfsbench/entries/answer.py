@@ -1,0 +1,66 @@
+"""What an entry leaves: checked for its size, read as levels, whatever the program makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.errors import WrongResultError
+from bfsbench.families.bfs.searches import UNREACHED
+from bfsbench.programs import POISON
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from bfsbench.families.bfs.levels import Levels
+    from bfsbench.graphs.graph import Graph
+
+
+def poison(path: Path, num_vertices: int) -> None:
+    """Make the answer one that no search gives. A file that is mapped by the program stays the same one."""
+    import numpy as np
+
+    with path.open("r+b" if path.exists() else "w+b") as file:
+        np.full(num_vertices, POISON, "<i4").tofile(file)
+        file.truncate(4 * num_vertices)
+
+
+def read(path: Path, num_vertices: int) -> npt.NDArray[np.int32]:
+    """The answer, int32[V]. Raises WrongResultError for a file of another size."""
+    import numpy as np
+
+    size = path.stat().st_size if path.exists() else 0
+    if size != 4 * num_vertices:
+        beyond = "wrote beyond its answer: " if size > 4 * num_vertices else ""
+        raise WrongResultError(f"it {beyond}left {size:,} bytes, not {4 * num_vertices:,}")
+    found = np.fromfile(path, "<i4").astype(np.int32, copy=False)
+    if unwritten := int(np.count_nonzero(found == POISON)):
+        raise WrongResultError(f"it left {unwritten:,} of {num_vertices:,} answers unwritten")
+    return found
+
+
+def levels_of(parents: npt.NDArray[np.int32], graph: Graph, source: int) -> Levels:
+    """The levels, int32[V], of a breadth-first tree, int32[V], by jumping: each vertex looks twice as far up
+    each time. A negative parent means not reached, but for the source.
+
+    Raises WrongParentsError for a tree that breaks one of Graph500's rules.
+    """
+    import numpy as np
+
+    from bfsbench.families.bfs.parents import NO_PARENT, WrongParentsError, check_parents
+
+    num_vertices = graph.num_vertices
+    tree = np.where(parents < 0, NO_PARENT, parents).astype(np.int32)
+    tree[source] = source
+    if (tree >= num_vertices).any():
+        vertex = int(np.argmax(tree >= num_vertices))
+        raise WrongParentsError(f"vertex {vertex} has parent {tree[vertex]}, which is no vertex")
+    reached = tree != NO_PARENT
+    above = np.where(reached, tree, source)
+    levels = (reached & (above != np.arange(num_vertices))).astype(np.int32)
+    for _ in range(num_vertices.bit_length() + 1):
+        levels, above = levels + levels[above], above[above]
+    found: Levels = np.where(reached, levels, UNREACHED).astype(np.int32)
+    check_parents(graph, source, found, tree)
+    return found

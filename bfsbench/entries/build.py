@@ -1,0 +1,188 @@
+"""Getting the programs of entries: cloned or copied at the declared commit, changed, built, kept, noted.
+
+In the cache ``entries/NAME/bin`` has what was built and ``entries/NAME/record.json`` says how. These two can
+be carried to a machine without internet or compiler.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from bfsbench import storage, toolchain
+from bfsbench.entries.declaration import Build, Entry
+from bfsbench.errors import ToolchainError, UsageError
+
+RECORD = "record.json"
+
+
+def record_of(entry: Entry) -> dict[str, object]:
+    """What is noted of the build there is; empty if there is none, or another declaration's."""
+    try:
+        found = json.loads((entry.folder / RECORD).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and found.get("declaration") == _declaration(entry) else {}
+
+
+def made_files(entry: Entry) -> list[Path]:
+    """What was built of it."""
+    return [entry.folder / "bin" / Path(made).name for made in entry.build.makes] if entry.build else []
+
+
+def missing(entry: Entry) -> str:
+    """How to build what is not built, in one line; empty if there is nothing to do."""
+    if entry.build is None or (record_of(entry) and all(file.is_file() for file in made_files(entry))):
+        return ""
+    return f"entry {entry.name} is not built: run 'bfsbench entry build {entry.name}'"
+
+
+def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] = print) -> Path:
+    """Build an entry's program, from a clone of its repository or of the one in ``source``; its record.
+
+    Raises UsageError when there is nothing to build, no such commit, or a change does not apply;
+    ToolchainError for a missing compiler or a failed command. What was built before stays until all is done.
+    """
+    declared = entry.build
+    if declared is None:
+        raise UsageError(f"entry {entry.name} has nothing to build")
+    entry.folder.mkdir(parents=True, exist_ok=True)
+    with storage.locked(entry.folder / ".lock"):
+        work = entry.folder / "source"
+        shutil.rmtree(work, ignore_errors=True)
+        _get(entry, declared, source, work, tell)
+        for change in declared.changes:
+            _apply(work / change.file, change.old, change.new)
+        for name in declared.add:
+            shutil.copy(entry.file.parent / name, work / Path(name).name)
+        commands, compilers = _commands(entry)
+        for command in commands:
+            tell(command)
+            _run(command, work, entry.name)
+        return _keep(entry, declared, work, {"commands": commands, "compilers": compilers})
+
+
+def _get(entry: Entry, declared: Build, source: Path | None, work: Path, tell: Callable[[str], None]) -> None:
+    """Put the source at the declared commit into a folder."""
+    if not declared.repository:
+        if source is not None:
+            raise UsageError(f"entry {entry.name} is built from the files beside {entry.file}: no --source")
+        work.mkdir()
+        return
+    origin = declared.repository if source is None else str(source.resolve())
+    if source is not None and not source.is_dir():
+        raise UsageError(f"--source: there is no folder {source}")
+    tell(f"cloning {origin}")
+    _git(["clone", "--quiet", "--no-checkout", origin, str(work)], None, f"cannot clone {origin}")
+    absent = f"{origin} has no commit {declared.commit}"
+    _git(["checkout", "--quiet", declared.commit], work, absent)
+    if declared.submodules:
+        _git(["submodule", "update", "--quiet", "--init", "--recursive"], work, "cannot get submodules")
+
+
+def _git(words: list[str], folder: Path | None, failed: str) -> None:
+    git = shutil.which("git")
+    if git is None:
+        raise ToolchainError("git is not installed: it gets the source of entries")
+    quiet = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+    done = subprocess.run([git, *words], cwd=folder, env=quiet, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        raise UsageError(f"{failed}: {lines[-1] if lines else 'git failed'}")
+
+
+def _apply(file: Path, old: str, new: str) -> None:
+    """Raises UsageError unless ``old`` is there."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"a change does not apply: cannot read {file.name}: {error.strerror}") from error
+    if old not in text:
+        raise UsageError(f"a change does not apply: {file.name} has no '{old}'")
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def _commands(entry: Entry) -> tuple[list[str], dict[str, str]]:
+    """The shell commands with compilers in place, and the versions of these. Raises ToolchainError."""
+    assert entry.build is not None
+    found = {
+        name: get()
+        for name, get in {"cxx": _cxx, "cc": c_compiler, "nvcc": _nvcc}.items()
+        if any(f"{{{name}}}" in command for command in entry.build.run)
+    }
+    commands = [entry.filled(command, **found) for command in entry.build.run]
+    return commands, {name: _version(command) for name, command in found.items()}
+
+
+def _cxx() -> str:
+    return shlex.join(toolchain.compiler())
+
+
+def c_compiler() -> str:
+    """The command that compiles C. Raises ToolchainError when there is none."""
+    for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
+        if shutil.which(name):
+            return name
+    return f"{_cxx()} -x c"
+
+
+def _nvcc() -> str:
+    return shlex.quote(str(toolchain.find_nvcc()))
+
+
+def _version(command: str) -> str:
+    words = [word for word in shlex.split(command) if word not in ("-x", "c")]
+    done = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.strip()]
+    return (lines[-1] if "nvcc" in command else lines[0]) if lines else "unknown"
+
+
+def _run(command: str, work: Path, name: str) -> None:
+    done = subprocess.run(
+        command, cwd=work, shell=True, capture_output=True, text=True, errors="replace", check=False
+    )
+    if done.returncode != 0:
+        log = work / "build.log"
+        log.write_text(done.stdout + done.stderr, encoding="utf-8")
+        reason = toolchain.first_error(done.stderr or done.stdout)
+        raise ToolchainError(f"cannot build {name}: {reason.strip()} (all of it: {log})")
+
+
+def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -> Path:
+    """Put what was made beside its record."""
+    fresh = storage.part_of(entry.folder / "bin")
+    fresh.mkdir()
+    for made in declared.makes:
+        if not (work / made).is_file():
+            shutil.rmtree(fresh)
+            raise ToolchainError(f"cannot build {entry.name}: the commands left no {made}")
+        shutil.copy2(work / made, fresh)
+    record = {
+        "declaration": _declaration(entry),
+        "commit": declared.commit,
+        "repository": declared.repository,
+        **noted,
+        "built_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    storage.publish(fresh, entry.folder / "bin")
+    storage.write(entry.folder / RECORD, json.dumps(record, indent=2).encode())
+    return entry.folder / RECORD
+
+
+def _declaration(entry: Entry) -> str:
+    """A hash of all that decides what is built: the table ``build`` and the files that are added."""
+    assert entry.build is not None
+    digest = hashlib.sha256(msgspec.json.encode(entry.build))
+    for name in entry.build.add:
+        file = entry.file.parent / name
+        digest.update(file.read_bytes() if file.is_file() else b"")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,208 @@
+"""The TOML file of an entry: whose program it is, how it is built and called, what its clock covers."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from bfsbench.errors import InputError
+from bfsbench.paths import cache_dir
+
+PARTS = ("initialisation", "transfers", "conversion")
+"""What a clock may cover beside the search: of levels and queues; between host and device; of the graph."""
+EXPORTS = ("mtx", "sg", "el")
+"""Text and binary formats that graphs are written in for programs that cannot be changed."""
+KINDS = ("command", "library", "python")
+
+Part = Literal["initialisation", "transfers", "conversion"]
+_NAME = r"^[a-z][a-z0-9_]*\Z"
+Name = Annotated[str, msgspec.Meta(pattern=_NAME)]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+_PLACEHOLDER = re.compile(r"\{([a-z.]+)\}")
+_COMMAND_PLACES = frozenset({"here", "built", "graph", "answer", "source", *(f"graph.{e}" for e in EXPORTS)})
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the file."""
+
+
+class Change(_Table, frozen=True, kw_only=True):
+    """A change to a file of the program's source: ``old``, which must be there, becomes ``new``."""
+
+    file: Text
+    old: Text
+    new: str
+
+
+class Build(_Table, frozen=True, kw_only=True):
+    """How to get the program."""
+
+    repository: str = ""
+    """Where git clones it from; empty if its source lies beside the TOML file."""
+    commit: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")] = ""
+    """Which commit of it; all 40 digits."""
+    submodules: bool = False
+    add: list[Text] = []
+    """Files beside the TOML file that are copied into the source, such as a driver."""
+    changes: list[Change] = []
+    run: list[Text] = []
+    """Shell commands, in the source's folder. {cxx}, {cc} and {nvcc} are the compilers."""
+    makes: Annotated[list[Text], msgspec.Meta(min_length=1)]
+    """Files that are there afterwards, which are kept."""
+
+
+class Call(_Table, frozen=True, kw_only=True):
+    """How the program is asked for a search. Exactly one of ``command``, ``library`` and ``python``."""
+
+    command: list[Text] = []
+    """Words. One process answers all searches, unless {source} is among them."""
+    library: str = ""
+    """Path of a shared library."""
+    function: str = ""
+    """The function in the library."""
+    python: str = ""
+    """``module:function``."""
+    packages: list[Text] = []
+    """Python packages it needs, as pip calls them, with the module in parentheses if that is another."""
+    arrays: Literal["numpy", "cupy"] = "numpy"
+    """What a Python function is given."""
+    device: Literal["cpu", "gpu"] = "cpu"
+    answer: Literal["levels", "parents"] = "levels"
+    unreached: int = -1
+    """Level of a vertex that was not reached; parents are negative there."""
+    time: str = ""
+    """Pattern of the line with the time, for programs that write more; its group is the number."""
+    unit: Literal["ms", "us", "s"] = "ms"
+    memory_mib: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Memory on the host after which it is stopped; by default what is available."""
+
+
+class Clock(_Table, frozen=True, kw_only=True):
+    """Whose clock measures a search, and what beside the search it covers."""
+
+    held_by: Literal["events", "theirs", "ours"]
+    covers: list[Part] = []
+
+
+class Entry(_Table, frozen=True, kw_only=True):
+    """A whole file."""
+
+    name: Name
+    summary: Text
+    authors: Text
+    paper: str = ""
+    licence: Text
+    source: Text
+    """Where its source is."""
+    call: Call
+    clock: Clock
+    build: Build | None = None
+    where: str = ""
+    """The TOML file itself; not written in it."""
+
+    @property
+    def file(self) -> Path:
+        """The TOML file."""
+        return Path(self.where)
+
+    @property
+    def kind(self) -> str:
+        """One of KINDS."""
+        return next(kind for kind in KINDS if getattr(self.call, kind))
+
+    @property
+    def per_search(self) -> bool:
+        """Whether each search is a process of its own."""
+        return any("{source}" in word for word in self.call.command)
+
+    @property
+    def folder(self) -> Path:
+        """Where what is built of it lies."""
+        return cache_dir() / "entries" / self.name
+
+    @property
+    def exports(self) -> list[str]:
+        """Formats that the graph has to be written in."""
+        return [name for name in EXPORTS if any(f"{{graph.{name}}}" in word for word in self.call.command)]
+
+    def filled(self, text: str, **more: str) -> str:
+        """A text of the file with {here}, {built} and ``more`` in place."""
+        values = {"here": str(self.file.parent), "built": str(self.folder / "bin"), **more}
+        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
+
+    @property
+    def covers(self) -> str:
+        """As the column ``covers`` has it: ``initialisation=yes transfers=no conversion=no``."""
+        return " ".join(f"{part}={'yes' if part in self.clock.covers else 'no'}" for part in PARTS)
+
+
+def is_name(text: str) -> bool:
+    """Whether an entry may be called so."""
+    return re.match(_NAME, text) is not None
+
+
+def read(path: Path) -> Entry | None:
+    """The entry of a TOML file; None for one that declares something else, having no table ``call``.
+
+    Raises InputError naming the file and the key at fault.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    return _entry(table, path) if "call" in table else None
+
+
+def _entry(table: dict[str, Any], path: Path) -> Entry:
+    try:
+        entry = msgspec.convert(table, Entry)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path}: {error}") from error
+    if mistakes := _mistakes(entry):
+        raise InputError(f"{path}: {mistakes[0]}")
+    return msgspec.structs.replace(entry, where=str(path.resolve()))
+
+
+def _mistakes(entry: Entry) -> list[str]:
+    """What the types alone do not say."""
+    call, found = entry.call, []
+    given = [kind for kind in KINDS if getattr(call, kind)]
+    if entry.where:
+        found.append("Object contains unknown field `where`")
+    if len(given) != 1:
+        found.append(f"call: one of {', '.join(KINDS)} is wanted, not {' and '.join(given) or 'none'}")
+    if bool(call.library) != bool(call.function):
+        found.append("call: library and function go together")
+    if call.python and not re.fullmatch(r"[\w.]+:\w+", call.python):
+        found.append(f"call: python is 'module:function', not '{call.python}'")
+    for place in {place for word in call.command for place in _PLACEHOLDER.findall(word)} - _COMMAND_PLACES:
+        found.append(
+            f"call: command has no place {{{place}}}: there are {', '.join(sorted(_COMMAND_PLACES))}"
+        )
+    if call.time and not _has_one_group(call.time):
+        found.append(f"call: time is no pattern with one group: '{call.time}'")
+    if entry.clock.held_by == "events" and call.arrays != "cupy":
+        found.append("clock: only Python functions over CuPy arrays are timed by events")
+    if entry.clock.held_by == "theirs" and not call.command:
+        found.append("clock: functions are timed here: held_by is 'ours' or 'events'")
+    if entry.clock.held_by != "theirs" and entry.per_search:
+        found.append(
+            "clock: a command with {source} holds the clock itself, its start is no part of a search"
+        )
+    if entry.build and bool(entry.build.repository) != bool(entry.build.commit):
+        found.append("build: repository and commit go together")
+    return found
+
+
+def _has_one_group(pattern: str) -> bool:
+    try:
+        return re.compile(pattern).groups == 1
+    except re.error:
+        return False

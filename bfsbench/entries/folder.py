@@ -1,0 +1,146 @@
+"""A graph as the process of an entry gets it: a folder of arrays, those of the cache without a copy.
+
+``arrays.txt`` has a line for each fact or array::
+
+    num_vertices 75888
+    num_edges 811480
+    directed 0
+    row_offsets row_offsets.npy int32 75889 128
+    column_indices column_indices.npy int32 811480 128
+    column_offsets ...
+    row_indices ...
+
+An array's line has its file in the folder, its type, its length, and the byte at which its elements begin,
+which are little-endian. On a symmetrised graph the last two name the files of the first two.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.entries import exports
+from bfsbench.paths import cache_dir
+
+if TYPE_CHECKING:
+    from bfsbench.graphs.graph import Graph
+
+INDEX = "arrays.txt"
+ANSWER = "answer.i32"
+ARRAYS = ("row_offsets", "column_indices", "column_offsets", "row_indices")
+
+
+class GraphFolder:
+    """The folder of one graph, for all entries of this process; it goes when it is used no more."""
+
+    def __init__(self, graph: Graph) -> None:
+        runs = cache_dir() / "entries" / "runs"
+        runs.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(runs)
+        self.path = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=runs))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self._graph = weakref.ref(graph)
+        lines = [f"num_vertices {graph.num_vertices}", f"num_edges {graph.num_edges}"]
+        lines.append(f"directed {int(graph.direction == 'directed')}")
+        laid: dict[int, str] = {}
+        for name in ARRAYS:
+            array: npt.NDArray[Any] = getattr(graph, name)
+            if id(array) not in laid:
+                laid[id(array)] = _lay(array, self.path / f"{name}.npy")
+            lines.append(f"{name} {laid[id(array)]}")
+        (self.path / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def export(self, name: str) -> Path:
+        """The graph in one of ``declaration.EXPORTS``, written when first asked for."""
+        path = self.path / f"graph.{name}"
+        graph = self._graph()
+        if not path.exists() and graph is not None:
+            exports.write(graph, path)
+        return path
+
+    def new_answer(self, entry: str) -> Path:
+        """A file of its own for the answers of an entry."""
+        place = Path(tempfile.mkdtemp(prefix=f"{entry}-", dir=self.path))
+        return place / ANSWER
+
+
+def _lay(array: npt.NDArray[Any], path: Path) -> str:
+    """Put an array into the folder, by a link where it is a file already; what follows its name in INDEX."""
+    holder: Any = array
+    while holder is not None and not isinstance(holder, np.memmap):
+        holder = getattr(holder, "base", None)
+    whole = holder is not None and holder.nbytes == array.nbytes
+    file = Path(holder.filename or "") if holder is not None and whole else Path()
+    if holder is not None and file.is_file():  # one that has just been made was mapped under another name
+        path.symlink_to(file.resolve())
+        start = int(holder.offset)
+    else:
+        np.save(path, array)
+        start = path.stat().st_size - array.nbytes
+    return f"{path.name} {array.dtype.name} {len(array)} {start}"
+
+
+def _remove_abandoned(runs: Path) -> None:
+    """Remove the folders of processes that are no more."""
+    for folder in runs.iterdir():
+        owner = folder.name.partition("-")[0]
+        if owner.isdigit() and not _is_alive(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # it is somebody else's, and alive
+    return True
+
+
+@dataclass(frozen=True)
+class GraphArrays:
+    """A graph as entries in Python are given it; arrays are read-only, of NumPy or of CuPy.
+
+    row_offsets, column_offsets: int32 or int64[V+1]; column_indices, row_indices: int32[E], ascending within
+    a row. ``directed`` is False where every arc is there both ways.
+    """
+
+    num_vertices: int
+    num_edges: int
+    directed: bool
+    row_offsets: Any
+    column_indices: Any
+    column_offsets: Any
+    row_indices: Any
+
+    @cached_property
+    def edge_sources(self) -> npt.NDArray[np.int32]:
+        """int32[E], made when asked for: with column_indices the arcs as pairs."""
+        degrees = np.diff(self.row_offsets)
+        return np.repeat(np.arange(self.num_vertices, dtype=np.int32), degrees)
+
+
+def read(folder: Path) -> GraphArrays:
+    """The graph in a folder, its arrays memory-mapped."""
+    facts: dict[str, Any] = {}
+    for line in (folder / INDEX).read_text(encoding="utf-8").splitlines():
+        name, *said = line.split()
+        facts[name] = int(said[0]) if len(said) == 1 else _mapped(folder, *said)
+    return GraphArrays(**facts | {"directed": bool(facts["directed"])})
+
+
+def _mapped(folder: Path, file: str, dtype: str, length: str, start: str) -> npt.NDArray[Any]:
+    if int(length) == 0:
+        return np.empty(0, dtype)
+    mapped = np.memmap(folder / file, dtype, mode="r", offset=int(start), shape=(int(length),))
+    return np.asarray(mapped)

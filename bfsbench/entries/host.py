@@ -1,0 +1,165 @@
+"""The process of an entry that is a shared library or a Python function.
+
+It is started as ``python -m bfsbench.entries.host`` with the TOML file, the graph's folder and the file for
+the answer. It speaks as :mod:`bfsbench.entries.process` says, and times each call. The array that a search
+fills lies between guard words; before each search it is overwritten, and so is whatever array a Python
+function has returned.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from bfsbench.entries import folder
+from bfsbench.entries.declaration import Entry, read
+from bfsbench.entries.process import GUARD_BROKEN, READY
+from bfsbench.errors import BfsbenchError
+from bfsbench.programs import POISON
+
+GUARD = 1024
+"""Words on either side of the array."""
+_GUARD_WORD = 0x6A6A6A6B
+
+Search = Callable[[int, Any], Any]
+
+
+class GuardedArray:
+    """int32[V] of NumPy or CuPy between guard words."""
+
+    def __init__(self, num_vertices: int, numpy: Any) -> None:
+        self._all = numpy.full(num_vertices + 2 * GUARD, _GUARD_WORD, dtype=numpy.int32)
+        self.array = self._all[GUARD : GUARD + num_vertices]
+
+    def poison(self) -> None:
+        self.array.fill(POISON)
+
+    def is_broken(self) -> bool:
+        ends = (self._all[:GUARD], self._all[len(self._all) - GUARD :])
+        return any(bool((end != _GUARD_WORD).any()) for end in ends)
+
+
+def of_library(entry: Entry, graph: folder.GraphArrays) -> Search:
+    """The function of a shared library; it is called with source -1 to prepare."""
+    library = ctypes.CDLL(entry.filled(entry.call.library))
+    function = getattr(library, entry.call.function)
+    pointer = ctypes.c_void_p
+    function.argtypes = [
+        ctypes.c_int64,
+        ctypes.c_int64,
+        ctypes.c_int32,
+        *[pointer] * 4,
+        ctypes.c_int64,
+        pointer,
+    ]
+    function.restype = ctypes.c_int32
+    arrays = (graph.row_offsets, graph.column_indices, graph.column_offsets, graph.row_indices)
+    pointers = [pointer(array.ctypes.data) for array in arrays]
+    facts = (graph.num_vertices, graph.num_edges, graph.row_offsets.dtype.itemsize)
+
+    def search(source: int, answer: Any) -> None:
+        place = None if answer is None else pointer(answer.ctypes.data)
+        if code := function(*facts, *pointers, source, place):
+            raise RuntimeError(f"{entry.call.function} returned {code}")
+
+    search(-1, None)
+    return search
+
+
+def of_python(entry: Entry, graph: folder.GraphArrays) -> Search:
+    """What the Python function makes of the graph."""
+    module, _, name = entry.call.python.partition(":")
+    sys.path.insert(0, str(entry.file.parent))
+    search: Search = getattr(importlib.import_module(module), name)(graph)
+    return search
+
+
+def on_device(graph: folder.GraphArrays, cupy: Any) -> folder.GraphArrays:
+    """The same with its arrays on the device."""
+    arrays = {name: cupy.asarray(getattr(graph, name)) for name in folder.ARRAYS}
+    return folder.GraphArrays(graph.num_vertices, graph.num_edges, graph.directed, **arrays)
+
+
+def timer(entry: Entry, cupy: Any) -> Callable[[Callable[[], Any]], tuple[Any, float]]:
+    """What times a call: its result, and ms by the clock that the entry declares."""
+
+    def by_host(call: Callable[[], Any]) -> tuple[Any, float]:
+        started = perf_counter()
+        result = call()
+        if cupy is not None:
+            cupy.cuda.Device().synchronize()
+        return result, (perf_counter() - started) * 1e3
+
+    def by_events(call: Callable[[], Any]) -> tuple[Any, float]:
+        first, last = cupy.cuda.Event(), cupy.cuda.Event()
+        first.record()
+        result = call()
+        last.record()
+        last.synchronize()
+        return result, float(cupy.cuda.get_elapsed_time(first, last))
+
+    return by_events if entry.clock.held_by == "events" else by_host
+
+
+def spoil(result: object) -> None:
+    """Overwrite what a search has returned, so that it cannot return it again as another's answer."""
+    flags = getattr(result, "flags", None)
+    if flags is not None and getattr(flags, "writeable", True):
+        result.fill(POISON % 128)  # type: ignore[attr-defined]
+
+
+def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -> None:
+    """Prepare the graph, then search from each source that comes in. What a search returns that can be called
+    makes the answer outside the clock."""
+    graph = folder.read(place)
+    cupy = importlib.import_module("cupy") if entry.call.arrays == "cupy" else None
+    guarded = GuardedArray(graph.num_vertices, cupy or np)
+    given = graph if cupy is None else on_device(graph, cupy)
+    search = of_library(entry, graph) if entry.call.library else of_python(entry, given)
+    timed = timer(entry, cupy)
+    say(READY)
+    for line in sys.stdin:
+        source = int(line)
+        guarded.poison()
+        result, milliseconds = timed(lambda source=source: search(source, guarded.array))  # type: ignore[misc]
+        if guarded.is_broken():
+            say(GUARD_BROKEN)
+            return
+        if callable(result):
+            result = result()
+        found = guarded.array if result is None else result
+        on_host = np.asarray(found if cupy is None else cupy.asnumpy(found))
+        on_host.astype("<i4").tofile(answer)
+        spoil(result)
+        say(f"{milliseconds:.6f}")
+
+
+def main() -> None:
+    """Standard output is for answers alone: what a library prints goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+
+    def say(line: str) -> None:
+        answers.write(line + "\n")
+
+    toml, place, answer = map(Path, sys.argv[1:])
+    try:
+        entry = read(toml)
+        assert entry is not None
+        serve(entry, place, answer, say)
+    except BfsbenchError as error:
+        say(f"error {error}")
+    except Exception as error:  # the entry's code may raise anything: the one who asked is told
+        say("error " + " ".join(f"{type(error).__name__}: {error}".split()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""A new entry that works, to be changed into somebody's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bfsbench import storage
+from bfsbench.entries.declaration import KINDS, is_name
+from bfsbench.errors import UsageError
+
+_SKELETONS = Path(__file__).parent / "skeletons"
+_NAME = "NAME"
+
+
+def new(name: str, kind: str, parent: Path) -> list[Path]:
+    """Write the files of a new entry into the folder ``parent``/``name``; these, the TOML file first.
+
+    Raises UsageError for what is no name, and where something of that name is.
+    """
+    if not is_name(name):
+        raise UsageError(f"'{name}' is no name: lower-case letters, digits and _, a letter first")
+    if kind not in KINDS:
+        raise UsageError(f"there is no kind '{kind}': choose from {', '.join(KINDS)}")
+    folder = parent / name
+    if folder.exists():
+        raise UsageError(f"{folder} exists: choose another name, or remove it")
+    made = []
+    try:
+        folder.mkdir(parents=True)
+        for file in sorted((_SKELETONS / kind).iterdir(), key=lambda file: file.suffix != ".toml"):
+            place = folder / file.name.replace(_NAME, name)
+            storage.write(place, file.read_text(encoding="utf-8").replace(_NAME, name).encode())
+            made.append(place)
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
+    return made

@@ -1,0 +1,239 @@
+"""The process of an entry, and what it is asked.
+
+The process prints ``ready`` when the graph is prepared. Then for every line on its standard input, which is a
+source vertex, it searches, leaves the answer in the file it was given, and prints what the search took. It
+ends when its input does. ``error TEXT`` instead of either line gives up. Programs of one search a process are
+started anew each time, and print the time among other things.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, LaunchError, WrongResultError
+from bfsbench.machine import available_memory
+from bfsbench.paths import PACKAGE
+
+MARK = "BFSBENCH_ENTRY"
+"""Variable in the environment of a process and of all that it starts, by which they are known."""
+READY = "ready"
+GUARD_BROKEN = "error: it wrote outside its array"
+"""Line of ``bfsbench.entries.host``."""
+
+_LOOK_EVERY_S = 0.05
+"""Between looks at the memory of a process that is waited for."""
+_GRACE_S = 0.2
+"""For children of a process to end after it has answered."""
+_END_S = 5.0
+"""For a process to end when its input does."""
+_LONGEST_LINE = 1 << 16
+_PROC = Path("/proc")
+_NUMBER = r"\s*([+-]?[0-9][0-9.eE+-]*)\s*"
+
+
+class EntryCrashError(DeviceError):
+    """The process of an entry ended, or answered what is no answer."""
+
+    status = "crash"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of one search."""
+
+    said: float | None
+    """What the program says it took, in its unit; None if it says nothing of that."""
+    wall_ms: float
+    """From the question to the answer, by the host's clock."""
+
+
+class Process:
+    """A running program. Raises LaunchError when it cannot be started."""
+
+    def __init__(
+        self, words: Sequence[str], folder: Path, *, time_line: str = "", memory_mib: int | None = None
+    ) -> None:
+        self._time = re.compile(time_line or _NUMBER)
+        self._whole_line = not time_line
+        self._mark = secrets.token_hex(8)
+        self._limit = memory_mib << 20 if memory_mib else available_memory()
+        self._log = folder / "stderr.txt"
+        self._lines: list[str] = []
+        self._rest = b""
+        self.peak_bytes = 0
+        """The most memory on the host that it was seen to have."""
+        try:
+            with self._log.open("wb") as log:
+                self._process = subprocess.Popen(
+                    words,
+                    cwd=folder,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    env=_environment(self._mark),
+                )
+        except OSError as error:
+            raise LaunchError(f"cannot start {words[0]}: {error.strerror or error}") from error
+
+    def wait_until_ready(self) -> None:
+        """Raises what ``ask`` does."""
+        while (line := self._line()) != READY:
+            self._refuse(line)
+
+    def ask(self, source: int) -> Reply:
+        """Have it search. Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError."""
+        started = time.perf_counter()
+        try:
+            os.write(self._input(), f"{source}\n".encode())
+        except BrokenPipeError:
+            raise self._crash() from None
+        while True:
+            line = self._line()
+            wall_ms = (time.perf_counter() - started) * 1e3
+            if (said := self._time_in(line)) is not None:
+                return Reply(said, wall_ms)
+            if line == "done":
+                return Reply(None, wall_ms)
+            self._refuse(line)
+
+    def outcome(self) -> Reply:
+        """Wait for the end of a program of one search. Raises as ``ask`` does."""
+        started, said = time.perf_counter(), None
+        if self._process.stdin:
+            self._process.stdin.close()
+        with suppress(EOFError):
+            while True:
+                line = self._line(at_end=EOFError())
+                said = self._time_in(line) if said is None else said
+        _, status, used = os.wait4(self._process.pid, 0)
+        self.peak_bytes = max(self.peak_bytes, used.ru_maxrss << 10)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        if status != 0:
+            raise self._crash()
+        if said is None:
+            raise EntryCrashError(f"it printed no time: no line has '{self._time.pattern}'")
+        return Reply(said, (time.perf_counter() - started) * 1e3)
+
+    def require_no_children(self) -> None:
+        """End the processes it has left running. Raises WrongResultError if there were any."""
+        deadline = time.monotonic() + _GRACE_S
+        while left := [pid for pid in _marked(self._mark) if pid != self._process.pid]:
+            if time.monotonic() > deadline:
+                self.stop()
+                raise WrongResultError(f"it left {len(left)} other processes running after a search")
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        """Let it end by itself."""
+        with suppress(OSError, subprocess.TimeoutExpired):
+            if self._process.stdin:
+                self._process.stdin.close()
+            self._process.wait(_END_S)
+        self.stop()
+
+    def stop(self) -> None:
+        """End it and all that it started."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.wait()
+        for pid in _marked(self._mark):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                if pipe:
+                    pipe.close()
+
+    def _input(self) -> int:
+        assert self._process.stdin is not None
+        return self._process.stdin.fileno()
+
+    def _line(self, at_end: Exception | None = None) -> str:
+        """The next line that it prints. Raises ``at_end``, by default EntryCrashError, when there is none."""
+        assert self._process.stdout is not None
+        output = self._process.stdout.fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(output, selectors.EVENT_READ)
+            while b"\n" not in self._rest:
+                if not selector.select(_LOOK_EVERY_S):
+                    self._require_memory()
+                    continue
+                if len(self._rest) > _LONGEST_LINE or not (found := os.read(output, 1 << 12)):
+                    raise at_end or self._crash()
+                self._rest += found
+        line, _, self._rest = self._rest.partition(b"\n")
+        self._lines = [*self._lines[-20:], text := line.decode(errors="replace").strip()]
+        return text
+
+    def _time_in(self, line: str) -> float | None:
+        found = self._time.fullmatch(line) if self._whole_line else self._time.search(line)
+        try:
+            return float(found[1]) if found else None
+        except ValueError:
+            return None
+
+    def _refuse(self, line: str) -> None:
+        if line.startswith(GUARD_BROKEN):
+            self.stop()
+            raise WrongResultError(line.removeprefix("error: "))
+        if line.startswith("error"):
+            self.stop()
+            raise EntryCrashError(line.removeprefix("error").lstrip(": ") or "it gave up")
+
+    def _require_memory(self) -> None:
+        """Raises DeviceOutOfMemoryError, and ends the process, when it has more than it may."""
+        self.note_memory()
+        if self._limit is not None and self.peak_bytes > self._limit:
+            self.stop()
+            raise DeviceOutOfMemoryError(f"it took more than {self._limit >> 20} MiB on the host")
+
+    def note_memory(self) -> None:
+        """Look at the memory it has, or had at most where the system keeps that."""
+        with suppress(OSError, ValueError):
+            for line in (_PROC / str(self._process.pid) / "status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    self.peak_bytes = max(self.peak_bytes, int(line.split()[1]) << 10)
+
+    def _crash(self) -> EntryCrashError:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_S)
+        code = self._process.poll()
+        self.stop()
+        if code is None:
+            return EntryCrashError("it closed its output and went on running")
+        how = f"it ended with exit code {code}"
+        if code < 0:
+            names = {known.value: known.name for known in signal.Signals}
+            how = f"it was killed by {names.get(-code, f'signal {-code}')}"
+        said = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
+        return EntryCrashError(f"{how}: {said[-1].strip()}" if said else how)
+
+
+def _environment(mark: str) -> dict[str, str]:
+    """That of this process, by which a child in Python finds this package, and the mark."""
+    path = filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
+    return os.environ | {MARK: mark, "PYTHONPATH": os.pathsep.join(path)}
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """The processes with this mark, as far as the system shows them."""
+    wanted = f"{MARK}={mark}".encode()
+    for place in _PROC.glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if wanted in place.read_bytes().split(b"\0") and not _is_dead(place.parent):
+                yield int(place.parent.name)
+
+
+def _is_dead(process: Path) -> bool:
+    """Whether it has ended and nobody has asked how."""
+    return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"

@@ -1,0 +1,110 @@
+"""Searches of packages from PyPI: each function makes its package's graph and gives what searches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.entries.folder import GraphArrays
+
+Search = Callable[[int, npt.NDArray[np.int32]], Any]
+
+
+def scipy(graph: GraphArrays) -> Search:
+    """``breadth_first_order`` over a matrix with 1 for every arc; it takes offsets of 32 bits only."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    shape = (graph.num_vertices, graph.num_vertices)
+    ones = np.ones(graph.num_edges, np.float64)
+    matrix = csr_array((ones, graph.column_indices, graph.row_offsets), shape)
+
+    def search(source: int, answer: npt.NDArray[np.int32]) -> Any:
+        return breadth_first_order(matrix, source, directed=True, return_predecessors=True)[1]
+
+    return search
+
+
+def igraph(graph: GraphArrays) -> Search:
+    """``Graph.bfs``, which gives parents."""
+    from igraph import Graph
+
+    made = Graph(n=graph.num_vertices, edges=_arcs(graph, np.int32), directed=True)
+
+    def search(source: int, answer: npt.NDArray[np.int32]) -> Any:
+        parents = made.bfs(source, mode="out")[2]
+        return lambda: np.array(parents, np.int32)
+
+    return search
+
+
+def networkit(graph: GraphArrays) -> Search:
+    """``distance.BFS``, which gives distances as floating-point numbers."""
+    import networkit as nk
+
+    made = nk.Graph(graph.num_vertices, directed=True)
+    made.addEdges(tuple(_arcs(graph, np.uint64).T.copy()))
+
+    def search(source: int, answer: npt.NDArray[np.int32]) -> Any:
+        found = nk.distance.BFS(made, source, False)
+        found.run()
+        return lambda: _whole(np.asarray(found.getDistances(asarray=True)))
+
+    return search
+
+
+def graphblas(graph: GraphArrays) -> Search:
+    """Levels by products of the frontier with the matrix, over the semiring any_pair, in SuiteSparse."""
+    from graphblas import Matrix, Vector, dtypes, semiring
+
+    size = graph.num_vertices
+    ones = np.ones(graph.num_edges, bool)
+    matrix = Matrix.from_coo(
+        graph.edge_sources, graph.column_indices, ones, nrows=size, ncols=size, dup_op="any"
+    )
+
+    def search(source: int, answer: npt.NDArray[np.int32]) -> Any:
+        frontier, levels, level = Vector(bool, size), Vector(dtypes.INT32, size), 0
+        frontier[source] = True
+        while frontier.nvals:
+            levels(frontier.S) << level
+            frontier(~levels.S, replace=True) << semiring.any_pair(frontier @ matrix)
+            level += 1
+        return lambda: levels.to_dense(fill_value=-1, dtype=np.int32)
+
+    return search
+
+
+def rustworkx(graph: GraphArrays) -> Search:
+    """``digraph_bfs_layers``, which gives the vertices of each level."""
+    import rustworkx as rx
+
+    made = rx.PyDiGraph()
+    made.add_nodes_from(range(graph.num_vertices))
+    made.extend_from_edge_list([*map(tuple, _arcs(graph, np.int32).tolist())])
+
+    def search(source: int, answer: npt.NDArray[np.int32]) -> Any:
+        layers = rx.digraph_bfs_layers(made, [source])
+
+        def levels() -> npt.NDArray[np.int32]:
+            answer.fill(-1)
+            for level, vertices in enumerate(layers):
+                answer[list(vertices)] = level
+            return answer
+
+        return levels
+
+    return search
+
+
+def _arcs(graph: GraphArrays, dtype: type) -> npt.NDArray[Any]:
+    """The arcs, [E, 2]."""
+    return np.stack([graph.edge_sources, graph.column_indices], axis=1).astype(dtype)
+
+
+def _whole(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+    """Distances as levels: what is not reached is as far as floating-point numbers go."""
+    return np.where(distances < np.iinfo(np.int32).max, distances, -1).astype(np.int32)

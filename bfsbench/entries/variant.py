@@ -1,0 +1,338 @@
+"""An entry as a variant: it is planned, run, checked and reported like those of this package."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from bfsbench.entries import answer, build, packages
+from bfsbench.entries.declaration import Entry
+from bfsbench.entries.memory import device_memory_used
+from bfsbench.entries.process import Process, Reply
+from bfsbench.errors import LaunchError, WrongResultError
+from bfsbench.families.bfs.searches import UNREACHED, HostVariant
+from bfsbench.programs import Clock
+from bfsbench.toolchain import DRIVER_LIBRARY
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from bfsbench.entries.folder import GraphFolder
+    from bfsbench.graphs.graph import Graph
+
+_UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
+_CLOCK_TOLERANCE = 1.01
+"""Times that a program's clock may show of what the host's does."""
+_CLOCK_SLACK_MS = 0.05
+_UNTIMED_MS = 100.0
+"""What the host's clock may show beyond that of a program, for its answer and for waking up ..."""
+_UNTIMED_VERTEX_MS = 4e-5
+"""... and for each vertex, as the answer is copied, filled and written ..."""
+_UNTIMED_ARC_MS = 1e-5
+"""... and for each arc, where its clock does not cover transfers or conversion."""
+
+_SEARCHES_TO_JUDGE = 3
+"""Searches after which a program is accused; all have to show it, as one may have waited for a core."""
+
+
+@dataclass
+class _Running:
+    """What is kept between the searches of an entry on one graph."""
+
+    folder: GraphFolder
+    path: Path
+    process: Process | None = None
+    preparation_ms: float = 0.0
+    device_bytes: int | None = None
+    before_bytes: int | None = None
+    peak_bytes: int = 0
+    untimed_ms: list[float] = field(default_factory=list)
+    """Host's clock less the program's, of each search from one source."""
+
+    def note(self) -> None:
+        """Look at the memory it has now."""
+        if self.process is not None:
+            self.process.note_memory()
+            self.peak_bytes = max(self.peak_bytes, self.process.peak_bytes)
+        used = None if self.before_bytes is None else device_memory_used()
+        if used is not None and self.before_bytes is not None:
+            self.device_bytes = max(self.device_bytes or 0, used - self.before_bytes)
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.close()
+            self.process = None
+
+
+class _Kept:
+    """What runs on the graphs in use: it ends with its graph."""
+
+    def __init__(self) -> None:
+        self._folders: dict[int, GraphFolder] = {}
+        self._running: dict[tuple[int, str], _Running] = {}
+
+    def of(self, graph: Graph, entry: Entry) -> _Running:
+        from bfsbench.entries.folder import GraphFolder
+
+        key = id(graph)
+        if key not in self._folders:
+            self._folders[key] = GraphFolder(graph)
+            weakref.finalize(graph, self._end, key)
+        if (key, entry.name) not in self._running:
+            place = self._folders[key]
+            self._running[key, entry.name] = _Running(place, place.new_answer(entry.name))
+        return self._running[key, entry.name]
+
+    def _end(self, key: int) -> None:
+        for name in [name for graph, name in self._running if graph == key]:
+            self._running.pop((key, name)).close()
+        self._folders.pop(key, None)
+
+
+_KEPT = _Kept()
+
+
+class _EntryClock:
+    """Gives what the last search took by the clock that the entry declares."""
+
+    def __init__(self, variant: EntryVariant) -> None:
+        self._variant = variant
+
+    def wait(self) -> None:
+        """Nothing: a search has ended when its answer is there."""
+
+    def start(self) -> None:
+        self._variant.took_ms = 0.0
+
+    def stop(self) -> float:
+        return self._variant.took_ms
+
+
+class EntryVariant(HostVariant):
+    """A search of another program. A subclass of it is made for each entry by ``variant_of``.
+
+    Searches on a graph share a process. What the program does with the graph before the first search is
+    ``preprocess_ms``. An initialisation of its own is part of the search: ``reset`` does nothing.
+    """
+
+    entry: ClassVar[Entry]
+    launched = False
+    layout = ("CSR", "CSC")
+    frontier = "the program's own"
+    parallel_unit = "the program's own"
+    work = "the program's own"
+    synchronisation = "the program's own"
+
+    def __init__(self, graph: Graph, knobs: Mapping[str, object]) -> None:
+        super().__init__(graph, {})
+        self.took_ms = 0.0
+        self._levels: npt.NDArray[np.int32] | None = None
+        self._source = 0
+        self._reply: Reply | None = None
+
+    @classmethod
+    def missing(cls) -> str:
+        return missing(cls.entry)
+
+    @classmethod
+    def program_parts(cls) -> Iterator[bytes]:
+        """The declaration, what is built or installed, and what calls it."""
+        entry = cls.entry
+        files = [entry.file, *Path(__file__).parent.glob("*.py"), *build.made_files(entry)]
+        if not entry.build:
+            files += [Path(entry.filled(word)) for word in (*entry.call.command[:1], entry.call.library)]
+        if module := packages.module_file(entry):
+            files.append(module)
+        for file in sorted(set(files)):
+            if file.is_file():
+                yield file.name.encode() + b"\0" + file.read_bytes()
+        yield " ".join(packages.versions(entry)).encode()
+
+    def clock(self) -> Clock:
+        return _EntryClock(self)
+
+    def prepare(self) -> None:
+        """Start the program, which prepares the graph. Raises LaunchError, EntryCrashError and the like."""
+        if reason := missing(self.entry):
+            raise LaunchError(reason)
+        self._running = _KEPT.of(self.graph, self.entry)
+        self._running.untimed_ms.clear()
+        if self._running.process is None or self.entry.per_search:
+            answer.poison(self._running.path, self.graph.num_vertices)
+            self._begin()
+        self.preprocess_ms = self._running.preparation_ms
+
+    def _begin(self) -> None:
+        """Write the graph as the program wants it; have a program of several searches read it."""
+        running, entry = self._running, self.entry
+        for name in entry.exports:
+            running.folder.export(name)
+        if entry.per_search:
+            return
+        if entry.call.device == "gpu":
+            running.before_bytes = device_memory_used()
+        started = time.perf_counter()
+        running.process = self._start()
+        try:
+            running.process.wait_until_ready()
+        except BaseException:
+            self._give_up()
+            raise
+        running.preparation_ms = (time.perf_counter() - started) * 1e3
+        running.note()
+
+    def _start(self, source: str = "") -> Process:
+        entry, folder = self.entry, self._running.folder
+        path = self._running.path
+        if entry.call.command:
+            exports = {f"graph.{name}": str(folder.export(name)) for name in entry.exports}
+            places = {"graph": str(folder.path), "answer": str(path), "source": source, **exports}
+            words = [entry.filled(word, **places) for word in entry.call.command]
+        else:
+            words = [sys.executable, "-m", "bfsbench.entries.host", str(entry.file)]
+            words += [str(folder.path), str(path)]
+        return Process(words, path.parent, time_line=entry.call.time, memory_mib=entry.call.memory_mib)
+
+    def poison(self) -> None:
+        answer.poison(self._running.path, self.graph.num_vertices)
+
+    def reset(self, source: int) -> None:
+        """Nothing: a program initialises what it needs when it is asked to search."""
+
+    def traverse(self, source: int) -> None:
+        """Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError, LaunchError."""
+        self._source, self._levels, self._reply = source, None, None
+        try:
+            self._reply = self._searched(source)
+        except BaseException:
+            self._give_up()
+            raise
+        if self._reply.said is None or (self.entry.call.command and self.entry.clock.held_by == "ours"):
+            self.took_ms = self._reply.wall_ms
+        else:
+            self.took_ms = self._reply.said * _UNIT_MS[self.entry.call.unit]
+
+    def _searched(self, source: int) -> Reply:
+        running = self._running
+        if self.entry.per_search:
+            running.process = self._start(str(source))
+            return running.process.outcome()
+        assert running.process is not None
+        return running.process.ask(source)
+
+    def levels(self) -> npt.NDArray[np.int32]:
+        """The answer as levels, once all that is known of the search has been checked.
+
+        Raises WrongResultError for a wrong size, answers left unwritten, no breadth-first tree, a time that
+        the host's clock refutes, and processes left running.
+        """
+        if self._levels is None:
+            try:
+                self._levels = self._checked()
+            except BaseException:
+                self._give_up()
+                raise
+        return self._levels
+
+    def _checked(self) -> npt.NDArray[np.int32]:
+        running, call = self._running, self.entry.call
+        running.note()
+        if running.process is not None:
+            running.process.require_no_children()
+            if self.entry.per_search:
+                running.close()
+        self._require_honest_time()
+        found = answer.read(running.path, self.graph.num_vertices)
+        if call.answer == "parents":
+            return answer.levels_of(found, self.graph, self._source)
+        found[found == call.unreached] = UNREACHED
+        return found
+
+    def _require_honest_time(self) -> None:
+        """Raises WrongResultError for a time that the host's clock refutes: longer than it saw, or so short
+        that what the clock does not cover cannot explain the rest, in every search so far."""
+        reply, graph = self._reply, self.graph
+        if reply is None or reply.said is None:
+            return
+        said, wall = reply.said * _UNIT_MS[self.entry.call.unit], reply.wall_ms
+        if not 0 < said <= wall * _CLOCK_TOLERANCE + _CLOCK_SLACK_MS:
+            raise WrongResultError(f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms")
+        if self.entry.per_search:
+            return  # the host's clock has seen it start and read the graph as well
+        self._running.untimed_ms.append(wall - said)
+        allowed = _UNTIMED_MS + _UNTIMED_VERTEX_MS * graph.num_vertices
+        if not {"transfers", "conversion"} <= {*self.entry.clock.covers}:
+            allowed += _UNTIMED_ARC_MS * graph.num_edges
+        if len(self._running.untimed_ms) >= _SEARCHES_TO_JUDGE and min(self._running.untimed_ms) > allowed:
+            raise WrongResultError(
+                f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms: "
+                f"what is not timed explains no more than {allowed:.0f} ms"
+            )
+
+    def _give_up(self) -> None:
+        """End the process; the next search gets a fresh one."""
+        if self._running.process is not None:
+            self._running.process.stop()
+            self._running.process = None
+
+    def measured(self) -> dict[str, str]:
+        running = self._running
+        return {
+            "program": program_of(self.entry),
+            "clock": self.entry.clock.held_by,
+            "covers": self.entry.covers,
+            "host_mib": f"{running.peak_bytes / 2**20:.1f}" if running.peak_bytes else "",
+            "device_mib": "" if running.device_bytes is None else f"{running.device_bytes / 2**20:.1f}",
+        }
+
+
+def program_of(entry: Entry) -> str:
+    """What of others runs: versions of packages, or the commit."""
+    found = packages.versions(entry) or [entry.name]
+    if entry.build and entry.build.commit:
+        found.append(f"commit {entry.build.commit[:12]}")
+    return f"{', '.join(found)} ({entry.licence})"
+
+
+def missing(entry: Entry) -> str:
+    """What must be done before an entry can run here, in one line; empty if nothing."""
+    return packages.missing(entry) or build.missing(entry) or _no_device(entry) or _no_program(entry)
+
+
+def _no_device(entry: Entry) -> str:
+    if entry.call.device == "gpu":
+        try:
+            ctypes.CDLL(DRIVER_LIBRARY)
+        except OSError:
+            return f"entry {entry.name} needs an NVIDIA GPU: there is no driver ({DRIVER_LIBRARY}) here"
+    return ""
+
+
+def _no_program(entry: Entry) -> str:
+    """For programs that lie where their file says, neither built nor installed by us."""
+    for word in (*entry.call.command[:1], entry.call.library):
+        path = Path(entry.filled(word))
+        if "{" in word and not path.exists():
+            return f"entry {entry.name}: there is no {path}"
+    return ""
+
+
+def variant_of(entry: Entry) -> type[EntryVariant]:
+    """The variant that runs an entry."""
+    declared = {
+        "name": entry.name,
+        "entry": entry,
+        "summary": entry.summary,
+        "origin": (entry.paper or entry.authors,),
+        "host": entry.call.device == "cpu",
+        "__module__": __name__,
+        "__doc__": f"{entry.summary}, by {entry.authors} ({entry.licence}; {entry.source}).",
+    }
+    return type(f"Entry_{entry.name}", (EntryVariant,), declared)

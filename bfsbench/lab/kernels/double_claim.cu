@@ -1,0 +1,19 @@
+// Push with a queue (PMPP ch. 15, Fig. 15.12). A vertex must enter the next frontier once, whichever of its
+// neighbours finds it. Here it may enter several times, and the queue has room for each vertex once.
+#include "graph.cuh"
+
+extern "C" __global__ void double_claim(const offset_t *row_offsets, const int *column_indices, int *levels,
+                                        int num_vertices, const int *queue, int *next_queue, int *sizes, int level) {
+    const unsigned size = sizes[level % 3];
+    int *next_size = &sizes[(level + 1) % 3];
+    if (global_thread() == 0) sizes[(level + 2) % 3] = 0;
+    for (unsigned i = global_thread(); i < size; i += grid_threads()) {
+        const int v = queue[i];
+        for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
+            const int neighbour = column_indices[e];
+            if (levels[neighbour] != UNREACHED) continue;
+            levels[neighbour] = level + 1;
+            next_queue[atomicAdd(next_size, 1)] = neighbour;
+        }
+    }
+}

@@ -1,0 +1,16 @@
+// Pull (PMPP ch. 15, Fig. 15.8). A thread whose vertex is unreached looks for an in-neighbour from which it can be
+// reached, and stops at the first. One launch is one level.
+#include "graph.cuh"
+
+extern "C" __global__ void eager_pull(const offset_t *column_offsets, const int *row_indices, int num_vertices,
+                                      int *levels, int *progress, int level) {
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        if (levels[v] != UNREACHED) continue;
+        for (offset_t e = column_offsets[v]; e < column_offsets[v + 1]; ++e) {
+            if (levels[row_indices[e]] == UNREACHED) continue;
+            levels[v] = level + 1;  // benign race: neither value equals the level that others compare with
+            *progress = level + 1;  // benign race: all write the same
+            break;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+"""Times that travel with the package: what searches took on our GPU, beside those of who has no such GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from bfsbench import paths
+from bfsbench.bench.results import read_results
+from bfsbench.report.rows import Kind, configurations, sources_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE = paths.BUNDLED / "h200.csv"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Times in ms by graph checksum and variant, of searches from the sources asked about."""
+
+    times: dict[tuple[str, str], float]
+    note: str
+
+    def of(self, frame: pd.DataFrame) -> list[float | None]:
+        """For each row, of kernels elsewhere, what the search took."""
+        asked = zip(frame["graph_checksum"], frame["variant"], frame["backend"], strict=True)
+        return [
+            None if where == "host" else self.times.get((graph, variant)) for graph, variant, where in asked
+        ]
+
+
+def recorded(kind: Kind) -> Recorded:
+    """What the searches of these rows took on our GPU: of each graph that was searched there from the same
+    sources the best time of each variant. Rows of such a GPU need none."""
+    rows = _rows()
+    if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():
+        return Recorded({}, "")
+    wanted = {str(checksum): sources for (_, checksum), sources in sources_of(kind.rows).items()}
+    there = {str(checksum): sources for (_, checksum), sources in sources_of(rows).items()}
+    same = [checksum for checksum, sources in wanted.items() if sources == there.get(checksum)]
+    rows = rows[rows["graph_checksum"].isin(same)]
+    if rows.empty:
+        return Recorded({}, "")
+    best = configurations(rows, kind.family).groupby(["graph_checksum", "variant"])["search_ms"].min()
+    first = rows.iloc[0]
+    note = (
+        f"{first['gpu']} ms: not measured here, but on ours on {first['taken_at'][:10]}, by the same kernels "
+        f"at commit {first['commit'][:12]}, at the best of blocks of 64, 256 and the variant's own."
+    )
+    return Recorded({(str(graph), str(variant)): float(ms) for (graph, variant), ms in best.items()}, note)
+
+
+@cache
+def _rows() -> pd.DataFrame:
+    return read_results([FILE])

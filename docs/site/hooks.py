@@ -1,0 +1,104 @@
+"""Hooks of MkDocs: pages from elsewhere in the repository, generated pages, and links between all of them.
+
+Pages outside ``docs`` are read at their place in the repository, and have the same path in the site.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from posixpath import dirname, join, normpath, relpath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+
+import gallery  # noqa: E402  (it is beside this file, which MkDocs loads by its path)
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+PLACED = ("SECURITY.md", "CHANGELOG.md", "results/README.md", "bfsbench/emulator/README.md")
+"""Pages of the repository that the site shows."""
+
+FOLDERS = ("results/h200", "results/h200/reproduce", "cuda_src")
+"""Folders whose pages, and the pictures of all pages, are shown as well."""
+
+QUOTED = ("results/h200/reproduce/pmpp-trace.md", "docs/site/explain.md")
+"""Files that commands have made; ``<!-- table: TITLE -->`` quotes their sections by the headings."""
+
+_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+_QUOTE = re.compile(r"<!-- table: (.+?) -->")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are outside ``docs``, and the generated ones."""
+    for path in _placed():
+        files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
+    files.append(File.generated(config, "gallery.md", content=gallery.page(ROOT / "results" / "h200")))
+    reproduced = sorted(path.stem for path in (ROOT / "results/h200/reproduce").glob("*.md"))
+    lines = "".join(f"- [{name}]({name}.md)\n" for name in reproduced)
+    index = f"# The papers' tables and figures\n\nMade by `bfsbench reproduce NAME` on an H200.\n\n{lines}"
+    files.append(File.generated(config, "results/h200/reproduce/README.md", content=index))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Quote tables of the trace, and lead links of the repository to pages of the site."""
+    markdown = _QUOTE.sub(lambda match: _table(match[1]), markdown)
+    return _LINK.sub(lambda match: _link(match, page.file.src_uri, files), markdown)
+
+
+def _placed() -> list[str]:
+    """Paths of the repository's pages and pictures that belong to the site."""
+    found = list(PLACED)
+    for folder in FOLDERS:
+        pattern = "*/*.md" if folder == "cuda_src" else "*.md"
+        for file in (*(ROOT / folder).glob(pattern), *(ROOT / folder).glob("*.png")):
+            found.append(file.relative_to(ROOT).as_posix())
+    return sorted(found)
+
+
+def _table(title: str) -> str:
+    """The section with this heading. Raises ValueError if there is none."""
+    for file in QUOTED:
+        for section in (ROOT / file).read_text(encoding="utf-8").split("\n## ")[1:]:
+            heading, _, body = section.partition("\n")
+            if heading == title:
+                return body.strip()
+    raise ValueError(f"no section '{title}' in {' or '.join(QUOTED)}")
+
+
+def _link(match: re.Match[str], source: str, files: Files) -> str:
+    """A link of a page: to another page or picture of the site, else its text for a file of the repository.
+
+    Anything else stays as it is, so that MkDocs reports a target that does not exist.
+    """
+    picture, text, target = match.groups()
+    path, _, anchor = target.partition("#")
+    if not path or "://" in path or target.startswith("mailto:"):
+        return match[0]
+    folder = dirname(source)
+    if files.get_file_from_path(normpath(join(folder, unquote(path)))):
+        return match[0]
+    # pages of docs are at the root of the site, one folder above their place in the repository
+    inside = normpath(join("docs" if _is_of_docs(source) else "", folder, unquote(path)))
+    if inside == "README.md":
+        inside = "index.md"
+    elif inside.startswith("docs/"):
+        inside = inside.removeprefix("docs/")
+    if files.get_file_from_path(inside):
+        return f"{picture}[{text}]({relpath(inside, folder or '.')}{'#' + anchor if anchor else ''})"
+    index = f"{inside}/README.md"
+    if files.get_file_from_path(index):
+        return f"[{text}]({relpath(index, folder or '.')})"
+    return f"{text} (`{inside}`)" if (ROOT / inside).exists() else match[0]
+
+
+def _is_of_docs(source: str) -> bool:
+    return (ROOT / "docs" / source).exists()

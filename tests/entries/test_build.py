@@ -1,0 +1,125 @@
+"""Programs are got at their commit, changed as declared, built, kept, and noted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bfsbench.entries import build
+from bfsbench.entries.declaration import Entry, read
+from bfsbench.errors import BfsbenchError, ToolchainError, UsageError
+from tests.entries.toy_entries import HEAD
+
+MAIN = '#include <stdio.h>\n#include "number.h"\nint main(void) { printf("%d\\n", NUMBER); return 0; }\n'
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A repository whose first commit has a program that prints 1, and that has gone on since."""
+    folder = tmp_path_factory.mktemp("theirs")
+
+    def git(*words: str) -> str:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        return subprocess.run(
+            ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("init", "--quiet")
+    (folder / "main.c").write_text(MAIN)
+    (folder / "number.h").write_text("#define NUMBER 1\n")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "first")
+    first = git("rev-parse", "HEAD").strip()
+    (folder / "number.h").write_text("#define NUMBER 2\n")
+    git("commit", "--quiet", "-a", "-m", "second")
+    return folder, first
+
+
+def entry_of(
+    folder: Path, repository: Path | str, commit: str, more: str = "", name: str = "theirs"
+) -> Entry:
+    table = f'[build]\nrepository = "{repository}"\ncommit = "{commit}"\nmakes = ["main"]\n'
+    run = "" if "run =" in more else 'run = ["{cc} -o main main.c"]\n'
+    call = f'[call]\ncommand = ["{{built}}/main"]\n[clock]\nheld_by = "theirs"\n{table}{run}{more}'
+    file = folder / f"{name}.toml"
+    file.write_text(HEAD.format(name=name) + call)
+    entry = read(file)
+    assert entry is not None
+    return entry
+
+
+def printed(entry: Entry) -> str:
+    return subprocess.run([build.made_files(entry)[0]], check=True, capture_output=True, text=True).stdout
+
+
+def test_the_declared_commit_is_built_and_noted(tmp_path: Path, repository: tuple[Path, str]) -> None:
+    folder, commit = repository
+    entry = entry_of(tmp_path, folder, commit)
+    assert "is not built" in build.missing(entry)
+    said: list[str] = []
+    record = json.loads(build.build(entry, tell=said.append).read_text())
+    assert printed(entry) == "1\n" and build.missing(entry) == ""
+    assert record["commit"] == commit and record["repository"] == str(folder)
+    assert record["commands"] == said[1:] and "-o main main.c" in said[1]
+    assert list(record["compilers"]) == ["cc"] and record["compilers"]["cc"]
+
+
+def test_a_clone_on_this_machine_takes_the_place_of_the_address(
+    tmp_path: Path, repository: tuple[Path, str]
+) -> None:
+    folder, commit = repository
+    entry = entry_of(tmp_path, "https://nowhere.invalid/x.git", commit, name="cloned")
+    build.build(entry, folder, tell=lambda line: None)
+    assert printed(entry) == "1\n"
+    assert "NUMBER 2" in (folder / "number.h").read_text()
+
+
+def test_changes_and_files_of_ones_own(tmp_path: Path, repository: tuple[Path, str]) -> None:
+    folder, commit = repository
+    (tmp_path / "driver.h").write_text("#define NUMBER 8\n")
+    change = '[[build.changes]]\nfile = "main.c"\nold = "number.h"\nnew = "driver.h"\n'
+    entry = entry_of(tmp_path, folder, commit, f'add = ["driver.h"]\n{change}', name="changed")
+    build.build(entry, tell=lambda line: None)
+    assert printed(entry) == "8\n"
+    (tmp_path / "driver.h").write_text("#define NUMBER 9\n")
+    assert "is not built" in build.missing(entry)
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "message"),
+    [
+        ('run = ["{cc} -o main gone.c"]', ToolchainError, "cannot build failing: .*gone.c"),
+        ('run = ["true"]', ToolchainError, "the commands left no main"),
+        (
+            '[[build.changes]]\nfile = "main.c"\nold = "nobody"\nnew = ""',
+            UsageError,
+            "main.c has no 'nobody'",
+        ),
+        ('[[build.changes]]\nfile = "gone.c"\nold = "x"\nnew = ""', UsageError, "cannot read gone.c"),
+    ],
+)
+def test_a_failed_build_leaves_what_was_there(
+    tmp_path: Path, repository: tuple[Path, str], more: str, error: type[BfsbenchError], message: str
+) -> None:
+    folder, commit = repository
+    before = entry_of(tmp_path, folder, commit, name="failing")
+    build.build(before, tell=lambda line: None)
+    entry = entry_of(tmp_path, folder, commit, more, name="failing")
+    with pytest.raises(error, match=message):
+        build.build(entry, tell=lambda line: None)
+    assert "is not built" in build.missing(entry) and build.missing(before) == ""
+    assert printed(before) == "1\n"
+
+
+def test_what_cannot_be_had(tmp_path: Path, repository: tuple[Path, str]) -> None:
+    folder, _ = repository
+    absent = entry_of(tmp_path, folder, "0" * 40, name="absent")
+    with pytest.raises(UsageError, match=f"{folder} has no commit 0000"):
+        build.build(absent, tell=lambda line: None)
+    with pytest.raises(UsageError, match="cannot clone"):
+        build.build(entry_of(tmp_path, tmp_path / "gone", "0" * 40), tell=lambda line: None)
+    with pytest.raises(UsageError, match="there is no folder"):
+        build.build(absent, tmp_path / "gone", tell=lambda line: None)

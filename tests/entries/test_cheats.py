@@ -1,0 +1,158 @@
+"""What programs of others may do wrong is caught, and costs them the search."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from bfsbench.bench.machine_state import Machine
+from bfsbench.bench.measure import Timing, measure
+from bfsbench.bench.sampling import Sampling
+from bfsbench.entries.declaration import read
+from bfsbench.entries.process import MARK
+from bfsbench.entries.variant import EntryVariant, variant_of
+from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, WrongResultError
+from bfsbench.families.bfs import Search
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import load
+from tests.entries.toy_entries import LINE, NUM_VERTICES, compile_toys, declare
+
+
+@pytest.fixture(scope="module")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("toys")
+    compile_toys(folder)
+    return folder
+
+
+@pytest.fixture
+def line() -> Graph:
+    """A graph of its own for each test, whose programs end with it."""
+    return load(LINE)
+
+
+def made(file: Path, graph: Graph) -> EntryVariant:
+    entry = read(file)
+    assert entry is not None
+    return variant_of(entry)(graph, {})
+
+
+def timed(file: Path, graph: Graph, source: int = 3) -> Timing:
+    """What a sweep does with the entry of a file."""
+    variant = made(file, graph)
+    return measure(variant, Search(graph, source).run(variant), Sampling.of(3), Machine(None))
+
+
+def marked_processes() -> set[int]:
+    found = set()
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if MARK.encode() in place.read_bytes() and int(place.parent.name) != os.getpid():
+                found.add(int(place.parent.name))
+        except OSError:
+            pass
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "message"),
+    [
+        ("command", "wrong", "1 of 40 levels differ"),
+        ("command", "stale", "left 40 of 40 answers unwritten"),
+        ("command", "lies_high", "says a search took 5000 ms, the host's clock saw"),
+        ("command", "negative", "says a search took -1 ms"),
+        ("command", "lies_low", r"says a search took 0.01 ms.* explains no more than 100 ms"),
+        ("command", "beyond", "wrote beyond its answer: left 164 bytes, not 160"),
+        ("library", "wrong", "1 of 40 levels differ"),
+        ("library", "stale", "left 40 of 40 answers unwritten"),
+        ("library", "past_end", "wrote outside its array"),
+        ("library", "before_begin", "wrote outside its array"),
+        ("python", "wrong", "1 of 40 levels differ"),
+        ("python", "stale", "left 40 of 40 answers unwritten"),
+        ("python", "returned_again", "40 of 40 levels differ"),
+        ("python", "past_end", "wrote outside its array"),
+    ],
+)
+def test_a_wrong_search(toys: Path, line: Graph, kind: str, how: str, message: str) -> None:
+    with pytest.raises(WrongResultError, match=message):
+        timed(declare(toys, kind, how), line)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        ("command", "leaves_child"),
+        ("command", "hides_child"),
+        ("library", "leaves_child"),
+        ("python", "leaves_child"),
+    ],
+)
+def test_a_child_that_is_left(toys: Path, line: Graph, kind: str, how: str) -> None:
+    before = marked_processes()
+    with pytest.raises(WrongResultError, match="left 1 other processes running"):
+        timed(declare(toys, kind, how), line)
+    time.sleep(0.05)
+    assert marked_processes() <= before
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "message"),
+    [
+        ("command", "crashes", "killed by SIGABRT: my pointer is gone"),
+        ("command", "gives_up", "there is no way"),
+        ("library", "crashes", "killed by SIGSEGV"),
+        ("library", "fails", "RuntimeError: fails returned 7"),
+        ("library", "not_there", "undefined symbol"),
+        ("python", "raises", "ValueError: no such thing"),
+        ("python", "ends", "ended with exit code 3"),
+        ("python", "not_there", "has no attribute 'not_there'"),
+    ],
+)
+def test_a_crash(toys: Path, line: Graph, kind: str, how: str, message: str) -> None:
+    with pytest.raises(DeviceError, match=message) as caught:
+        timed(declare(toys, kind, how), line)
+    assert caught.value.status == "crash"
+
+
+def test_unbounded_memory(toys: Path, line: Graph) -> None:
+    with pytest.raises(DeviceOutOfMemoryError, match="took more than 300 MiB on the host"):
+        timed(declare(toys, "command", "huge", "memory_mib = 300"), line)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "more"),
+    [
+        ("command", "honest", ""),
+        ("command", "parents", 'answer = "parents"'),
+        ("library", "honest", ""),
+        ("python", "honest", ""),
+        ("python", "returned", ""),
+        ("python", "prints", ""),
+        ("python", "stops_the_clock", ""),
+    ],
+)
+def test_a_right_search(toys: Path, line: Graph, kind: str, how: str, more: str) -> None:
+    for source in (0, NUM_VERTICES - 1):
+        timing = timed(declare(toys, kind, how, more), line, source)
+        assert all(0 < ms <= wall for ms, wall in zip(timing.search_ms, timing.wall_ms, strict=True))
+        assert timing.preprocess_ms > 0
+        assert how != "stops_the_clock" or min(timing.search_ms) >= 20
+
+
+def test_parents_that_are_no_tree(toys: Path, line: Graph) -> None:
+    with pytest.raises(WrongResultError, match="rule 1"):
+        timed(declare(toys, "command", "no_tree", 'answer = "parents"'), line)
+
+
+def test_searches_on_a_graph_share_a_process_that_ends_with_it(toys: Path) -> None:
+    before, graph = marked_processes(), load(LINE)
+    file = declare(toys, "python", "honest")
+    first = timed(file, graph, 0).preprocess_ms
+    assert timed(file, graph, 1).preprocess_ms == first
+    assert len(marked_processes() - before) == 1
+    del graph
+    time.sleep(0.05)
+    assert marked_processes() <= before

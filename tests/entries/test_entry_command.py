@@ -1,0 +1,169 @@
+"""``bfsbench entry`` and what users do with entries afterwards, through the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.entries.toy_entries import LINE, compile_toys, declare
+
+KINDS = ("command", "library", "python")
+
+
+def bfsbench(*words: str, own: Path, check: int = 0, folder: Path | None = None) -> str:
+    """Both outputs of a command for which ``own`` holds the user's entries."""
+    environment = os.environ | {"BFSBENCH_ENTRIES": str(own)}
+    environment |= {"BFSBENCH_VARIANTS": str(folder)} if folder else {}
+    command = [sys.executable, "-m", "bfsbench", *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == check, done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A user's entries, one of each kind as ``entry new`` makes them, built."""
+    own = tmp_path_factory.mktemp("own")
+    for kind in KINDS:
+        said = bfsbench("entry", "new", f"my_{kind}", "--kind", kind, own=own)
+        assert f"wrote {own}/my_{kind}/my_{kind}.toml" in said
+        if kind != "python":
+            assert f"'bfsbench entry build my_{kind}'" in said
+            assert "built my_" in bfsbench("entry", "build", f"my_{kind}", own=own)
+    return own
+
+
+@pytest.fixture(scope="module")
+def swept(own: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result file: skeletons, a variant of this package, and toys that hang, crash and are wrong."""
+    toys = tmp_path_factory.mktemp("toys")
+    compile_toys(toys)
+    for kind, how in (("command", "hangs"), ("library", "crashes"), ("python", "wrong")):
+        declare(toys, kind, how)
+    toy_names = "toy_command_hangs,toy_library_crashes,toy_python_wrong"
+    names = f"my_command,{toy_names},my_library,my_python,cpu_queue,scipy"
+    words = ("--dataset", LINE, "--sources", "2", "--variant", names, "--timeout", "6", "--repeats", "2")
+    out = toys / "r.csv"
+    bfsbench("run", *words, "--out", str(out), own=own, folder=toys, check=1)
+    return out
+
+
+def rows_of(file: Path) -> dict[str, list[dict[str, str]]]:
+    found: dict[str, list[dict[str, str]]] = {}
+    with file.open() as lines:
+        for row in csv.DictReader(lines):
+            found.setdefault(row["variant"], []).append(row)
+    return found
+
+
+def test_failures_are_rows_and_the_others_have_times(swept: Path) -> None:
+    found = rows_of(swept)
+    statuses = {name: {row["status"] for row in rows} for name, rows in found.items()}
+    failed = {"toy_command_hangs": "timeout", "toy_library_crashes": "crash", "toy_python_wrong": "wrong"}
+    assert statuses == {name: {failed.get(name, "ok")} for name in found}
+    assert len(found) == 8 and all(len(rows) == 2 for rows in found.values())
+
+
+def test_columns_say_what_was_timed_and_by_whom(swept: Path) -> None:
+    found = {name: rows[-1] for name, rows in rows_of(swept).items()}
+    told = {name: (row["clock"], row["covers"]) for name, row in found.items() if row["status"] == "ok"}
+    both = "initialisation=yes transfers=yes conversion=no"
+    assert told == {
+        "my_command": ("theirs", both),
+        "my_library": ("ours", both),
+        "my_python": ("ours", both),
+        "scipy": ("ours", "initialisation=yes transfers=no conversion=no"),
+        "cpu_queue": ("ours", ""),
+    }
+    mine = found["my_command"]
+    assert mine["program"] == "my_command (MIT)" and re.match(
+        r"scipy [\d.]+ \(BSD", found["scipy"]["program"]
+    )
+    assert float(mine["preprocess_ms"]) > 0 and float(mine["host_mib"]) > 0 and mine["device_mib"] == ""
+    assert 0 < float(mine["search_ms"]) <= float(mine["wall_ms"])
+    assert (mine["backend"], mine["grid"], mine["block"], found["cpu_queue"]["program"]) == (
+        "host",
+        "",
+        "",
+        "",
+    )
+
+
+def test_every_table_with_an_entry_has_a_footnote(own: Path, swept: Path) -> None:
+    said = " ".join(bfsbench("report", "--table", "best", str(swept), own=own).split())
+    assert (
+        "my_command, another's program: my_command (MIT), timed by its own clock, initialisation and" in said
+    )
+    assert "transfers included, conversion not; preparation" in said and "cpu_queue, another" not in said
+    compared = bfsbench("compare", str(swept), str(swept), "--format", "json", own=own)
+    notes = " ".join(json.loads(compared)["summary"]["notes"]) if "notes" in compared else compared
+    assert "scipy, another's program" in notes
+    page = swept.with_suffix(".html")
+    bfsbench("report", "--format", "html", "--out", str(page), str(swept), own=own)
+    assert (
+        "scipy, another\\u0027s program" in page.read_text() or "scipy, another's program" in page.read_text()
+    )
+
+
+def test_rows_are_kept_until_the_entry_changes(own: Path, swept: Path) -> None:
+    out = swept.with_name("resumed.csv")
+    words = ("run", "--dataset", LINE, "--variant", "my_python", "--out", str(out), "--resume")
+    bfsbench(*words, own=own)
+    before = rows_of(out)["my_python"]
+    assert "nothing left to do" in bfsbench(*words, own=own)
+    file = own / "my_python" / "my_python.py"
+    file.write_text(file.read_text() + "# changed\n")
+    bfsbench(*words, own=own)
+    (after,) = rows_of(out)["my_python"]
+    assert len(before) == 1 and before[0]["code"] != after["code"]
+
+
+def test_an_entry_stands_in_lists_and_on_its_own_page(own: Path) -> None:
+    listed = json.loads(bfsbench("entry", "list", "--format", "json", own=own))
+    states = {row["name"]: (row["kind"], row["state"]) for row in listed["entries"]["rows"]}
+    assert states["my_python"] == ("python", "ready") and states["scipy"] == ("python", "ready")
+    assert re.fullmatch(r"built \d{4}-\d\d-\d\d", states["my_library"][1])
+    shown = bfsbench("show", "my_command", own=own)
+    assert f"{own}/my_command/my_command.toml" in shown
+
+
+def test_check_says_what_is_wrong_in_one_line_each(own: Path, swept: Path) -> None:
+    toys = swept.parent
+    assert "19 of 19 searches are right" in bfsbench("entry", "check", "my_command", own=own)
+    said = bfsbench("entry", "check", "toy_python_wrong", own=own, folder=toys, check=1).splitlines()
+    assert said[0] == "wrong: 1 of 1 levels differ; vertex 0 has 1 instead of 0 [path(n=1) from 0]"
+    assert said[-1] == "toy_python_wrong: 0 of 5 searches are right: see above" and len(said) == 6
+
+
+def test_a_folder_anywhere(own: Path, tmp_path: Path) -> None:
+    said = bfsbench("entry", "new", "here", "--kind", "python", "--in", str(tmp_path), own=own)
+    assert f"export BFSBENCH_VARIANTS={tmp_path}" in said
+    assert "19 of 19" in bfsbench("entry", "check", str(tmp_path / "here"), own=own)
+    words = ("--dataset", LINE, "--variant", "here", "--dry-run")
+    assert "here" in bfsbench("run", *words, own=own, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("new", "Mine", "--kind", "python"), "'Mine' is no name"),
+        (("new", "cpu_queue", "--kind", "python"), "there is a variant cpu_queue"),
+        (("new", "my_python", "--kind", "python"), "there is a variant my_python"),
+        (("build", "my_python"), "has nothing to build"),
+        (("build", "my_comand"), "unknown entry 'my_comand': did you mean my_command?"),
+        (("build", "cpu_queue"), "cpu_queue is a variant of this package, no entry"),
+        (("build", "my_command", "--source", "/"), "is built from the files beside"),
+        (("check", "./nowhere/"), "unknown entry"),
+    ],
+)
+def test_requests_that_cannot_be(own: Path, words: tuple[str, ...], message: str) -> None:
+    said = bfsbench("entry", *words, own=own, check=2)
+    assert message in said and len(said.splitlines()) == 1

@@ -1,0 +1,130 @@
+"""Graphs as programs of others get them: arrays without a copy, and in formats of their own."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+from bfsbench.entries import exports
+from bfsbench.entries.declaration import read
+from bfsbench.entries.folder import ARRAYS, INDEX, GraphFolder
+from bfsbench.entries.folder import read as read_folder
+from bfsbench.entries.variant import variant_of
+from bfsbench.families.bfs import reference_levels
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import load
+from tests.entries.toy_entries import HEAD
+from tests.shapes import with_wide_offsets
+
+GRAPHS = ("uniform(n=60,m=200,directed=1)", "kronecker(scale=6,edge_factor=4)", "path(n=1)")
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("where", ["cache", "memory", "wide"])
+def test_arrays(name: str, where: str) -> None:
+    load(name)
+    graph = load(name)  # what the first call has made is mapped from where it was made
+    if where == "memory":
+        graph = Graph.from_scipy(graph.to_scipy(), weights="ignore")
+    if where == "wide":
+        graph = with_wide_offsets(graph)
+    folder = GraphFolder(graph)
+    found = read_folder(folder.path)
+    assert (found.num_vertices, found.num_edges) == (graph.num_vertices, graph.num_edges)
+    assert found.directed == (graph.direction == "directed")
+    for array in ARRAYS:
+        ours, theirs = getattr(graph, array), getattr(found, array)
+        assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
+    assert np.array_equal(found.edge_sources, graph.edge_sources)
+    for line in (folder.path / INDEX).read_text().splitlines()[3:]:
+        array, file, dtype, length, start = line.split()
+        elements = np.frombuffer(
+            (folder.path / file).read_bytes()[int(start) :], f"<i{np.dtype(dtype).itemsize}"
+        )
+        assert len(elements) == int(length) and np.array_equal(elements, getattr(graph, array))
+    links = [file.is_symlink() for file in folder.path.glob("*.npy")]
+    if where == "cache":
+        assert all(links)
+    path = folder.path
+    del folder, found
+    gc.collect()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_matrix_market(name: str, tmp_path: Path) -> None:
+    graph = load(name)
+    exports.write(graph, tmp_path / "g.mtx")
+    found = scipy.sparse.coo_array(scipy.io.mmread(tmp_path / "g.mtx"))
+    assert found.shape == (graph.num_vertices,) * 2
+    assert np.array_equal(found.row, graph.edge_sources) and np.array_equal(found.col, graph.column_indices)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_edge_list(name: str, tmp_path: Path) -> None:
+    graph = load(name)
+    exports.write(graph, tmp_path / "g.el")
+    pairs = [tuple(map(int, line.split())) for line in (tmp_path / "g.el").read_text().splitlines()]
+    assert pairs == [*zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_serialised_graph(name: str, tmp_path: Path) -> None:
+    graph = load(name)
+    exports.write(graph, tmp_path / "g.sg")
+    data = (tmp_path / "g.sg").read_bytes()
+    directed, v, e = data[0], graph.num_vertices, graph.num_edges
+    assert directed == (graph.direction == "directed") and [*np.frombuffer(data, "<i8", 2, 1)] == [e, v]
+    at = 17
+    pairs = [(graph.row_offsets, graph.column_indices), (graph.column_offsets, graph.row_indices)]
+    for offsets, neighbours in pairs[: 1 + directed]:
+        assert np.array_equal(np.frombuffer(data, "<i8", v + 1, at), offsets)
+        at += 8 * (v + 1)
+        assert np.array_equal(np.frombuffer(data, "<i4", e, at), neighbours)
+        at += 4 * e
+    assert at == len(data)
+
+
+PROGRAM = """
+import sys, collections, time
+mtx, source, answer = sys.argv[1], int(sys.argv[2]) + 1, sys.argv[3]
+lines = open(mtx).read().splitlines()[1:]
+count = int(lines[0].split()[0])
+near = collections.defaultdict(list)
+for line in lines[1:]:
+    a, b = map(int, line.split()); near[a].append(b)
+levels, queue = {source: 0}, collections.deque([source])
+while queue:
+    v = queue.popleft()
+    for w in near[v]:
+        if w not in levels: levels[w] = levels[v] + 1; queue.append(w)
+import array
+array.array("i", [levels.get(v, 2**31 - 1) for v in range(1, count + 1)]).tofile(open(answer, "wb"))
+print("Trial Time: 0.0002 seconds")
+"""
+
+
+def test_a_program_that_cannot_be_changed(tmp_path: Path) -> None:
+    """It is started for each search, reads Matrix Market, has its own word for unreached and its own line."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    words = '["python3", "{here}/program.py", "{graph.mtx}", "{source}", "{answer}"]'
+    more = 'time = "Trial Time: ([0-9.]+)"\nunit = "s"\nunreached = 2147483647\n'
+    file = tmp_path / "fixed.toml"
+    call = f'[call]\ncommand = {words}\n{more}[clock]\nheld_by = "theirs"\n'
+    file.write_text(HEAD.format(name="fixed") + call)
+    entry = read(file)
+    assert entry is not None
+    graph = load(GRAPHS[0])
+    search = variant_of(entry)(graph, {})
+    search.prepare()
+    for source in (0, 59):
+        search.poison()
+        search.traverse(source)
+        assert np.array_equal(search.levels(), reference_levels(graph, source))
+        assert search.clock().stop() == pytest.approx(0.2)
+    assert float(search.measured()["host_mib"]) > 1

@@ -1,0 +1,38 @@
+"""Entries for tests: programs that answer well, and programs that cheat."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+from bfsbench.entries.build import c_compiler
+
+TOYS = Path(__file__).parent / "toys"
+NUM_VERTICES = 40
+LINE = f"path(n={NUM_VERTICES})"
+HEAD = 'name = "{name}"\nsummary = "a toy"\nauthors = "us"\nlicence = "MIT"\nsource = "here"\n'
+
+
+def compile_toys(folder: Path) -> None:
+    """Make ``cheat`` and ``libcheat.so``, and put the Python functions beside them."""
+    compiler = shlex.split(c_compiler())
+    shared = ["-shared", "-fPIC", "-o", str(folder / "libcheat.so"), str(TOYS / "cheat_library.c")]
+    for words in (["-o", str(folder / "cheat"), str(TOYS / "cheat.c")], shared):
+        subprocess.run([*compiler, "-w", *words], check=True)
+    (folder / "cheats.py").write_bytes((TOYS / "cheats.py").read_bytes())
+
+
+def declare(folder: Path, kind: str, how: str, more: str = "") -> Path:
+    """The TOML file of a toy beside what ``compile_toys`` made; ``more`` belongs to its table ``call``."""
+    call = {
+        "command": f'command = ["{{here}}/cheat", "{{graph}}", "{{answer}}", "{NUM_VERTICES}", "{how}"]',
+        "library": f'library = "{{here}}/libcheat.so"\nfunction = "{how}"',
+        "python": f'python = "cheats:{how}"',
+    }[kind]
+    held = "theirs" if kind == "command" else "ours"
+    clock = f'[clock]\nheld_by = "{held}"\ncovers = ["initialisation", "transfers", "conversion"]\n'
+    name = f"toy_{kind}_{how}"
+    file = folder / f"{name}.toml"
+    file.write_text(f"{HEAD.format(name=name)}[call]\n{call}\n{more}\n{clock}", encoding="utf-8")
+    return file

@@ -1,0 +1,129 @@
+"""The lab: every kernel fails as handed out, passes when solved, and the commands behave as documented."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bfsbench.cli.check import command as check
+from bfsbench.cli.lab import command as lab
+from bfsbench.emulator import Access
+from bfsbench.lab import HERE, exercises, find, hand_out
+from bfsbench.lab.costs import atomics, longest, reads, sectors
+from bfsbench.lab.grading import grade
+
+SOLUTIONS = {
+    one["name"]: one
+    for one in tomllib.loads(Path(__file__).with_name("solutions.toml").read_text())["solution"]
+}
+
+QUICK = ("lost_update", "off_by_one", "needless_reads")
+"""Of each host loop one; the others take a compilation more each."""
+
+
+def solve(name: str, folder: Path) -> None:
+    """Put the solution into a copy that was handed out."""
+    kernel, solution = folder / f"{name}.cu", SOLUTIONS[name]
+    text = kernel.read_text()
+    assert text.count(solution["old"]) == 1
+    kernel.write_text(text.replace(solution["old"], solution["new"]))
+
+
+def fails_until_solved(name: str, folder: Path) -> None:
+    exercise = find(name)
+    assert grade(exercise, hand_out(exercise, folder / "before")).problems
+    solved = hand_out(exercise, folder / "after")
+    solve(name, solved.parent)
+    assert grade(exercise, solved).problems == ()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_an_exercise_fails_until_it_is_solved(name: str, tmp_path: Path) -> None:
+    fails_until_solved(name, tmp_path / name)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", [name for name in exercises() if name not in QUICK])
+def test_every_exercise_fails_until_it_is_solved(name: str, tmp_path: Path) -> None:
+    fails_until_solved(name, tmp_path / name)
+
+
+def test_every_exercise_has_a_kernel_and_a_solution() -> None:
+    assert len(exercises()) == 12
+    assert set(SOLUTIONS) == set(exercises()) == {path.stem for path in (HERE / "kernels").glob("*.cu")}
+    for one in exercises().values():
+        assert bool(one.cost) == bool(one.most)
+        assert one.question.endswith("?") or one.question.endswith(".")
+
+
+def test_a_student_copies_a_kernel_and_has_it_graded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    copied = CliRunner().invoke(lab, ["lost_update"])
+    assert copied.exit_code == 0
+    assert copied.output.startswith(
+        "lost_update/lost_update.cu (PMPP ch. 15, Fig. 15.12)\n\nVertices get lost"
+    )
+    assert copied.output.endswith("bfsbench check lost_update\n")
+    failed = CliRunner().invoke(check, ["lost_update"])
+    assert failed.exit_code == 1
+    assert "lost_update: not yet: race; wrong levels\n" in failed.stdout
+    assert "  Hint: Two threads can read the same size" in failed.stdout
+    assert ".cu:" not in failed.stdout  # the line is for the student to find
+    solve("lost_update", Path("lost_update"))
+    passed = CliRunner().invoke(check, ["lost_update"])
+    assert (passed.exit_code, passed.stdout.splitlines()[-1]) == (0, "lost_update: passed")
+
+
+def test_a_declared_race_does_not_pass_where_none_is_needed(tmp_path: Path) -> None:
+    exercise = find("lost_update")
+    kernel = hand_out(exercise, tmp_path / "lost_update")
+    kernel.write_text(kernel.read_text().replace("place + 1;", "place + 1;  // benign race: no"))
+    assert "race" in grade(exercise, kernel).problems
+
+
+def test_a_class_is_a_table(tmp_path: Path) -> None:
+    for student, done in (("ada", True), ("bob", False)):
+        hand_out(find("lost_update"), tmp_path / student / "lost_update")
+        if done:
+            solve("lost_update", tmp_path / student / "lost_update")
+    (tmp_path / "bob" / "lost_update" / "full_queue.cu").write_text("this does not compile")
+    result = CliRunner().invoke(lab, ["--class", str(tmp_path), "--format", "json"])
+    ada, bob = json.loads(result.output)["class"]["rows"]
+    assert (ada["student"], ada["passed"], ada["lost_update"], ada["full_queue"]) == ("ada", 1, "passed", "")
+    assert (bob["passed"], bob["lost_update"], bob["full_queue"]) == (0, "not yet", "no grade")
+
+
+def test_the_list_and_mistakes(tmp_path: Path) -> None:
+    listed = CliRunner().invoke(lab, ["--format", "json"])
+    assert [one["name"] for one in json.loads(listed.output)["lab"]["rows"]] == list(exercises())
+    command = [sys.executable, "-m", "bfsbench", "lab"]
+    for words, says in (
+        (["lost_updat"], "unknown exercise 'lost_updat': did you mean lost_update?"),
+        (["lost_update", "--to", str(tmp_path)], "exists: choose another folder with --to"),
+    ):
+        done = subprocess.run([*command, *words], capture_output=True, text=True)
+        assert done.returncode == 2 and says in done.stderr and done.stderr.count("\n") == 1
+
+
+def access(thread: int, index: int, act: str = "read", buffer: int = 1) -> Access:
+    return Access(0, "k", 0, thread, act, buffer, index, 0, 0, None)
+
+
+def test_costs_of_made_up_accesses() -> None:
+    side_by_side = [access(lane, lane) for lane in range(32)]
+    far_apart = [access(lane, 8 * lane) for lane in range(32)]
+    assert (sectors(side_by_side, {1}, 9), sectors(far_apart, {1}, 9)) == (4, 32)
+    twice = [access(0, 0), access(0, 1)]
+    assert sectors(twice, {1}, 9) == 2  # two loads, one after the other
+    assert (longest([*twice, access(1, 0)], {1}, 9), reads([*twice, access(1, 0, buffer=2)], {1}, 9)) == (
+        2,
+        2,
+    )
+    updates = [access(0, 0, "update", 5), access(0, 0, "update", 9), access(0, 0, "write", 5)]
+    assert atomics(updates, {1}, 9) == 1
