@@ -38,6 +38,8 @@ class Fault:
     file: str
     old: str
     new: str
+    missed: str = ""
+    """Why no check finds it."""
     grid: int | None = None
     block: int | None = None
     knobs: dict[str, int | str] = field(default_factory=dict)
