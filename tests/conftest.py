@@ -17,10 +17,8 @@ from tests.devices import BACKENDS
 # Without deadlines: the time of an example depends on the machine.
 settings.register_profile("some", deadline=None, max_examples=25)
 settings.register_profile("exhaustive", deadline=None, max_examples=200)
-
-
 EXHAUSTIVE_LIMIT_S = 1200
-"""Of a test."""
+"""Of one test."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
