@@ -17,6 +17,8 @@ from tests.devices import BACKENDS
 # Without deadlines: the time of an example depends on the machine.
 settings.register_profile("some", deadline=None, max_examples=25)
 settings.register_profile("exhaustive", deadline=None, max_examples=200)
+EXHAUSTIVE_LIMIT_S = 1200
+"""Of one test."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -25,10 +27,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Have an exhaustive run try properties, too: on more examples."""
+    """Have an exhaustive run try properties, too: on more examples. Its tests have more time."""
     for item in items if is_exhaustive(config) else ():
         if hasattr(getattr(item, "obj", None), "hypothesis"):
             item.add_marker(pytest.mark.exhaustive)
+        item.add_marker(pytest.mark.timeout(EXHAUSTIVE_LIMIT_S))
 
 
 def is_exhaustive(config: pytest.Config) -> bool:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import commands
+from tests.commands import Completed
+
 GRAPH = ("--dataset", "lattice(rows=6,columns=8)", "--source", "3")
 
 
-def bfsbench(*words: str | Path, columns: int = 100) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bfsbench", *map(str, words)]
-    env = {**os.environ, "COLUMNS": str(columns)}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+def bfsbench(*words: str | Path, columns: int = 100) -> Completed:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        return commands.bfsbench(*words, cwd=Path.cwd(), check=None)
 
 
 @pytest.fixture(scope="module")

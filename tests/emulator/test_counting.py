@@ -105,6 +105,7 @@ def test_waiting_for_another_block_is_no_work() -> None:
     assert found["after the wait"].executions == 2
 
 
+@pytest.mark.exhaustive  # tens of millions of looks at a flag
 def test_a_wait_without_end_is_an_error() -> None:
     with Emulator(counted=True) as device:
         flag, y = (device.upload(np.zeros(2, np.int32)) for _ in range(2))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bfsbench.bench.machine_state import Machine
-from bfsbench.bench.measure import Timing, measure
+from bfsbench.bench.measure import Timing, time_runs
 from bfsbench.bench.sampling import Sampling
 from bfsbench.entries.declaration import read
 from bfsbench.entries.process import MARK
@@ -43,7 +43,7 @@ def made(file: Path, graph: Graph) -> EntryVariant:
 def timed(file: Path, graph: Graph, source: int = 3) -> Timing:
     """What a sweep does with the entry of a file."""
     variant = made(file, graph)
-    return measure(variant, Search(graph, source).run(variant), Sampling.of(3), Machine(None))
+    return time_runs(variant, Search(graph, source).run(variant), Sampling.of(3), Machine(None))
 
 
 def marked_processes() -> set[int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bfsbench.bench.machine_state import Machine
-from bfsbench.bench.measure import measure
+from bfsbench.bench.measure import time_runs
 from bfsbench.bench.sampling import Sampling
 from bfsbench.entries.declaration import read
 from bfsbench.entries.find import SHIPPED, declarations_in
@@ -29,5 +29,5 @@ def test_searches(file: Path) -> None:
         graph = load(name)
         for source in sources:
             variant = variant_of(entry)(graph, {})
-            timing = measure(variant, Search(graph, source).run(variant), Sampling.of(2), Machine(None))
+            timing = time_runs(variant, Search(graph, source).run(variant), Sampling.of(2), Machine(None))
             assert min(timing.search_ms) > 0
