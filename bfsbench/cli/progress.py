@@ -180,25 +180,26 @@ class PicturesDisplay(Display):
         described = TextColumn("{task.description}", markup=False)
         super().__init__(BarColumn(), MofNCompleteColumn(), described, TimeElapsedColumn())
         self._task = self._bars.add_task("", total=kinds, completed=-1)
-        self._kind, self._count, self._spoke = "", 0, time.monotonic()
+        self._kind, self._begun, self._kinds = "", 0, kinds
+        self._count, self._spoke = 0, time.monotonic()
 
     def begin(self, kind: str) -> None:
         """Pictures of the next kind are drawn."""
-        self._kind = kind
+        self._kind, self._begun = kind, self._begun + 1
         self._bars.advance(self._task)
         self._say()
 
-    def written(self, path: Path) -> None:
+    def written(self) -> None:
         """One picture is done."""
         self._count += 1
         self._say()
 
     def _say(self) -> None:
-        said = f"kinds: {self._kind}, {self._count} pictures written"
+        said = f"kinds: {self._kind}; pictures written: {self._count}"
         self._bars.update(self._task, description=said)
         if not self._live and time.monotonic() - self._spoke > LINE_EVERY_S:
             self._spoke = time.monotonic()
-            self._print(said)
+            self._print(f"{self._begun} of {self._kinds} {said}")
 
 
 class LoadingDisplay(Display):

@@ -138,7 +138,7 @@ def _draw(rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], folder
     with PicturesDisplay(len(kinds or PLOTS)) as display:
         for path in saved(_drawn(rows, levels, kinds, display), folder, style, usable_cores()):
             written.append(path)
-            display.written(path)
+            display.written()
     if not written:
         raise NothingToDrawError("no picture: the rows have nothing to draw")
     for path in written:

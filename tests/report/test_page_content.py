@@ -89,3 +89,11 @@ def test_notes_name_columns_as_the_page_does(tmp_path: Path) -> None:
     (note,) = best["notes"]
     assert note.startswith("times as fast as one CPU core: ")
     assert "times as fast as one CPU core" in [column["label"] for column in best["columns"]]
+
+
+def test_the_matrix_says_what_the_clock_of_another_program_covers(tmp_path: Path) -> None:
+    entry = {"variant": "scipy", "program": "SciPy 1.11", "clock": "ours", "covers": "initialisation=yes"}
+    path = write(tmp_path / "rows.csv", [row(2.0), host_row(8.0, **entry)])
+    (kind,) = content(read_results([path]), None)["kinds"]
+    (note,) = kind["notes"]
+    assert note.startswith("scipy, another's program: SciPy 1.11, timed by the host's clock, held here")

@@ -20,6 +20,7 @@ class Matrix {
       element("div", { className: "scroll tall" }, this.table),
       ramp(MATRIX_DARKEST),
       this.facts,
+      ...kind.notes.map((note) => element("p", { className: "note" }, note)),
     );
     this.sort(this.columns[0]);
   }

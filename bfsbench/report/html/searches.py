@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from bfsbench.report.footnotes import with_footnotes
 from bfsbench.report.plots.measured import Measured, ratios
 from bfsbench.report.rows import short_names
+from bfsbench.report.table import Table
 from bfsbench.variants import with_aliases
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ def searches(measured: Measured) -> dict[str, Any]:
 
     ``mean`` is the geometric mean of the ratios to the best of each graph, ``best`` on how many graphs the
     search is the best, ``worst`` its largest ratio, ``prepared`` the median preprocessing in ms: all over the
-    graphs that are ``compared``, on which several searches have a time from all sources.
+    graphs that are ``compared``, on which several searches have a time from all sources. ``notes`` say what
+    the clocks of other programs cover.
     """
     best = measured.best()
     best = best.assign(ratio=ratios(best))
@@ -40,9 +43,16 @@ def searches(measured: Measured) -> dict[str, Any]:
         "key": measured.suffix,
         "heading": measured.heading.strip(" ()"),
         "emulated": measured.emulated,
+        "notes": _footnotes(measured.rows),
         "graphs": _graphs(measured, set(compared["title"])),
         "searches": made,
     }
+
+
+def _footnotes(rows: pd.DataFrame) -> tuple[str, ...]:
+    """What a reader must know of the times of other programs."""
+    (table,) = with_footnotes([Table("", "", tuple(rows["variant"].unique()), [])], rows)
+    return table.notes
 
 
 def _graphs(measured: Measured, compared: set[str]) -> list[dict[str, Any]]:
