@@ -18,6 +18,8 @@ CUDA_SRC = _shipped("cuda_src")
 KERNEL_HEADERS = (CUDA_SRC / "common", CUDA_SRC)
 """Folders searched for a kernel's headers after its own."""
 CATALOGUE = _shipped("datasets.toml")
+H200_CEILINGS = _shipped("results/h200/ceilings.csv")
+"""What the GPU that the project's rows are of can do at most."""
 BUNDLED = PACKAGE / "data"
 
 

@@ -32,7 +32,8 @@ def counters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_levels_and_source_lines_of_a_search() -> None:
     done = bfsbench("explain", "push", *GRAPH, columns=120)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("frontier_numbers, block 256\n")
+    assert done.stdout.startswith("Prediction, not a measurement: times on one NVIDIA H200\n")
+    assert "\nfrontier_numbers, block 256\n====" in done.stdout
     levels, _, listing = done.stdout.partition("\ncost: share of all sectors")
     rows = [line.split() for line in levels.splitlines() if "frontier_numbers " in line[:30]]
     assert [row[0] for row in rows] == [str(level) for level in range(len(rows))]
@@ -55,6 +56,24 @@ def test_counters_repeat_exactly_and_are_whole(counters: Path, tmp_path: Path) -
     assert {row["executions"] for row in scanned} == {"2"}  # 48 vertices are two warps
     assert {row["lanes"] for row in scanned} == {"48"}
     assert {row["sectors"] for row in scanned} == {"6"}
+
+
+def test_a_predicted_time_is_called_so(tmp_path: Path) -> None:
+    done = bfsbench("explain", "push", "luo", *GRAPH, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    table = json.loads(done.stdout)["prediction"]
+    assert table["title"].startswith("Prediction, not a measurement")
+    push, luo = table["rows"]
+    assert push["bound"] == "launches"  # a launch a level, of next to no work
+    assert luo["launches_ms"] < push["launches_ms"]  # all levels in one block
+    assert push["predicted_ms"] > push["launches_ms"]
+    ceilings = Path("results/h200/ceilings.csv").read_text()
+    slow = tmp_path / "slow-ceilings.csv"
+    lines = [line for line in ceilings.splitlines() if not line.startswith("launch_and_read")]
+    slow.write_text("\n".join(lines) + "\n")
+    lacking = bfsbench("explain", "push", *GRAPH, "--ceilings", slow)
+    assert lacking.returncode == 2
+    assert "the ceilings lack the probe 'launch_and_read'" in lacking.stderr
 
 
 def test_variants_and_knobs_side_by_side() -> None:

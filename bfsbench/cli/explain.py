@@ -22,6 +22,7 @@ from bfsbench.cli.sweep_options import (
     source_choice,
 )
 from bfsbench.errors import UsageError
+from bfsbench.paths import H200_CEILINGS
 from bfsbench.report.formats import FORMATS
 from bfsbench.variants import family_of
 
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
     from bfsbench.bench.point import Point
     from bfsbench.explain import Counters
     from bfsbench.graphs.graph import Graph
+    from bfsbench.probe.ceilings import Ceilings
     from bfsbench.report.table import Table
 
 _MOST = 8
 """Searches that one command explains."""
+_FORMATS = [name for name in FORMATS if name != "csv"]
+"""Of several tables; --out is CSV."""
 
 
 @click.command(cls=SectionedCommand, short_help="Say what a kernel costs, by level and source line.")
@@ -58,6 +62,12 @@ _MOST = 8
     help="The order in which threads and blocks run. Equal seeds give equal counters.",
 )
 @click.option(
+    "--ceilings",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What 'bfsbench probe' measured, of the GPU to predict times of; by default those of an H200.",
+)
+@click.option(
     "--out", type=click.Path(path_type=Path), help="Write the counters to this file, NAME.counters.csv."
 )
 @click.option(
@@ -66,7 +76,7 @@ _MOST = 8
     metavar="FILE",
     help="Write the listings as a page, side by side.",
 )
-@click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--format", "style", type=click.Choice(_FORMATS), default="text", show_default=True)
 def explain(
     variants: tuple[str, ...],
     dataset: str,
@@ -76,6 +86,7 @@ def explain(
     preset: str,
     level: int | None,
     seed: int,
+    ceilings: Path | None,
     out: Path | None,
     html: Path | None,
     style: str,
@@ -86,12 +97,16 @@ def explain(
     The lanes of each warp run in lockstep. Counted are, by level, kernel and source line: executions by a
     warp and the lanes that take part (divergence), requests and sectors of global memory (coalescing), bank
     conflicts, atomics that meet on one word, and barriers. Several variants, blocks or knob values stand
-    side by side. 'bfsbench compare' takes the files of --out as it takes times.
+    side by side. 'bfsbench compare' takes the files of --out as it takes times. From counters and what a GPU
+    can do at most follows a predicted time, which is no measurement: half of the predictions for an H200 are
+    wrong by more than a factor of 1.4.
     """
     from bfsbench.explain.files import is_counters_file, write_counters
+    from bfsbench.probe.ceilings import read_ceilings
 
     if out is not None and not is_counters_file(out):
         raise UsageError(f"--out {out}: a file of counters needs a name that ends in '.counters.csv'")
+    device = read_ceilings(ceilings or H200_CEILINGS)
     graph, points = _points(variants, dataset, source, grid, block, preset, given_knobs(knobs))
     counted = list(_count(points, graph, seed))
     if level is not None and not any((of.lines["level"] == level).any() for of in counted):
@@ -102,7 +117,7 @@ def explain(
         from bfsbench.explain.page import write_page
 
         write_page(html, counted)
-    click.echo(rendered(_tables(counted), style, narrow="a single search"), nl=False)
+    click.echo(rendered(_tables(counted, device), style), nl=False)
     if style == "text":
         _list(counted, level)
 
@@ -147,16 +162,17 @@ def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counter
             yield count(point, graph, seed)
 
 
-def _tables(counted: Sequence[Counters]) -> list[Table]:
+def _tables(counted: Sequence[Counters], device: Ceilings) -> list[Table]:
     from dataclasses import replace
 
-    from bfsbench.explain.tables import level_table, side_by_side
+    from bfsbench.explain.tables import level_table, prediction_table, side_by_side
 
+    predicted = prediction_table(counted, device)
     levels = [level_table(of) for of in counted]
     if len(counted) == 1:
-        return levels
+        return [predicted, *levels]
     numbered = [replace(table, name=f"levels_{place}") for place, table in enumerate(levels, 1)]
-    return [side_by_side(counted), *numbered]
+    return [side_by_side(counted), predicted, *numbered]
 
 
 def _list(counted: Sequence[Counters], level: int | None) -> None:

@@ -35,8 +35,8 @@ largest is taken of LARGEST."""
 
 MULTIPROCESSORS = 132
 """Of the GPU that the project's rows are of."""
-_MOST_THREADS = 28_000
-"""In progress at a time: each has a stack, and Linux gives a process some 65,000 mappings."""
+_MOST_THREADS = 70_000
+"""In progress at a time: each has a stack, which takes some 10 KiB."""
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bfsbench.explain.counters import COUNTERS, Counters
+from bfsbench.explain.prediction import predict
 from bfsbench.report.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bfsbench.probe.ceilings import Ceilings
 
 LEVEL_COLUMNS = (
     *("executions", "lanes", "requests", "sectors", "sectors_a_request", "distinct_kib"),
@@ -61,10 +64,34 @@ def level_table(counted: Counters) -> Table:
     if len(frame) > MOST_LEVELS:
         shown = frame.nlargest(MOST_LEVELS, "executions").sort_index()
         notes.append(
-            f"The {MOST_LEVELS} of {len(frame)} levels with the most executions; --format csv has all."
+            f"The {MOST_LEVELS} of {len(frame)} levels with the most executions; --out FILE has all."
         )
     drawing = Table.of("", "", shown)
     return Table.of("levels", counted.title, frame, notes, (drawing,))
+
+
+def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
+    """Predicted times in ms, a row for each search."""
+    import pandas as pd
+
+    found = [predict(of, ceilings) for of in counted]
+    frame = pd.DataFrame(
+        {
+            "search": [of.title for of in counted],
+            "predicted_ms": [of.search_ms for of in found],
+            "launches_ms": [of.launches_ms for of in found],
+            "latency_ms": [of.latency_ms for of in found],
+            "throughput_ms": [of.throughput_ms for of in found],
+            "contention_ms": [of.contention_ms for of in found],
+            "bound": [of.bound for of in found],
+        }
+    )
+    title = f"Prediction, not a measurement: times on one {ceilings.gpu}"
+    notes = (
+        "From these counters and the GPU's ceilings: what the host takes to launch, and level by level the "
+        "largest of latency, throughput and contention.",
+    )
+    return Table.of("prediction", title, frame, notes)
 
 
 def side_by_side(counted: Sequence[Counters]) -> Table:

@@ -110,7 +110,7 @@ char* StackPool::take() {
     void* memory =
         mmap(nullptr, page_bytes() + kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
-    mprotect(memory, page_bytes(), PROT_NONE);
+    if (allocated_ < kGuarded) mprotect(memory, page_bytes(), PROT_NONE);
     ++allocated_;
     return static_cast<char*>(memory) + page_bytes();
 }

@@ -15,10 +15,12 @@ extern "C" void emu_switch(Context* save, Context to);
 // A context that starts `entry` on a stack; `entry` must never return.
 Context prepare(char* stack, void (*entry)());
 
-// Stacks for fibers, each with a page below it that may not be touched. Reused, last in, first out.
+// Stacks for fibers, each with a page below it that may not be touched, unless there are very many. Reused, last in, first out.
 class StackPool {
   public:
     static constexpr size_t kBytes = 128 << 10;
+    // Each guard is a mapping of its own, of which Linux gives a process some 65,000: later stacks have none.
+    static constexpr size_t kGuarded = 28'000;
 
     StackPool() = default;
     StackPool(const StackPool&) = delete;

@@ -10,8 +10,8 @@ namespace {
 // issues, the lanes that are the furthest go first.
 constexpr uint64_t kLockstepPatience = 1024;
 
-// Rounds of issues before a block hands over to others, which may be what it waits for.
-constexpr unsigned kTurn = 4096;
+// Rounds of issues before a block hands over to others, so that they make their steps side by side.
+constexpr unsigned kTurn = 32;
 
 }  // namespace
 
@@ -109,13 +109,19 @@ unsigned Lockstep::take(unsigned index) {
     return lanes;
 }
 
-void Lockstep::end_round(bool all_poll) { turn_is_over_ = all_poll || ++rounds_ >= kTurn; }
+void Lockstep::end_round(bool all_poll) {
+    if (all_poll) {
+        leave_ = Leave::waits;
+    } else if (++rounds_ >= kTurn) {
+        leave_ = Leave::turn_over;
+    }
+}
 
-bool Lockstep::take_leave() {
-    if (!turn_is_over_) return false;
-    turn_is_over_ = false;
-    rounds_ = 0;
-    return true;
+Leave Lockstep::take_leave() {
+    Leave leave = leave_;
+    if (leave != Leave::no) rounds_ = 0;
+    leave_ = Leave::no;
+    return leave;
 }
 
 }  // namespace emu

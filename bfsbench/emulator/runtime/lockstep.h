@@ -85,6 +85,9 @@ struct WarpRun {
     void remember(const Step& step);
 };
 
+// Whether a block should hand over to others, because it had its turn or because it waits for them.
+enum class Leave { no, turn_over, waits };
+
 // The lanes of one block.
 class Lockstep {
   public:
@@ -104,10 +107,10 @@ class Lockstep {
     bool has_next() const { return next_ < turns_.size(); }
     unsigned next() { return turns_[next_++]; }
 
-    // A round of issues has ended. When all warps poll, or the block has had a long turn, others should have theirs.
+    // A round of issues has ended. When all warps poll, or the block has had its turn, others should have theirs.
     void end_round(bool all_poll);
     // Whether the turn is over; begins another one if so.
-    bool take_leave();
+    Leave take_leave();
 
   private:
     const void* next_site(unsigned warp) const;
@@ -120,7 +123,7 @@ class Lockstep {
     size_t next_ = 0;              // index of the first of them that has not gone on
     unsigned waiting_ = 0;
     unsigned rounds_ = 0;  // of the turn
-    bool turn_is_over_ = false;
+    Leave leave_ = Leave::no;
 };
 
 }  // namespace emu

@@ -23,6 +23,9 @@ constexpr int kPatience = 1024;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
+// Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
+constexpr size_t kSideBySide = 8192;
+
 // One interruption in this number leaves the block for another one.
 constexpr unsigned kOneInLeaves = 4;
 
@@ -130,8 +133,10 @@ void Worker::await_step(Fiber& fiber, const Step& step) {
         current = &to;
         return emu_switch(&fiber.context, to.context);
     }
-    if (!lockstep.take_leave()) return suspend(fiber);
-    gave_way_ = true;
+    Leave leave = lockstep.take_leave();
+    if (leave == Leave::no) return suspend(fiber);
+    // Those that all blocks wait for may not have begun; otherwise a part of the grid at a time is enough.
+    gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
     go(&fiber.context, nullptr);
 }
 

@@ -1,0 +1,99 @@
+"""Predicted times held against measured ones, on every graph of a result file that is small enough.
+
+    python tests/benchmarks/predictions.py ROWS.csv CEILINGS.csv [--most-steps N] [--out TABLE.csv]
+
+Of each graph, variant and source one row of ROWS.csv is taken: that of a block of 256 threads, or else the
+first. The search is run on the emulator, its counters make a prediction, and the table has both. Searches
+whose vertices and edges times levels are more than N are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from bfsbench.bench.point import Point, knob_values
+from bfsbench.bench.results import read_rows
+from bfsbench.errors import BfsbenchError
+from bfsbench.explain import count
+from bfsbench.explain.prediction import predict
+from bfsbench.graphs.load import load
+from bfsbench.probe.ceilings import Ceilings, read_ceilings
+from bfsbench.variants import find
+
+USUAL_BLOCK = "256"
+COLUMNS = (
+    *("graph", "source", "variant", "block", "knobs", "measured_ms", "predicted_ms", "ratio", "bound"),
+    *("launches_ms", "latency_ms", "throughput_ms", "contention_ms"),
+)
+
+
+def chosen(path: Path, most: float) -> list[dict[str, str]]:
+    """Rows of kernels with a time, one for each graph, source and variant, smallest graphs first."""
+    rows = [row for row in read_rows(path) if row["status"] == "ok" and row["backend"] == "cuda"]
+    rows.sort(key=lambda row: row["block"] != USUAL_BLOCK)
+    first: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in rows:
+        first.setdefault((row["graph"], row["source"], row["variant"]), row)
+    return sorted((row for row in first.values() if steps(row) <= most), key=steps)
+
+
+def steps(row: dict[str, str]) -> float:
+    """About how many accesses a search makes that looks at everything in every level."""
+    return (int(row["num_vertices"]) + int(row["num_edges"])) * (int(row["depth"]) + 1)
+
+
+def predicted(row: dict[str, str], ceilings: Ceilings) -> dict[str, object]:
+    """One line of the table. Raises BfsbenchError for a search that the emulator cannot run."""
+    variant = find(row["variant"])
+    knobs = tuple(variant.knob_values(knob_values(row["knobs"])).items())
+    point = Point(row["graph"], int(row["source"]), variant.name, "cpu", None, int(row["block"]), knobs)
+    found = predict(count(point, load(row["graph"])), ceilings)
+    measured = float(row["search_ms"])
+    names = ("launches_ms", "latency_ms", "throughput_ms", "contention_ms")
+    return {
+        **{name: row[name] for name in ("graph", "source", "variant", "block", "knobs")},
+        "measured_ms": measured,
+        "predicted_ms": round(found.search_ms, 4),
+        "ratio": round(found.search_ms / measured, 3),
+        "bound": found.bound,
+        **{name: round(getattr(found, name), 4) for name in names},
+    }
+
+
+def quality(table: pd.DataFrame) -> Iterator[str]:
+    """Rank correlation and median error, over all lines and by graph."""
+    for name, lines in [("all", table), *table.groupby("graph")]:
+        rank = lines["predicted_ms"].corr(lines["measured_ms"], method="spearman")
+        error = lines["ratio"].map(lambda ratio: abs(math.log(ratio))).median()
+        factor = math.exp(error)
+        yield f"{name}: {len(lines)} searches, rank correlation {rank:.3f}, median factor {factor:.2f}"
+
+
+@click.command()
+@click.argument("rows", type=click.Path(exists=True, path_type=Path))
+@click.argument("ceilings", type=click.Path(exists=True, path_type=Path))
+@click.option("--most-steps", default=1e7, show_default=True, help="Searches of more are left out.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Table to write, line by line.")
+def main(rows: Path, ceilings: Path, most_steps: float, out: Path) -> None:
+    """Predict the searches of ROWS, write the table and say how good the predictions are."""
+    device = read_ceilings(ceilings)
+    with out.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for row in chosen(rows, most_steps):
+            try:
+                writer.writerow(predicted(row, device))
+            except BfsbenchError as error:
+                click.echo(f"{row['graph']} {row['variant']}: {error}", err=True)
+            file.flush()
+    click.echo("\n".join(quality(pd.read_csv(out))))
+
+
+if __name__ == "__main__":
+    main()

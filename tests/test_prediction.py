@@ -1,0 +1,70 @@
+"""Predicted times are what the model says, worked out by hand."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from bfsbench.bench.point import Point
+from bfsbench.emulator.counting import STEPS
+from bfsbench.explain.counters import COUNTERS, KEY, Counters
+from bfsbench.explain.prediction import L2_PARTS, predict
+from bfsbench.probe.ceilings import Ceilings
+
+DEVICE = Ceilings(
+    "a GPU",
+    {
+        "launch": {0: 2.0},  # us
+        "launch_and_read": {0: 10.0},
+        "barrier": {0: 1.0},
+        "dependent_loads": {16 << 10: 20.0, 8 << 20: 100.0},  # ns
+        "random_reads": {0: 100.0},  # G/s
+        "random_bit_tests": {0: 500.0},
+        "random_atomics": {0: float(L2_PARTS)},  # 1 G/s in each part
+    },
+)
+
+
+def counters(lines: list[dict[str, object]], launches: list[dict[str, object]], waits: int) -> Counters:
+    no_line = dict.fromkeys(COUNTERS, 0) | {"file": "k.cu", "line": 1, "kernel": "k", "kind": "load"}
+    no_launch = dict.fromkeys(STEPS, 0) | {"kernel": "k", "blocks": 1, "threads": 32, "shared": 0}
+    return Counters(
+        Point("g", 0, "push", "cpu", None, 256),
+        "",
+        pd.DataFrame([no_line | line for line in lines], columns=[*KEY, *COUNTERS]),
+        pd.DataFrame([no_launch | launch for launch in launches]),
+        waits,
+        {},
+    )
+
+
+def test_a_level_takes_the_largest_of_its_parts_and_the_host_its_own() -> None:
+    slow_chain = {
+        "level": 0,
+        "launch": 0,
+        "far": 30,
+        "near": 5,
+        "shared_steps": 5,
+        "atomics": 20,
+        "barriers": 5,
+    }
+    many = {"level": 1, "memory": "global", "sectors": 1_500_000, "far_sectors": 1_000_000}
+    hot = {"level": 2, "memory": "global", "kind": "atomic", "sectors": 960, "hottest": 30_000}
+    launches = [slow_chain, {"level": 1, "launch": 1}, {"level": 2, "launch": 2}]
+    found = predict(counters([{"level": 0, "memory": "global"}, many, hot], launches, waits=2), DEVICE)
+    assert found.launches_ms == pytest.approx((3 * 2 + 2 * 8) / 1e3)
+    assert found.latency_ms == pytest.approx((50 * 0.1 + 15 * 0.02) / 1e3)
+    assert found.throughput_ms == pytest.approx((1_000_000 / 100 + 500_000 / 500 + 960 / L2_PARTS) / 1e6)
+    assert found.contention_ms == pytest.approx(30_000 / 1e6)
+    in_levels = 5.3 + 11.0 + 30.0  # us: latency, throughput, contention
+    assert found.search_ms == pytest.approx((22 + in_levels) / 1e3)
+    assert found.bound == "contention"
+
+
+def test_levels_of_resident_blocks_end_with_a_barrier() -> None:
+    resident = [{"level": level, "launch": 0, "blocks": 8, "far": 10} for level in range(4)]
+    found = predict(counters([{"level": 0, "memory": "global"}], resident, waits=1), DEVICE)
+    assert found.latency_ms == pytest.approx(4 * (10 * 0.1 + 1.0) / 1e3)
+    alone = [{**level, "blocks": 1} for level in resident]
+    found = predict(counters([{"level": 0, "memory": "global"}], alone, waits=1), DEVICE)
+    assert found.latency_ms == pytest.approx(4 * 10 * 0.1 / 1e3)
