@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pandas as pd
 import pytest
 
@@ -25,14 +27,16 @@ DEVICE = Ceilings(
 )
 
 
-def counters(lines: list[dict[str, object]], launches: list[dict[str, object]], waits: int) -> Counters:
+def counters(
+    lines: Sequence[Mapping[str, object]], launches: Sequence[Mapping[str, object]], waits: int
+) -> Counters:
     no_line = dict.fromkeys(COUNTERS, 0) | {"file": "k.cu", "line": 1, "kernel": "k", "kind": "load"}
     no_launch = dict.fromkeys(STEPS, 0) | {"kernel": "k", "blocks": 1, "threads": 32, "shared": 0}
     return Counters(
         Point("g", 0, "push", "cpu", None, 256),
         "",
-        pd.DataFrame([no_line | line for line in lines], columns=[*KEY, *COUNTERS]),
-        pd.DataFrame([no_launch | launch for launch in launches]),
+        pd.DataFrame([{**no_line, **line} for line in lines], columns=[*KEY, *COUNTERS]),
+        pd.DataFrame([{**no_launch, **launch} for launch in launches]),
         waits,
         {},
     )
