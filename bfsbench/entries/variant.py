@@ -38,6 +38,8 @@ _UNTIMED_VERTEX_MS = 4e-5
 _UNTIMED_ARC_MS = 1e-5
 """... and for each arc, where its clock does not cover transfers or conversion."""
 
+_CALLERS = ("answer", "exports", "folder", "host", "process", "variant")
+"""Modules of this package that a search of an entry runs through."""
 _SEARCHES_TO_JUDGE = 3
 """Searches after which a program is accused; all have to show it, as one may have waited for a core."""
 
@@ -145,7 +147,8 @@ class EntryVariant(HostVariant):
     def program_parts(cls) -> Iterator[bytes]:
         """The declaration, what is built or installed, and what calls it."""
         entry = cls.entry
-        files = [entry.file, *Path(__file__).parent.glob("*.py"), *build.made_files(entry)]
+        ours = (Path(__file__).with_name(f"{module}.py") for module in _CALLERS)
+        files = [entry.file, *ours, *build.made_files(entry)]
         if not entry.build:
             files += [Path(entry.filled(word)) for word in (*entry.call.command[:1], entry.call.library)]
         if module := packages.module_file(entry):

@@ -11,7 +11,7 @@ import pytest
 
 from bfsbench import variants
 from tests.commands import bfsbench as run
-from tests.entries.toy_entries import LINE, compile_toys, declare
+from tests.entries.toy_entries import LINE, compile_toys, declare, marked_processes
 
 KINDS = ("command", "library", "python")
 
@@ -56,7 +56,9 @@ def swept(own: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = f"my_command,{toy_names},my_library,my_python,cpu_queue,scipy"
     words = ("--dataset", LINE, "--variant", names, "--timeout", "5", "--repeats", "2")
     out = toys / "r.csv"
+    before = marked_processes()
     bfsbench("run", *words, "--out", str(out), own=own, folder=toys, check=1)
+    assert marked_processes() <= before, "a sweep leaves no process behind, that of a hung entry included"
     return out
 
 
