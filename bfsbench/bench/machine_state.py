@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bfsbench.backends.base import Buffer, Device
 from bfsbench.bench.sampling import State
+from bfsbench.entries.running import programs_on_gpus
 
 FLUSHED = 4
 """Bytes written to flush the L2 cache / its size."""
@@ -38,8 +39,8 @@ class Machine:
         return None if self._device is None else self._device.energy_joules()
 
     def other_processes(self) -> int:
-        """Other processes on the device."""
-        return 0 if self._device is None else self._device.other_processes()
+        """On the device, without entries that wait for their turn."""
+        return 0 if self._device is None else max(0, self._device.other_processes() - programs_on_gpus())
 
     def governor(self) -> str:
         """The governor of the first core."""

@@ -107,7 +107,7 @@ def _chosen(words: Sequence[str]) -> list[type[Variant]]:
     chosen: list[type[Variant]] = []
     for word in words:
         if word == "all":
-            chosen += [variant for variant in all_variants().values() if not variant.host]
+            chosen += [variant for variant in all_variants().values() if variant.launched]
         else:
             chosen += add_folder(Path(word)) if Path(word).is_dir() else [find(word)]
     return list(dict.fromkeys(chosen))

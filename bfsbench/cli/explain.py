@@ -138,7 +138,7 @@ def _points(
 
     chosen = chosen_variants(names(variants, "VARIANT"))
     for variant in chosen:
-        if variant.host:
+        if not variant.launched:
             raise UsageError(f"variant {variant.name} has no kernels to explain")
     axes = Axes(chosen, axis_language.grids(grid), axis_language.blocks(block), knobs, preset)
     check_axes(axes, None)

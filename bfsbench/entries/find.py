@@ -27,15 +27,15 @@ def own_folder() -> Path:
 def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[type[EntryVariant]]:
     """The entries of the package, the user's, and those of ``folders``; a line is added to ``problems`` for
     each that cannot be read."""
-    for folder in dict.fromkeys((SHIPPED, own_folder().resolve(), *folders)):
-        for file in declarations_in(folder):
-            try:
-                entry = read(file)
-            except InputError as error:
-                problems.append(str(error))
-                continue
-            if entry is not None:
-                yield variant_of(entry)
+    places = dict.fromkeys((SHIPPED, own_folder().resolve(), *folders))
+    for file in dict.fromkeys(file.resolve() for folder in places for file in declarations_in(folder)):
+        try:
+            entry = read(file)
+        except InputError as error:
+            problems.append(str(error))
+            continue
+        if entry is not None:
+            yield variant_of(entry)
 
 
 def declarations_in(folder: Path) -> list[Path]:

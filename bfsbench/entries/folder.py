@@ -17,6 +17,7 @@ which are little-endian. On a symmetrised graph the last two name the files of t
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import tempfile
 import weakref
@@ -46,7 +47,7 @@ class GraphFolder:
         runs = cache_dir() / "entries" / "runs"
         runs.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(runs)
-        self.path = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=runs))
+        self.path = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}@{platform.node()}-", dir=runs))
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
         self._graph = weakref.ref(graph)
         lines = [f"num_vertices {graph.num_vertices}", f"num_edges {graph.num_edges}"]
@@ -90,10 +91,10 @@ def _lay(array: npt.NDArray[Any], path: Path) -> str:
 
 
 def _remove_abandoned(runs: Path) -> None:
-    """Remove the folders of processes that are no more."""
+    """Remove the folders of processes of this host that are no more; others may share the cache."""
     for folder in runs.iterdir():
-        owner = folder.name.partition("-")[0]
-        if owner.isdigit() and not _is_alive(int(owner)):
+        owner, _, where = folder.name.partition("@")
+        if where.startswith(f"{platform.node()}-") and owner.isdigit() and not _is_alive(int(owner)):
             shutil.rmtree(folder, ignore_errors=True)
 
 

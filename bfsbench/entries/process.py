@@ -133,8 +133,23 @@ class Process:
                 raise WrongResultError(f"it left {len(left)} other processes running after a search")
             time.sleep(0.01)
 
+    def pause(self) -> None:
+        """Stop it until ``resume``: threads of some programs go on spinning while they wait for a source, and
+        would take the cores from others."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it run again."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, number)
+
     def close(self) -> None:
         """Let it end by itself."""
+        self.resume()
         with suppress(OSError, subprocess.TimeoutExpired):
             if self._process.stdin:
                 self._process.stdin.close()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
-import weakref
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +13,7 @@ from bfsbench.entries import answer, build, packages
 from bfsbench.entries.declaration import Entry
 from bfsbench.entries.memory import device_memory_used
 from bfsbench.entries.process import Process, Reply
+from bfsbench.entries.running import running
 from bfsbench.errors import LaunchError, WrongResultError
 from bfsbench.families.bfs.searches import UNREACHED, HostVariant
 from bfsbench.programs import Clock
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from bfsbench.entries.folder import GraphFolder
     from bfsbench.graphs.graph import Graph
 
 _UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
@@ -38,65 +36,10 @@ _UNTIMED_VERTEX_MS = 4e-5
 _UNTIMED_ARC_MS = 1e-5
 """... and for each arc, where its clock does not cover transfers or conversion."""
 
+_CALLERS = ("answer", "exports", "folder", "host", "process", "running", "variant")
+"""Modules of this package that a search of an entry runs through."""
 _SEARCHES_TO_JUDGE = 3
 """Searches after which a program is accused; all have to show it, as one may have waited for a core."""
-
-
-@dataclass
-class _Running:
-    """What is kept between the searches of an entry on one graph."""
-
-    folder: GraphFolder
-    path: Path
-    process: Process | None = None
-    preparation_ms: float = 0.0
-    device_bytes: int | None = None
-    before_bytes: int | None = None
-    peak_bytes: int = 0
-    untimed_ms: list[float] = field(default_factory=list)
-    """Host's clock less the program's, of each search from one source."""
-
-    def note(self) -> None:
-        """Look at the memory it has now."""
-        if self.process is not None:
-            self.process.note_memory()
-            self.peak_bytes = max(self.peak_bytes, self.process.peak_bytes)
-        used = None if self.before_bytes is None else device_memory_used()
-        if used is not None and self.before_bytes is not None:
-            self.device_bytes = max(self.device_bytes or 0, used - self.before_bytes)
-
-    def close(self) -> None:
-        if self.process is not None:
-            self.process.close()
-            self.process = None
-
-
-class _Kept:
-    """What runs on the graphs in use: it ends with its graph."""
-
-    def __init__(self) -> None:
-        self._folders: dict[int, GraphFolder] = {}
-        self._running: dict[tuple[int, str], _Running] = {}
-
-    def of(self, graph: Graph, entry: Entry) -> _Running:
-        from bfsbench.entries.folder import GraphFolder
-
-        key = id(graph)
-        if key not in self._folders:
-            self._folders[key] = GraphFolder(graph)
-            weakref.finalize(graph, self._end, key)
-        if (key, entry.name) not in self._running:
-            place = self._folders[key]
-            self._running[key, entry.name] = _Running(place, place.new_answer(entry.name))
-        return self._running[key, entry.name]
-
-    def _end(self, key: int) -> None:
-        for name in [name for graph, name in self._running if graph == key]:
-            self._running.pop((key, name)).close()
-        self._folders.pop(key, None)
-
-
-_KEPT = _Kept()
 
 
 class _EntryClock:
@@ -145,7 +88,8 @@ class EntryVariant(HostVariant):
     def program_parts(cls) -> Iterator[bytes]:
         """The declaration, what is built or installed, and what calls it."""
         entry = cls.entry
-        files = [entry.file, *Path(__file__).parent.glob("*.py"), *build.made_files(entry)]
+        ours = (Path(__file__).with_name(f"{module}.py") for module in _CALLERS)
+        files = [entry.file, *ours, *build.made_files(entry)]
         if not entry.build:
             files += [Path(entry.filled(word)) for word in (*entry.call.command[:1], entry.call.library)]
         if module := packages.module_file(entry):
@@ -162,7 +106,7 @@ class EntryVariant(HostVariant):
         """Start the program, which prepares the graph. Raises LaunchError, EntryCrashError and the like."""
         if reason := missing(self.entry):
             raise LaunchError(reason)
-        self._running = _KEPT.of(self.graph, self.entry)
+        self._running = running(self.graph, self.entry)
         self._running.untimed_ms.clear()
         if self._running.process is None or self.entry.per_search:
             answer.poison(self._running.path, self.graph.num_vertices)
@@ -176,8 +120,8 @@ class EntryVariant(HostVariant):
             running.folder.export(name)
         if entry.per_search:
             return
-        if entry.call.device == "gpu":
-            running.before_bytes = device_memory_used()
+        if running.on_gpu:
+            running.before_bytes, running.held_bytes = device_memory_used(), None
         started = time.perf_counter()
         running.process = self._start()
         try:
@@ -201,7 +145,13 @@ class EntryVariant(HostVariant):
         return Process(words, path.parent, time_line=entry.call.time, memory_mib=entry.call.memory_mib)
 
     def poison(self) -> None:
-        answer.poison(self._running.path, self.graph.num_vertices)
+        """Let the program run, and overwrite its last answer."""
+        running = self._running
+        if running.process is not None and not self.entry.per_search:
+            running.process.resume()
+        if running.before_bytes is not None:
+            running.before_bytes = device_memory_used()
+        answer.poison(running.path, self.graph.num_vertices)
 
     def reset(self, source: int) -> None:
         """Nothing: a program initialises what it needs when it is asked to search."""
@@ -225,6 +175,7 @@ class EntryVariant(HostVariant):
             running.process = self._start(str(source))
             return running.process.outcome()
         assert running.process is not None
+        running.process.resume()
         return running.process.ask(source)
 
     def levels(self) -> npt.NDArray[np.int32]:
@@ -248,6 +199,8 @@ class EntryVariant(HostVariant):
             running.process.require_no_children()
             if self.entry.per_search:
                 running.close()
+            else:
+                running.process.pause()
         self._require_honest_time()
         found = answer.read(running.path, self.graph.num_vertices)
         if call.answer == "parents":
@@ -289,7 +242,7 @@ class EntryVariant(HostVariant):
             "clock": self.entry.clock.held_by,
             "covers": self.entry.covers,
             "host_mib": f"{running.peak_bytes / 2**20:.1f}" if running.peak_bytes else "",
-            "device_mib": "" if running.device_bytes is None else f"{running.device_bytes / 2**20:.1f}",
+            "device_mib": "" if running.held_bytes is None else f"{running.held_bytes / 2**20:.1f}",
         }
 
 

@@ -38,7 +38,8 @@ def _entries(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of entries that have a time, and of their columns what notes are made of."""
     if "program" not in rows:
         return rows.iloc[:0]
-    return rows.loc[(rows["program"] != "") & (rows["status"] == "ok"), list(_FACTS)]
+    named = rows["program"].notna() & (rows["program"] != "")
+    return rows.loc[named & (rows["status"] == "ok"), list(_FACTS)]
 
 
 def _of(table: Table, entries: pd.DataFrame) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
@@ -12,13 +11,12 @@ from bfsbench.bench.machine_state import Machine
 from bfsbench.bench.measure import Timing, time_runs
 from bfsbench.bench.sampling import Sampling
 from bfsbench.entries.declaration import read
-from bfsbench.entries.process import MARK
 from bfsbench.entries.variant import EntryVariant, variant_of
 from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, WrongResultError
 from bfsbench.families.bfs import Search
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
-from tests.entries.toy_entries import LINE, NUM_VERTICES, compile_toys, declare
+from tests.entries.toy_entries import LINE, NUM_VERTICES, compile_toys, declare, marked_processes
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +42,6 @@ def timed(file: Path, graph: Graph, source: int = 3) -> Timing:
     """What a sweep does with the entry of a file."""
     variant = made(file, graph)
     return time_runs(variant, Search(graph, source).run(variant), Sampling.of(3), Machine(None))
-
-
-def marked_processes() -> set[int]:
-    found = set()
-    for place in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if MARK.encode() in place.read_bytes() and int(place.parent.name) != os.getpid():
-                found.add(int(place.parent.name))
-        except OSError:
-            pass
-    return found
 
 
 @pytest.mark.parametrize(
@@ -152,7 +139,9 @@ def test_searches_on_a_graph_share_a_process_that_ends_with_it(toys: Path) -> No
     file = declare(toys, "python", "honest")
     first = timed(file, graph, 0).preprocess_ms
     assert timed(file, graph, 1).preprocess_ms == first
-    assert len(marked_processes() - before) == 1
+    (process,) = marked_processes() - before
+    state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    assert state == "T", "it waits without taking a core"
     del graph
     time.sleep(0.05)
     assert marked_processes() <= before

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.entries.toy_entries import LINE, compile_toys, declare
+from bfsbench import variants
+from tests.commands import bfsbench as run
+from tests.entries.toy_entries import LINE, compile_toys, declare, marked_processes
 
 KINDS = ("command", "library", "python")
 
 
 def bfsbench(*words: str, own: Path, check: int = 0, folder: Path | None = None) -> str:
-    """Both outputs of a command for which ``own`` holds the user's entries."""
-    environment = os.environ | {"BFSBENCH_ENTRIES": str(own)}
-    environment |= {"BFSBENCH_VARIANTS": str(folder)} if folder else {}
-    command = [sys.executable, "-m", "bfsbench", *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == check, done.stderr + done.stdout
-    assert "Traceback" not in done.stderr
+    """Both outputs of a command for which ``own`` holds the user's entries, and ``folder`` others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BFSBENCH_ENTRIES", str(own))
+        patch.setenv("BFSBENCH_VARIANTS", str(folder) if folder else "")
+        places = [*variants.__path__, *([str(folder)] if folder else [])]
+        patch.setattr(variants, "__path__", places)
+        variants.look.cache_clear()
+        try:
+            done = run(*words, cwd=own, check=check)
+        finally:
+            variants.look.cache_clear()
     return done.stdout + done.stderr
 
 
@@ -48,11 +51,14 @@ def swept(own: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     compile_toys(toys)
     for kind, how in (("command", "hangs"), ("library", "crashes"), ("python", "wrong")):
         declare(toys, kind, how)
+    declare(toys, "library", "fails")
     toy_names = "toy_command_hangs,toy_library_crashes,toy_python_wrong"
     names = f"my_command,{toy_names},my_library,my_python,cpu_queue,scipy"
-    words = ("--dataset", LINE, "--sources", "2", "--variant", names, "--timeout", "6", "--repeats", "2")
+    words = ("--dataset", LINE, "--variant", names, "--timeout", "5", "--repeats", "2")
     out = toys / "r.csv"
+    before = marked_processes()
     bfsbench("run", *words, "--out", str(out), own=own, folder=toys, check=1)
+    assert marked_processes() <= before, "a sweep leaves no process behind, that of a hung entry included"
     return out
 
 
@@ -69,7 +75,7 @@ def test_failures_are_rows_and_the_others_have_times(swept: Path) -> None:
     statuses = {name: {row["status"] for row in rows} for name, rows in found.items()}
     failed = {"toy_command_hangs": "timeout", "toy_library_crashes": "crash", "toy_python_wrong": "wrong"}
     assert statuses == {name: {failed.get(name, "ok")} for name in found}
-    assert len(found) == 8 and all(len(rows) == 2 for rows in found.values())
+    assert len(found) == 8 and all(len(rows) == 1 for rows in found.values())
 
 
 def test_columns_say_what_was_timed_and_by_whom(swept: Path) -> None:
@@ -115,14 +121,14 @@ def test_every_table_with_an_entry_has_a_footnote(own: Path, swept: Path) -> Non
 
 def test_rows_are_kept_until_the_entry_changes(own: Path, swept: Path) -> None:
     out = swept.with_name("resumed.csv")
-    words = ("run", "--dataset", LINE, "--variant", "my_python", "--out", str(out), "--resume")
+    words = ("run", "--dataset", LINE, "--variant", "my_command", "--out", str(out), "--resume")
     bfsbench(*words, own=own)
-    before = rows_of(out)["my_python"]
+    before = rows_of(out)["my_command"]
     assert "nothing left to do" in bfsbench(*words, own=own)
-    file = own / "my_python" / "my_python.py"
+    file = own / "my_command" / "my_command.toml"
     file.write_text(file.read_text() + "# changed\n")
     bfsbench(*words, own=own)
-    (after,) = rows_of(out)["my_python"]
+    (after,) = rows_of(out)["my_command"]
     assert len(before) == 1 and before[0]["code"] != after["code"]
 
 
@@ -136,17 +142,15 @@ def test_an_entry_stands_in_lists_and_on_its_own_page(own: Path) -> None:
 
 
 def test_check_says_what_is_wrong_in_one_line_each(own: Path, swept: Path) -> None:
-    toys = swept.parent
-    assert "19 of 19 searches are right" in bfsbench("entry", "check", "my_command", own=own)
-    said = bfsbench("entry", "check", "toy_python_wrong", own=own, folder=toys, check=1).splitlines()
-    assert said[0] == "wrong: 1 of 1 levels differ; vertex 0 has 1 instead of 0 [path(n=1) from 0]"
-    assert said[-1] == "toy_python_wrong: 0 of 5 searches are right: see above" and len(said) == 6
+    assert "19 of 19 searches are right" in bfsbench("entry", "check", str(own / "my_command"), own=own)
+    said = bfsbench("entry", "check", "toy_library_fails", own=own, folder=swept.parent, check=1).splitlines()
+    assert said[0] == "crash: RuntimeError: fails returned 7 [path(n=1) from 0]"
+    assert said[-1] == "toy_library_fails: 0 of 5 searches are right: see above" and len(said) == 6
 
 
 def test_a_folder_anywhere(own: Path, tmp_path: Path) -> None:
     said = bfsbench("entry", "new", "here", "--kind", "python", "--in", str(tmp_path), own=own)
     assert f"export BFSBENCH_VARIANTS={tmp_path}" in said
-    assert "19 of 19" in bfsbench("entry", "check", str(tmp_path / "here"), own=own)
     words = ("--dataset", LINE, "--variant", "here", "--dry-run")
     assert "here" in bfsbench("run", *words, own=own, folder=tmp_path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import platform
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,12 @@ def test_arrays(name: str, where: str) -> None:
     if where == "cache":
         assert all(links)
     path = folder.path
+    left = path.with_name(f"4194305@{platform.node()}-left")  # of a process that cannot be
+    others = path.with_name("4194305@elsewhere-left")
+    left.mkdir()
+    others.mkdir(exist_ok=True)
+    GraphFolder(graph)
+    assert not left.exists() and others.exists()
     del folder, found
     gc.collect()
     assert not path.exists()

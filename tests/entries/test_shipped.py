@@ -15,7 +15,8 @@ from bfsbench.entries.variant import variant_of
 from bfsbench.families.bfs import Search
 from bfsbench.graphs.load import load
 
-GRAPHS = {"uniform(n=300,m=700,directed=1)": (0, 150, 299), "path(n=1)": (0,)}
+GRAPH = "uniform(n=300,m=700,directed=1)"
+"""With loops, arcs that are there twice, and vertices without arcs."""
 
 
 @pytest.mark.parametrize("file", declarations_in(SHIPPED), ids=lambda file: file.stem)
@@ -25,9 +26,8 @@ def test_searches(file: Path) -> None:
     if reason := variant_of(entry).missing():
         assert "is not installed: run" in reason or "are not installed: run" in reason
         pytest.skip(reason)
-    for name, sources in GRAPHS.items():
-        graph = load(name)
-        for source in sources:
-            variant = variant_of(entry)(graph, {})
-            timing = time_runs(variant, Search(graph, source).run(variant), Sampling.of(2), Machine(None))
-            assert min(timing.search_ms) > 0
+    graph = load(GRAPH)
+    for source in (0, 150, 299):
+        variant = variant_of(entry)(graph, {})
+        timing = time_runs(variant, Search(graph, source).run(variant), Sampling.of(2), Machine(None))
+        assert min(timing.search_ms) > 0
