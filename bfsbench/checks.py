@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from bfsbench.errors import DeviceError, UsageError, WrongResultError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, KnobValue, Variant
+from bfsbench.programs.check import SOURCE
 from bfsbench.variants import find_family
 
 GRAPHS = (
@@ -74,7 +76,7 @@ class Found:
 def check(
     variant: type[Variant], axes: Axes, graphs: Sequence[str], seeds: int, begin: Callable[[], None]
 ) -> Report:
-    """Run a variant under every seed on every graph that its family takes; ```begin`` is called for each run.
+    """Run a variant under every seed on every graph that its family takes; ``begin`` is called for each run.
 
     Grids and blocks are those of ``axes``, or of LAUNCHES where it has none.
     Raises UsageError for a variant without kernels, an unknown graph, knobs out of range.
@@ -141,7 +143,8 @@ def _run(
         except (DeviceError, WrongResultError) as error:
             message = f"{'wrong answer: ' if isinstance(error, WrongResultError) else ''}{error}"
             report.failures[message] = report.failures.get(message, 0) + 1
-        declarations = (line.comment(mark) for line in device.lines_run() for mark in DECLARATIONS.values())
+        own = [line for line in device.lines_run() if Path(line.file).name != SOURCE.name]
+        declarations = (line.comment(mark) for line in own for mark in DECLARATIONS.values())
         report.unmet.update(line for line in declarations if line)
         for finding in _distinct(device.findings()):
             key = (finding.fault, frozenset(finding.lines))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 POISON = -0x5A5A5A5B
 """The value that answers are filled with before every run: not a level, distance, vertex or label."""
 
-_SOURCE = CUDA_SRC / "check.cu"
+SOURCE = CUDA_SRC / "check.cu"
 _BLOCK = 256
 _BLOCKS_PER_MULTIPROCESSOR = 8
 _ITEMS_PER_THREAD = 16
@@ -47,7 +47,7 @@ class ExpectedAnswer:
 
         width = 1 if expected.ndim == 1 else expected.shape[1]
         words = np.ascontiguousarray(expected, np.int32).reshape(-1)
-        self._kernel = device.module(_SOURCE, {"WIDE_OFFSETS": 0}).kernel("count_differences")
+        self._kernel = device.module(SOURCE, {"WIDE_OFFSETS": 0}).kernel("count_differences")
         self._differences = device.signal()
         rows_there = None if rows is None else device.upload(np.ascontiguousarray(rows, np.int32))
         self._expected = (device.upload(words), rows_there, len(expected), width, pitch or width)
@@ -87,7 +87,7 @@ class _Sum:
         words = array.size * array.dtype.itemsize // 4
         self._zero = np.zeros(1, np.uint64)
         self._first, self._latest = (device.upload(self._zero) for _ in range(2))
-        kernel = device.module(_SOURCE, {"WIDE_OFFSETS": 0}).kernel("sum_words")
+        kernel = device.module(SOURCE, {"WIDE_OFFSETS": 0}).kernel("sum_words")
         self._blocks = _blocks(device, words)
         self._launch = kernel.bind(array=array, num_words=words, sum=self._latest, block=_BLOCK)
         kernel.bind(array=array, num_words=words, sum=self._first, block=_BLOCK)(self._blocks)
