@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bfsbench.report.table import Table
 
 _MOST = 8
-"""Searches that one command explains."""
+"""Most searches that one command explains."""
 
 
 @click.command(cls=SectionedCommand, short_help="Say what a kernel costs, by level and source line.")
