@@ -24,7 +24,7 @@ SOLUTIONS = {
 }
 
 QUICK = ("needless_reads",)
-"""A slow kernel, beside the broken one that a student fixes below; the others take a compilation more each."""
+"""A slow kernel, beside the broken one that a student fixes below; each of the others takes a compilation."""
 
 
 def solve(name: str, folder: Path) -> None:
