@@ -17,6 +17,8 @@ The words of the command line work in Python as well::
 
 from __future__ import annotations
 
+import sys
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,6 +38,13 @@ if TYPE_CHECKING:
     from bfsbench.api import sweep as sweep
 
 __version__ = "0.1.0"
+
+if sys.platform != "linux":
+    _REFUSAL = f"bfsbench needs Linux, this is {sys.platform}: use a Linux container or virtual machine"
+    if PurePath(sys.argv[0]).stem in ("bfsbench", "-m"):  # the command: one line instead of a traceback
+        raise SystemExit(_REFUSAL)
+    raise ImportError(_REFUSAL)
+
 __all__ = [
     "AllPairsResult",
     "Graph",

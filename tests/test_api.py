@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -155,3 +157,14 @@ def test_a_graph_that_its_name_does_not_give_is_not_swept() -> None:
     graph = replace(bfsbench.generate("pmpp"), checksum="0")
     with pytest.raises(UsageError, match="pmpp:directed names another graph"):
         bfsbench.sweep(graph, "cpu_queue")
+
+
+@pytest.mark.parametrize(
+    ("started", "end"), [("-c", "ImportError: bfsbench needs"), ("-m", "bfsbench needs")]
+)
+def test_other_systems_are_refused_in_one_line(started: str, end: str) -> None:
+    script = "import sys; sys.platform = 'darwin'; sys.argv = [sys.argv[1]]; import bfsbench"
+    done = subprocess.run([sys.executable, "-c", script, started], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and last.startswith(f"{end} Linux, this is darwin: use a Linux container")
+    assert (done.stderr.count("\n") == 1) == (started == "-m")

@@ -1,4 +1,4 @@
-"""Trying a search on small graphs of many shapes: whether it is right at all, before anything is measured."""
+"""Testing a search on small graphs of many shapes, before anything is measured."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ SHAPES = (
     "uniform(n=500,m=500,directed=1)",
     "uniform(n=1025,m=8200)",
 )
-"""One vertex; a hub that is not left; a long one; a grid; hubs; vertices without arcs, loops, arcs that are
-there twice; a dense one."""
+"""One vertex; a hub without out-arcs; a long path; a grid; hubs; isolated vertices, loops and duplicate arcs;
+a dense graph."""
 REPEATS = 3
 FAILURES_SHOWN = 5
-"""After as many the rest is not tried."""
+"""Most failures before the trial ends."""
 
 
 @dataclass
 class Trial:
-    """What came of it."""
+    """The outcome of a trial."""
 
     searches: int = 0
     right: int = 0
     lines: list[str] = field(default_factory=list)
-    """Each says what is wrong and where."""
+    """Messages that say what is wrong and where."""
 
 
 def trial(variant: type[Variant], limit_s: float) -> Trial:

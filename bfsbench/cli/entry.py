@@ -45,9 +45,9 @@ def command() -> None:
 )
 @click.pass_context
 def list_entries(context: click.Context, style: str) -> None:
-    """Show what entries there are, which can run here, and how to get what is missing.
+    """List the entries, whether they can run here, and how to install what is missing.
 
-    An entry that cannot be read is named with the reason, and makes the exit code 1.
+    An entry that cannot be read is named with the reason; the exit code is then 1.
     """
     from bfsbench.report.formats import render
     from bfsbench.variants import look
@@ -79,16 +79,16 @@ def _table() -> Table:
 
 @command.command()
 @click.argument("name")
-@click.option("--kind", type=click.Choice(_KINDS), required=True, help="How it is called.")
+@click.option("--kind", type=click.Choice(_KINDS), required=True, help="The kind of call.")
 @click.option(
     "--in",
     "parent",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Where its folder is made; by default among your own entries, which are always found.",
+    help="Folder to create it in; by default that of your own entries, which are always found.",
 )
 def new(name: str, kind: str, parent: Path | None) -> None:
-    """Write an entry NAME that works, to be changed into your own.
+    """Write a working entry NAME, as a start for your own.
 
     'command' is a program of its own, 'library' a C function in a shared library, 'python' a Python function.
     """
@@ -117,7 +117,7 @@ def new(name: str, kind: str, parent: Path | None) -> None:
     help="A clone of its repository on this machine, instead of the declared address.",
 )
 def build(name: str, source: Path | None) -> None:
-    """Get the source of an entry at its commit, change it as declared, build it, and note how.
+    """Get the source of an entry at its commit, apply the declared changes, build it, and record the build.
 
     Needs git where the source is in a repository. DIR is left as it is.
     """
@@ -139,7 +139,7 @@ def build(name: str, source: Path | None) -> None:
     help="Seconds a graph may take.",
 )
 def check(name: str, timeout: float) -> None:
-    """Run an entry over small graphs of many shapes, and say what is wrong, in one line each.
+    """Run an entry on small graphs of many shapes, and print each failure in one line.
 
     The exit code is 1 if anything is.
     """
@@ -158,7 +158,7 @@ def check(name: str, timeout: float) -> None:
 
 
 def _found(name: str) -> type[EntryVariant]:
-    """The entry of that name, or the only one of a folder, which worker processes then know as well. Raises
+    """The entry of that name, or the only one in a folder, which is made known to worker processes. Raises
     UsageError."""
     from bfsbench.entries.find import entries_among, find_entry
     from bfsbench.variants import add_folder, all_variants

@@ -1,4 +1,4 @@
-"""Where commands put their tables: a file, a pipe or a terminal."""
+"""Output of tables by commands: to a file, a pipe or a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bfsbench.storage import output
 
 
 def chosen_format(style: str | None, out: Path | None) -> str:
-    """The format asked for, or else what the name of the file means; text otherwise."""
+    """The requested format, or else that of the file's suffix; text otherwise."""
     return style or (format_of(out) if out is not None else None) or "text"
 
 
@@ -33,7 +33,7 @@ def opened(out: Path | None) -> Iterator[TextIO]:
 def rendered(
     tables: Sequence[Table], style: str = "text", file: TextIO | None = None, *, narrow: str = ""
 ) -> str:
-    """Tables in one of FORMATS, with the width and the colours of where they go: standard output by default.
+    """Tables in one of FORMATS, with the width and colours of the destination, by default standard output.
 
     ``narrow`` as for :func:`bfsbench.report.formats.render`.
     """

@@ -1,4 +1,4 @@
-"""What kernels would cost a GPU's memory system, counted by source line while warps run in lockstep."""
+"""The cost of kernels in a GPU's memory system, counted by source line while warps run in lockstep."""
 
 from __future__ import annotations
 
@@ -48,46 +48,47 @@ class NativeLevelCount(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Count:
-    """What warps did at one instruction in one level of one launch. Numbers are sums over its executions."""
+    """The work of warps at one instruction in one level of one launch. Numbers are sums over its
+    executions."""
 
     launch: int
     """Counted from 0; child kernels count too."""
     kernel: str
     level: int | None
-    """As the kernel noted it; None where it notes none."""
+    """The level that the kernel has recorded; None if it records none."""
     line: Line | None
     kind: str
     """One of KINDS."""
     memory: str
     """One of MEMORIES; ``none`` for barriers."""
     executions: int
-    """By a warp, whatever number of its lanes take part: in memory, a request each."""
+    """Executions by a warp, with any number of lanes; for memory accesses this is the number of requests."""
     lanes: int
     """That took part."""
     bytes: int
-    """That they asked for."""
+    """Bytes requested by the lanes."""
     polls: int
-    """Executions that are left out: a warp looks at the same places again and again, waiting for others."""
+    """Executions that are left out: a warp polls the same addresses while it waits for others."""
     sectors: int
-    """Of 32 bytes of global memory, each once an execution."""
+    """Sectors of 32 bytes of global memory, each once per execution."""
     distinct_sectors: int
     """Each once."""
     far_sectors: int
-    """That the warp has not loaded lately: not among some 512 others."""
+    """Sectors that the warp has not loaded recently: not among its last 512 or so."""
     passes: int
-    """Through shared memory: one an execution, and one more for each bank conflict."""
+    """Passes through shared memory: one per execution, and one more for each bank conflict."""
     conflicts: int
     collisions: int
-    """Lanes of atomics that are not the first in their execution to come to their word."""
+    """Lanes of atomics that are not the first one on their word in an execution."""
     most_collisions: int
     """In one execution."""
     hottest: int
-    """Executions of atomics that met on one word of global memory, of all warps."""
+    """Executions of atomics by different warps on the same word of global memory."""
 
 
 @dataclass(frozen=True)
 class LevelCount:
-    """One level of one launch; a launch that notes no levels is one."""
+    """One level of one launch; a launch without level records is one level."""
 
     launch: int
     kernel: str
@@ -96,13 +97,13 @@ class LevelCount:
     threads: int
     """A block."""
     shared: int
-    """Bytes of shared memory a block."""
+    """Bytes of shared memory per block."""
     steps: int
-    """Of the warp whose steps take the longest: accesses to memory and barriers, one after another."""
+    """Steps of the warp whose steps take the longest: accesses to memory and barriers in sequence."""
     far: int
-    """Loads from global memory among them, of sectors that the warp has not had lately."""
+    """Loads from global memory among them, of sectors that the warp has not loaded recently."""
     near: int
-    """Of others that it has."""
+    """Loads of recently loaded sectors."""
     shared_steps: int
     """Accesses to shared memory."""
     atomics: int

@@ -1,7 +1,7 @@
 """Entries: searches of other programs, declared in a TOML file each, that stand beside the variants.
 
-An entry runs as a process of its own, whichever way it is called, so that its crash, its memory and what it
-leaves behind cost its own row only. ``declaration`` is the file, ``folder`` the graph as the process gets it,
-``process`` the conversation, ``answer`` what is checked of it, ``variant`` all of that as a variant.
-``host`` is the program that calls shared libraries and Python functions.
+Every kind of entry runs in a separate process, so a crash or a memory leak affects only its own row.
+``declaration`` is the file, ``folder`` the graph for the process, ``process`` the protocol, ``answer`` the
+check of its output, ``variant`` the entry as a variant. ``host`` is the program that calls shared libraries
+and Python functions.
 """

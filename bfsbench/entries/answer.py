@@ -1,4 +1,4 @@
-"""What an entry leaves: checked for its size, read as levels, whatever the program makes."""
+"""The output of an entry: its size is checked, and parents or distances are converted to levels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def poison(path: Path, num_vertices: int) -> None:
-    """Make the answer one that no search gives. A file that is mapped by the program stays the same one."""
+    """Overwrite the answer with a value that no search gives. The file itself is kept, as the program may
+    have mapped it."""
     import numpy as np
 
     with path.open("r+b" if path.exists() else "w+b") as file:
@@ -41,8 +42,8 @@ def read(path: Path, num_vertices: int) -> npt.NDArray[np.int32]:
 
 
 def levels_of(parents: npt.NDArray[np.int32], graph: Graph, source: int) -> Levels:
-    """The levels, int32[V], of a breadth-first tree, int32[V], by jumping: each vertex looks twice as far up
-    each time. A negative parent means not reached, but for the source.
+    """The levels, int32[V], of a breadth-first tree, int32[V], by pointer jumping. A negative parent means
+    not reached, except at the source.
 
     Raises WrongParentsError for a tree that breaks one of Graph500's rules.
     """

@@ -1,7 +1,6 @@
-"""Getting the programs of entries: cloned or copied at the declared commit, changed, built, kept, noted.
-
-In the cache ``entries/NAME/bin`` has what was built and ``entries/NAME/record.json`` says how. These two can
-be carried to a machine without internet or compiler.
+"""Building the programs of entries: the source is cloned or copied at the declared commit, changed and built.
+In the cache, ``entries/NAME/bin`` has the built files and ``entries/NAME/record.json`` describes the build.
+Both can be copied to a machine without internet or compiler.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ RECORD = "record.json"
 
 
 def record_of(entry: Entry) -> dict[str, object]:
-    """What is noted of the build there is; empty if there is none, or another declaration's."""
+    """The record of the existing build; empty if there is none, or if the declaration has changed."""
     try:
         found = json.loads((entry.folder / RECORD).read_bytes())
     except (OSError, ValueError):
@@ -35,12 +34,12 @@ def record_of(entry: Entry) -> dict[str, object]:
 
 
 def made_files(entry: Entry) -> list[Path]:
-    """What was built of it."""
+    """The built files."""
     return [entry.folder / "bin" / Path(made).name for made in entry.build.makes] if entry.build else []
 
 
 def missing(entry: Entry) -> str:
-    """How to build what is not built, in one line; empty if there is nothing to do."""
+    """The command that builds the entry, in one line; empty if it is built."""
     if entry.build is None or (record_of(entry) and all(file.is_file() for file in made_files(entry))):
         return ""
     return f"entry {entry.name} is not built: run 'bfsbench entry build {entry.name}'"
@@ -50,7 +49,8 @@ def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] 
     """Build an entry's program, from a clone of its repository or of the one in ``source``; its record.
 
     Raises UsageError when there is nothing to build, no such commit, or a change does not apply;
-    ToolchainError for a missing compiler or a failed command. What was built before stays until all is done.
+    ToolchainError for a missing compiler or a failed command. The previous build is kept until the new one is
+    complete.
     """
     declared = entry.build
     if declared is None:
@@ -101,7 +101,7 @@ def _git(words: list[str], folder: Path | None, failed: str) -> None:
 
 
 def _apply(file: Path, old: str, new: str) -> None:
-    """Raises UsageError unless ``old`` is there."""
+    """Apply a change to the source. Raises UsageError unless it contains ``old``."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -158,7 +158,7 @@ def _run(command: str, work: Path, name: str) -> None:
 
 
 def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -> Path:
-    """Put what was made beside its record."""
+    """Store the built files beside their record."""
     fresh = storage.part_of(entry.folder / "bin")
     fresh.mkdir()
     for made in declared.makes:
@@ -179,7 +179,7 @@ def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -
 
 
 def _declaration(entry: Entry) -> str:
-    """A hash of all that decides what is built: the table ``build`` and the files that are added."""
+    """A hash of everything that determines the build: the table ``build`` and the added files."""
     assert entry.build is not None
     digest = hashlib.sha256(msgspec.json.encode(entry.build))
     for name in entry.build.add:

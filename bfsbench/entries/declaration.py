@@ -1,4 +1,4 @@
-"""The TOML file of an entry: whose program it is, how it is built and called, what its clock covers."""
+"""The TOML file of an entry: the program, how it is built and called, and what its clock covers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from bfsbench.errors import InputError
 from bfsbench.paths import cache_dir
 
 PARTS = ("initialisation", "transfers", "conversion")
-"""What a clock may cover beside the search: of levels and queues; between host and device; of the graph."""
+"""What a clock may cover besides the search: initialisation of levels and queues; transfers between host and
+device; conversion of the graph."""
 EXPORTS = ("mtx", "sg", "el")
 """Text and binary formats that graphs are written in for programs that cannot be changed."""
 KINDS = ("command", "library", "python")
@@ -32,7 +33,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Change(_Table, frozen=True, kw_only=True):
-    """A change to a file of the program's source: ``old``, which must be there, becomes ``new``."""
+    """A change to a file of the program's source: ``old``, which must occur, is replaced by ``new``."""
 
     file: Text
     old: Text
@@ -40,12 +41,12 @@ class Change(_Table, frozen=True, kw_only=True):
 
 
 class Build(_Table, frozen=True, kw_only=True):
-    """How to get the program."""
+    """How to build the program."""
 
     repository: str = ""
-    """Where git clones it from; empty if its source lies beside the TOML file."""
+    """The git repository; empty if the source is beside the TOML file."""
     commit: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")] = ""
-    """Which commit of it; all 40 digits."""
+    """The commit, with all 40 digits."""
     submodules: bool = False
     add: list[Text] = []
     """Files beside the TOML file that are copied into the source, such as a driver."""
@@ -53,14 +54,14 @@ class Build(_Table, frozen=True, kw_only=True):
     run: list[Text] = []
     """Shell commands, in the source's folder. {cxx}, {cc} and {nvcc} are the compilers."""
     makes: Annotated[list[Text], msgspec.Meta(min_length=1)]
-    """Files that are there afterwards, which are kept."""
+    """Files that the build makes, which are kept."""
 
 
 class Call(_Table, frozen=True, kw_only=True):
-    """How the program is asked for a search. Exactly one of ``command``, ``library`` and ``python``."""
+    """How the program is called. Exactly one of ``command``, ``library`` and ``python``."""
 
     command: list[Text] = []
-    """Words. One process answers all searches, unless {source} is among them."""
+    """Words of a command. One process answers all searches, unless {source} is among the words."""
     library: str = ""
     """Path of a shared library."""
     function: str = ""
@@ -68,22 +69,23 @@ class Call(_Table, frozen=True, kw_only=True):
     python: str = ""
     """``module:function``."""
     packages: list[Text] = []
-    """Python packages it needs, as pip calls them, with the module in parentheses if that is another."""
+    """Python packages it needs, by their names for pip, with the module in parentheses if its name
+    differs."""
     arrays: Literal["numpy", "cupy"] = "numpy"
-    """What a Python function is given."""
+    """The type of arrays for a Python function."""
     device: Literal["cpu", "gpu"] = "cpu"
     answer: Literal["levels", "parents"] = "levels"
     unreached: int = -1
     """Level of a vertex that was not reached; parents are negative there."""
     time: str = ""
-    """Pattern of the line with the time, for programs that write more; its group is the number."""
+    """Pattern of the line with the time, for programs with other output; its group is the number."""
     unit: Literal["ms", "us", "s"] = "ms"
     memory_mib: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Memory on the host after which it is stopped; by default what is available."""
+    """Limit of memory on the host; by default the available memory."""
 
 
 class Clock(_Table, frozen=True, kw_only=True):
-    """Whose clock measures a search, and what beside the search it covers."""
+    """Whose clock measures a search, and what it covers besides the search."""
 
     held_by: Literal["events", "theirs", "ours"]
     covers: list[Part] = []
@@ -98,12 +100,12 @@ class Entry(_Table, frozen=True, kw_only=True):
     paper: str = ""
     licence: Text
     source: Text
-    """Where its source is."""
+    """URL of the program's project."""
     call: Call
     clock: Clock
     build: Build | None = None
     where: str = ""
-    """The TOML file itself; not written in it."""
+    """Path of the TOML file; not a key of it."""
 
     @property
     def file(self) -> Path:
@@ -122,32 +124,32 @@ class Entry(_Table, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> Path:
-        """Where what is built of it lies."""
+        """The folder of the built files."""
         return cache_dir() / "entries" / self.name
 
     @property
     def exports(self) -> list[str]:
-        """Formats that the graph has to be written in."""
+        """Formats in which the graph has to be written."""
         return [name for name in EXPORTS if any(f"{{graph.{name}}}" in word for word in self.call.command)]
 
     def filled(self, text: str, **more: str) -> str:
-        """A text of the file with {here}, {built} and ``more`` in place."""
+        """A text of the file with {here}, {built} and ``more`` filled in."""
         values = {"here": str(self.file.parent), "built": str(self.folder / "bin"), **more}
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
     @property
     def covers(self) -> str:
-        """As the column ``covers`` has it: ``initialisation=yes transfers=no conversion=no``."""
+        """The value of the column ``covers``: ``initialisation=yes transfers=no conversion=no``."""
         return " ".join(f"{part}={'yes' if part in self.clock.covers else 'no'}" for part in PARTS)
 
 
 def is_name(text: str) -> bool:
-    """Whether an entry may be called so."""
+    """Whether this is a valid name of an entry."""
     return re.match(_NAME, text) is not None
 
 
 def read(path: Path) -> Entry | None:
-    """The entry of a TOML file; None for one that declares something else, having no table ``call``.
+    """The entry of a TOML file; None for a file without a table ``call``, which declares something else.
 
     Raises InputError naming the file and the key at fault.
     """
@@ -171,7 +173,7 @@ def _entry(table: dict[str, Any], path: Path) -> Entry:
 
 
 def _mistakes(entry: Entry) -> list[str]:
-    """What the types alone do not say."""
+    """Mistakes that the types do not catch."""
     call, found = entry.call, []
     given = [kind for kind in KINDS if getattr(call, kind)]
     if entry.where:

@@ -1,4 +1,4 @@
-"""Graphs in the formats of programs that read nothing else; written once a graph, outside any clock.
+"""Graphs in the formats of programs with their own readers; written once per graph, untimed.
 
 ``mtx``: Matrix Market, pattern, general: a line for every arc, vertices from 1. ``el``: a line for every
 arc, vertices from 0. ``sg``: the serialised graph of GAP: a byte for directed, arcs stored and vertices in 64
@@ -22,7 +22,7 @@ _ARCS_AT_A_TIME = 1 << 20
 
 
 def write(graph: Graph, path: Path) -> None:
-    """Write a graph in the format that the file's ending names. Raises OSError."""
+    """Write a graph in the format of the file's suffix. Raises OSError."""
     with storage.replacing(path) as file:
         _WRITERS[path.suffix](graph, file)
 

@@ -1,4 +1,4 @@
-"""Where entries are: those of this package, of the configuration folder, and of the folders of variants."""
+"""Discovery of entries: in this package, the configuration folder, and the folders of variants."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[typ
 
 
 def declarations_in(folder: Path) -> list[Path]:
-    """TOML files in a folder, and those of the name of their own folder inside."""
+    """TOML files in a folder, and in subfolders those with the subfolder's name."""
     return [
         *sorted(folder.glob("*.toml")),
         *sorted(f for f in folder.glob("*/*.toml") if f.stem == f.parent.name),
@@ -47,7 +47,7 @@ def declarations_in(folder: Path) -> list[Path]:
 
 
 def entries_among(variants: Mapping[str, type[Variant]]) -> dict[str, type[EntryVariant]]:
-    """Those of the variants that are entries."""
+    """The variants that are entries."""
     return {name: one for name, one in variants.items() if issubclass(one, EntryVariant)}
 
 

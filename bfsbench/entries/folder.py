@@ -1,4 +1,4 @@
-"""A graph as the process of an entry gets it: a folder of arrays, those of the cache without a copy.
+"""A graph for the process of an entry: a folder of arrays; those of the cache are linked, not copied.
 
 ``arrays.txt`` has a line for each fact or array::
 
@@ -41,7 +41,7 @@ ARRAYS = ("row_offsets", "column_indices", "column_offsets", "row_indices")
 
 
 class GraphFolder:
-    """The folder of one graph, for all entries of this process; it goes when it is used no more."""
+    """The folder of one graph, for all entries of this process; removed when it is no longer used."""
 
     def __init__(self, graph: Graph) -> None:
         runs = cache_dir() / "entries" / "runs"
@@ -61,7 +61,7 @@ class GraphFolder:
         (self.path / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def export(self, name: str) -> Path:
-        """The graph in one of ``declaration.EXPORTS``, written when first asked for."""
+        """The graph in one of ``declaration.EXPORTS``, written at the first call."""
         path = self.path / f"graph.{name}"
         graph = self._graph()
         if not path.exists() and graph is not None:
@@ -69,19 +69,20 @@ class GraphFolder:
         return path
 
     def new_answer(self, entry: str) -> Path:
-        """A file of its own for the answers of an entry."""
+        """A new file for the answers of an entry."""
         place = Path(tempfile.mkdtemp(prefix=f"{entry}-", dir=self.path))
         return place / ANSWER
 
 
 def _lay(array: npt.NDArray[Any], path: Path) -> str:
-    """Put an array into the folder, by a link where it is a file already; what follows its name in INDEX."""
+    """Put an array into the folder, by a link if it is a file; returns the text that follows its name in
+    INDEX."""
     holder: Any = array
     while holder is not None and not isinstance(holder, np.memmap):
         holder = getattr(holder, "base", None)
     whole = holder is not None and holder.nbytes == array.nbytes
     file = Path(holder.filename or "") if holder is not None and whole else Path()
-    if holder is not None and file.is_file():  # one that has just been made was mapped under another name
+    if holder is not None and file.is_file():  # a new graph was mapped under its temporary name
         path.symlink_to(file.resolve())
         start = int(holder.offset)
     else:
@@ -104,16 +105,16 @@ def _is_alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it is somebody else's, and alive
+        pass  # a process of another user, which is alive
     return True
 
 
 @dataclass(frozen=True)
 class GraphArrays:
-    """A graph as entries in Python are given it; arrays are read-only, of NumPy or of CuPy.
+    """A graph for entries in Python; arrays are read-only, of NumPy or of CuPy.
 
     row_offsets, column_offsets: int32 or int64[V+1]; column_indices, row_indices: int32[E], ascending within
-    a row. ``directed`` is False where every arc is there both ways.
+    a row. ``directed`` is False if every arc is stored both ways.
     """
 
     num_vertices: int
@@ -126,7 +127,7 @@ class GraphArrays:
 
     @cached_property
     def edge_sources(self) -> npt.NDArray[np.int32]:
-        """int32[E], made when asked for: with column_indices the arcs as pairs."""
+        """int32[E], made at the first access: with column_indices the arcs as pairs."""
         degrees = np.diff(self.row_offsets)
         return np.repeat(np.arange(self.num_vertices, dtype=np.int32), degrees)
 

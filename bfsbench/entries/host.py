@@ -1,8 +1,8 @@
 """The process of an entry that is a shared library or a Python function.
 
 It is started as ``python -m bfsbench.entries.host`` with the TOML file, the graph's folder and the file for
-the answer. It speaks as :mod:`bfsbench.entries.process` says, and times each call. The array that a search
-fills lies between guard words; before each search it is overwritten, and so is whatever array a Python
+the answer. It follows the protocol of :mod:`bfsbench.entries.process`, and times each call. The array that a
+search fills is between guard words. Before each search it is overwritten, and so is an array that a Python
 function has returned.
 """
 
@@ -48,7 +48,7 @@ class GuardedArray:
 
 
 def of_library(entry: Entry, graph: folder.GraphArrays) -> Search:
-    """The function of a shared library; it is called with source -1 to prepare."""
+    """The function of a shared library, called with source -1 to prepare."""
     library = ctypes.CDLL(entry.filled(entry.call.library))
     function = getattr(library, entry.call.function)
     pointer = ctypes.c_void_p
@@ -75,7 +75,7 @@ def of_library(entry: Entry, graph: folder.GraphArrays) -> Search:
 
 
 def of_python(entry: Entry, graph: folder.GraphArrays) -> Search:
-    """What the Python function makes of the graph."""
+    """The search that a Python entry's ``prepare`` returns for the graph."""
     module, _, name = entry.call.python.partition(":")
     sys.path.insert(0, str(entry.file.parent))
     search: Search = getattr(importlib.import_module(module), name)(graph)
@@ -83,13 +83,13 @@ def of_python(entry: Entry, graph: folder.GraphArrays) -> Search:
 
 
 def on_device(graph: folder.GraphArrays, cupy: Any) -> folder.GraphArrays:
-    """The same with its arrays on the device."""
+    """The graph with its arrays on the device."""
     arrays = {name: cupy.asarray(getattr(graph, name)) for name in folder.ARRAYS}
     return folder.GraphArrays(graph.num_vertices, graph.num_edges, graph.directed, **arrays)
 
 
 def timer(entry: Entry, cupy: Any) -> Callable[[Callable[[], Any]], tuple[Any, float]]:
-    """What times a call: its result, and ms by the clock that the entry declares."""
+    """A function that calls and times: it returns the result, and ms by the clock that the entry declares."""
 
     def by_host(call: Callable[[], Any]) -> tuple[Any, float]:
         started = perf_counter()
@@ -110,15 +110,15 @@ def timer(entry: Entry, cupy: Any) -> Callable[[Callable[[], Any]], tuple[Any, f
 
 
 def spoil(result: object) -> None:
-    """Overwrite what a search has returned, so that it cannot return it again as another's answer."""
+    """Overwrite the returned array, so that it cannot serve as the answer of another search."""
     flags = getattr(result, "flags", None)
     if flags is not None and getattr(flags, "writeable", True):
         result.fill(POISON % 128)  # type: ignore[attr-defined]
 
 
 def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -> None:
-    """Prepare the graph, then search from each source that comes in. What a search returns that can be called
-    makes the answer outside the clock."""
+    """Prepare the graph, then search from each source read. If a search returns a callable, this makes the
+    answer, untimed."""
     graph = folder.read(place)
     cupy = importlib.import_module("cupy") if entry.call.arrays == "cupy" else None
     guarded = GuardedArray(graph.num_vertices, cupy or np)
@@ -143,7 +143,7 @@ def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -
 
 
 def main() -> None:
-    """Standard output is for answers alone: what a library prints goes to standard error."""
+    """Run the program. Standard output is for replies only; a library's output goes to standard error."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
 
@@ -157,7 +157,7 @@ def main() -> None:
         serve(entry, place, answer, say)
     except BfsbenchError as error:
         say(f"error {error}")
-    except Exception as error:  # the entry's code may raise anything: the one who asked is told
+    except Exception as error:  # the entry's code may raise anything: report it to the parent
         say("error " + " ".join(f"{type(error).__name__}: {error}".split()))
 
 

@@ -1,10 +1,10 @@
-"""Memory in use on the GPUs, as NVIDIA's library tells it."""
+"""Memory in use on the GPUs, by NVIDIA's library."""
 
 from __future__ import annotations
 
 
 def device_memory_used() -> int | None:
-    """Bytes in use on all GPUs of this machine together; None where nothing tells."""
+    """Bytes in use on all GPUs of this machine together; None where unknown."""
     try:
         import pynvml
     except ImportError:

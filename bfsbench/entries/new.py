@@ -1,4 +1,4 @@
-"""A new entry that works, to be changed into somebody's own."""
+"""A new working entry, as a start for a user's own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = "NAME"
 def new(name: str, kind: str, parent: Path) -> list[Path]:
     """Write the files of a new entry into the folder ``parent``/``name``; these, the TOML file first.
 
-    Raises UsageError for what is no name, and where something of that name is.
+    Raises UsageError for an invalid name, and if the name exists.
     """
     if not is_name(name):
         raise UsageError(f"'{name}' is no name: lower-case letters, digits and _, a letter first")

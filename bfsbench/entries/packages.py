@@ -1,4 +1,4 @@
-"""Python packages that entries need: whether they are here, which version, and how to get them."""
+"""Python packages that entries need: whether they are installed, their version, and how to install them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _parts(package: str) -> tuple[str, str]:
 
 
 def missing(entry: Entry) -> str:
-    """How to get the packages that are not installed, in one line; empty if all are."""
+    """The command that installs the missing packages, in one line; empty if there are none."""
     wanted = [_parts(package) for package in entry.call.packages]
     absent = [distribution for distribution, module in wanted if importlib.util.find_spec(module) is None]
     if not absent:

@@ -1,9 +1,9 @@
-"""The process of an entry, and what it is asked.
+"""The process of an entry, and its protocol.
 
-The process prints ``ready`` when the graph is prepared. Then for every line on its standard input, which is a
-source vertex, it searches, leaves the answer in the file it was given, and prints what the search took. It
-ends when its input does. ``error TEXT`` instead of either line gives up. Programs of one search a process are
-started anew each time, and print the time among other things.
+The process prints ``ready`` when the graph is prepared. Then each line on its standard input is a source
+vertex: it searches, writes the answer to its file, and prints the time. It ends at the end of its input.
+``error TEXT`` instead of either line ends the process with a message. Programs of one search per process are
+started for each search, and print the time among other output.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from bfsbench.machine import available_memory
 from bfsbench.paths import PACKAGE
 
 MARK = "BFSBENCH_ENTRY"
-"""Variable in the environment of a process and of all that it starts, by which they are known."""
+"""Environment variable by which a process and its descendants are identified."""
 READY = "ready"
 GUARD_BROKEN = "error: it wrote outside its array"
 """Line of ``bfsbench.entries.host``."""
 
 _LOOK_EVERY_S = 0.05
-"""Between looks at the memory of a process that is waited for."""
+"""Seconds between checks of a process's memory."""
 _GRACE_S = 0.2
-"""For children of a process to end after it has answered."""
+"""Seconds for children of a process to end after its reply."""
 _END_S = 5.0
-"""For a process to end when its input does."""
+"""Seconds for a process to end after its input."""
 _LONGEST_LINE = 1 << 16
 _PROC = Path("/proc")
 _NUMBER = r"\s*([+-]?[0-9][0-9.eE+-]*)\s*"
 
 
 class EntryCrashError(DeviceError):
-    """The process of an entry ended, or answered what is no answer."""
+    """The process of an entry ended, or sent an invalid reply."""
 
     status = "crash"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of one search."""
+    """The reply to one search."""
 
     said: float | None
-    """What the program says it took, in its unit; None if it says nothing of that."""
+    """The time that the program prints, in its unit; None if it prints none."""
     wall_ms: float
-    """From the question to the answer, by the host's clock."""
+    """From the request to the reply, by the host's clock."""
 
 
 class Process:
@@ -71,7 +71,7 @@ class Process:
         self._lines: list[str] = []
         self._rest = b""
         self.peak_bytes = 0
-        """The most memory on the host that it was seen to have."""
+        """The peak of its memory on the host that was observed."""
         try:
             with self._log.open("wb") as log:
                 self._process = subprocess.Popen(
@@ -86,12 +86,12 @@ class Process:
             raise LaunchError(f"cannot start {words[0]}: {error.strerror or error}") from error
 
     def wait_until_ready(self) -> None:
-        """Raises what ``ask`` does."""
+        """Wait for ``ready``. Raises as ``ask`` does."""
         while (line := self._line()) != READY:
             self._refuse(line)
 
     def ask(self, source: int) -> Reply:
-        """Have it search. Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError."""
+        """Search from a source. Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError."""
         started = time.perf_counter()
         try:
             os.write(self._input(), f"{source}\n".encode())
@@ -125,7 +125,7 @@ class Process:
         return Reply(said, (time.perf_counter() - started) * 1e3)
 
     def require_no_children(self) -> None:
-        """End the processes it has left running. Raises WrongResultError if there were any."""
+        """Kill the child processes that it has left. Raises WrongResultError if there were any."""
         deadline = time.monotonic() + _GRACE_S
         while left := [pid for pid in _marked(self._mark) if pid != self._process.pid]:
             if time.monotonic() > deadline:
@@ -157,7 +157,7 @@ class Process:
         self.stop()
 
     def stop(self) -> None:
-        """End it and all that it started."""
+        """Kill it and its descendants."""
         with suppress(ProcessLookupError):
             self._process.kill()
         self._process.wait()
@@ -206,14 +206,14 @@ class Process:
             raise EntryCrashError(line.removeprefix("error").lstrip(": ") or "it gave up")
 
     def _require_memory(self) -> None:
-        """Raises DeviceOutOfMemoryError, and ends the process, when it has more than it may."""
+        """Raises DeviceOutOfMemoryError, and kills the process, when it exceeds its limit."""
         self.note_memory()
         if self._limit is not None and self.peak_bytes > self._limit:
             self.stop()
             raise DeviceOutOfMemoryError(f"it took more than {self._limit >> 20} MiB on the host")
 
     def note_memory(self) -> None:
-        """Look at the memory it has, or had at most where the system keeps that."""
+        """Record its memory, or its peak where the system has that."""
         with suppress(OSError, ValueError):
             for line in (_PROC / str(self._process.pid) / "status").read_text().splitlines():
                 if line.startswith("VmHWM:"):
@@ -235,13 +235,13 @@ class Process:
 
 
 def _environment(mark: str) -> dict[str, str]:
-    """That of this process, by which a child in Python finds this package, and the mark."""
+    """The environment of this process, with this package on Python's path, and the mark."""
     path = filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
     return os.environ | {MARK: mark, "PYTHONPATH": os.pathsep.join(path)}
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """The processes with this mark, as far as the system shows them."""
+    """The processes with this mark that are visible."""
     wanted = f"{MARK}={mark}".encode()
     for place in _PROC.glob("[0-9]*/environ"):
         with suppress(OSError):
@@ -250,5 +250,5 @@ def _marked(mark: str) -> Iterator[int]:
 
 
 def _is_dead(process: Path) -> bool:
-    """Whether it has ended and nobody has asked how."""
+    """Whether it is a zombie."""
     return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"

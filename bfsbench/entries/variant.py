@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
 _UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _CLOCK_TOLERANCE = 1.01
-"""Times that a program's clock may show of what the host's does."""
+"""Largest ratio of a program's time to the host's."""
 _CLOCK_SLACK_MS = 0.05
 _UNTIMED_MS = 100.0
-"""What the host's clock may show beyond that of a program, for its answer and for waking up ..."""
+"""Allowed difference of the host's time and a program's: for its reply and for waking up ..."""
 _UNTIMED_VERTEX_MS = 4e-5
-"""... and for each vertex, as the answer is copied, filled and written ..."""
+"""... plus this for each vertex, as the answer is copied, filled and written ..."""
 _UNTIMED_ARC_MS = 1e-5
-"""... and for each arc, where its clock does not cover transfers or conversion."""
+"""... plus this for each arc, where its clock does not cover transfers or conversion."""
 
 _CALLERS = ("answer", "exports", "folder", "host", "process", "running", "variant")
 """Modules of this package that a search of an entry runs through."""
 _SEARCHES_TO_JUDGE = 3
-"""Searches after which a program is accused; all have to show it, as one may have waited for a core."""
+"""Fewest searches before a time is rejected; all must exceed the limit, as one may have waited for a core."""
 
 
 class _EntryClock:
-    """Gives what the last search took by the clock that the entry declares."""
+    """The time of the last search, by the clock that the entry declares."""
 
     def __init__(self, variant: EntryVariant) -> None:
         self._variant = variant
 
     def wait(self) -> None:
-        """Nothing: a search has ended when its answer is there."""
+        """Does nothing: a search has ended when its reply arrives."""
 
     def start(self) -> None:
         self._variant.took_ms = 0.0
@@ -61,7 +61,7 @@ class _EntryClock:
 class EntryVariant(HostVariant):
     """A search of another program. A subclass of it is made for each entry by ``variant_of``.
 
-    Searches on a graph share a process. What the program does with the graph before the first search is
+    Searches on a graph share a process. The program's work on the graph before the first search is
     ``preprocess_ms``. An initialisation of its own is part of the search: ``reset`` does nothing.
     """
 
@@ -86,7 +86,7 @@ class EntryVariant(HostVariant):
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes]:
-        """The declaration, what is built or installed, and what calls it."""
+        """The declaration, the built or installed files, and the program that calls them."""
         entry = cls.entry
         ours = (Path(__file__).with_name(f"{module}.py") for module in _CALLERS)
         files = [entry.file, *ours, *build.made_files(entry)]
@@ -114,7 +114,7 @@ class EntryVariant(HostVariant):
         self.preprocess_ms = self._running.preparation_ms
 
     def _begin(self) -> None:
-        """Write the graph as the program wants it; have a program of several searches read it."""
+        """Write the graph in the program's format; start a program of several searches, which reads it."""
         running, entry = self._running, self.entry
         for name in entry.exports:
             running.folder.export(name)
@@ -154,7 +154,7 @@ class EntryVariant(HostVariant):
         answer.poison(running.path, self.graph.num_vertices)
 
     def reset(self, source: int) -> None:
-        """Nothing: a program initialises what it needs when it is asked to search."""
+        """Does nothing: a program initialises itself at each search."""
 
     def traverse(self, source: int) -> None:
         """Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError, LaunchError."""
@@ -179,10 +179,9 @@ class EntryVariant(HostVariant):
         return running.process.ask(source)
 
     def levels(self) -> npt.NDArray[np.int32]:
-        """The answer as levels, once all that is known of the search has been checked.
-
-        Raises WrongResultError for a wrong size, answers left unwritten, no breadth-first tree, a time that
-        the host's clock refutes, and processes left running.
+        """The answer as levels, after all checks of the search. Raises WrongResultError for a wrong size,
+        unwritten answers, an invalid tree, a time that contradicts the host's clock, and child processes left
+        running.
         """
         if self._levels is None:
             try:
@@ -209,8 +208,8 @@ class EntryVariant(HostVariant):
         return found
 
     def _require_honest_time(self) -> None:
-        """Raises WrongResultError for a time that the host's clock refutes: longer than it saw, or so short
-        that what the clock does not cover cannot explain the rest, in every search so far."""
+        """Raises WrongResultError for a time that contradicts the host's clock: longer, or in every search so
+        far so short that the parts not covered by the clock cannot explain the difference."""
         reply, graph = self._reply, self.graph
         if reply is None or reply.said is None:
             return
@@ -218,7 +217,7 @@ class EntryVariant(HostVariant):
         if not 0 < said <= wall * _CLOCK_TOLERANCE + _CLOCK_SLACK_MS:
             raise WrongResultError(f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms")
         if self.entry.per_search:
-            return  # the host's clock has seen it start and read the graph as well
+            return  # the host's time includes starting and reading the graph
         self._running.untimed_ms.append(wall - said)
         allowed = _UNTIMED_MS + _UNTIMED_VERTEX_MS * graph.num_vertices
         if not {"transfers", "conversion"} <= {*self.entry.clock.covers}:
@@ -230,7 +229,7 @@ class EntryVariant(HostVariant):
             )
 
     def _give_up(self) -> None:
-        """End the process; the next search gets a fresh one."""
+        """Kill the process; the next search starts another one."""
         if self._running.process is not None:
             self._running.process.stop()
             self._running.process = None
@@ -247,7 +246,7 @@ class EntryVariant(HostVariant):
 
 
 def program_of(entry: Entry) -> str:
-    """What of others runs: versions of packages, or the commit."""
+    """The version of the program: versions of packages, or the commit."""
     found = packages.versions(entry) or [entry.name]
     if entry.build and entry.build.commit:
         found.append(f"commit {entry.build.commit[:12]}")
@@ -255,7 +254,7 @@ def program_of(entry: Entry) -> str:
 
 
 def missing(entry: Entry) -> str:
-    """What must be done before an entry can run here, in one line; empty if nothing."""
+    """What is missing before an entry can run here, in one line; empty if nothing."""
     return packages.missing(entry) or build.missing(entry) or _no_device(entry) or _no_program(entry)
 
 
@@ -269,7 +268,7 @@ def _no_device(entry: Entry) -> str:
 
 
 def _no_program(entry: Entry) -> str:
-    """For programs that lie where their file says, neither built nor installed by us."""
+    """The message for a missing program that is neither built nor installed by this package."""
     for word in (*entry.call.command[:1], entry.call.library):
         path = Path(entry.filled(word))
         if "{" in word and not path.exists():

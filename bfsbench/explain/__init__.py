@@ -1,8 +1,8 @@
-"""What kernels cost a GPU's memory system, counted without one: by level, kernel and source line.
+"""The cost of kernels in a GPU's memory system, counted without a GPU: by level, kernel and source line.
 
-:mod:`bfsbench.emulator` counts while it runs a search; here that is put together by line and level, written
-to files that ``bfsbench compare`` takes, and laid beside the source.
-docs/emulator.md says what the counters mean and what they leave out.
+:mod:`bfsbench.emulator` counts while it runs a search. This package sums by line and level, writes files that
+``bfsbench compare`` reads, and prints the counters beside the source. docs/emulator.md defines the counters
+and their limits.
 """
 
 from __future__ import annotations

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEY = ("level", "kernel", "file", "line", "kind", "memory")
-"""What a row of counters is of."""
+"""The key columns of a row of counters."""
 SUMS = (
     *("executions", "lanes", "bytes", "polls", "sectors", "distinct_sectors"),
     *("far_sectors", "passes", "conflicts", "collisions"),
 )
 LARGEST = ("most_collisions", "hottest")
 COUNTERS = (*SUMS, *LARGEST)
-"""As :class:`bfsbench.emulator.Count` has them. Of several launches in a level they are added up, but the
-largest is taken of LARGEST."""
+"""The counters of :class:`bfsbench.emulator.Count`. Over several launches in a level they are summed; for
+LARGEST the maximum is taken."""
 
 MULTIPROCESSORS = 132
 """Of the GPU that the project's rows are of."""
@@ -41,7 +41,7 @@ _MOST_THREADS = 70_000
 
 @dataclass(frozen=True)
 class Counters:
-    """What one search cost."""
+    """The counters of one search."""
 
     point: Point
     graph_checksum: str
@@ -52,13 +52,13 @@ class Counters:
     """A row for each launch and each level in it: ``level``, ``launch``, ``kernel``, ``blocks``, ``threads``
     (a block), ``shared`` (bytes a block), and STEPS."""
     waits: int
-    """How often the host waited for the device during the search, to read what comes next."""
+    """How often the host waited for the device during the search, to read the next step."""
     sources: dict[str, Path]
-    """Where the files are that lines are of."""
+    """Paths of the source files of lines."""
 
     @property
     def title(self) -> str:
-        """What was run, in words."""
+        """The search as text."""
         axes = self.point.axes()
         knobs = f" {axes['knobs']}" if axes["knobs"] else ""
         return f"{axes['variant']}{knobs}, block {axes['block']}"
@@ -80,14 +80,14 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
         if isinstance(program, KernelVariant):
             gathered.follow(program)
         program.prepare()
-        device.counts()  # of preparing
+        device.counts()  # counts of the preparation
         run = find_family(variant.family).problem(graph, point.source).run(program)
         run.reset()
         device.waits = 0
         run.solve()
         waits = device.waits
         device.synchronize()
-        gathered.take(gathered.level)  # what was launched since the last mark; not what checking launches
+        gathered.take(gathered.level)  # launches since the last mark, before those of the check
         run.check()
     lines, sources = _by_line(gathered.counts)
     return Counters(point, graph.checksum, lines, _launches(gathered.launches), waits, sources)
@@ -111,7 +111,7 @@ class _Device(CpuDevice):
 
 
 class _Gathered:
-    """Counts with the levels that they are of."""
+    """Counts with their levels."""
 
     def __init__(self, device: CpuDevice) -> None:
         self._device = device
@@ -121,7 +121,7 @@ class _Gathered:
         self.launches: list[tuple[int, int, LevelCount]] = []
 
     def follow(self, program: KernelVariant) -> None:
-        """Be told of levels by the host loop, and by kernels that run several in a launch."""
+        """Follow the levels of the host loop, and of kernels that run several in a launch."""
         program.mark = self._mark
         if program.layers:
             records = self._device.empty(program.num_vertices + 2, LevelRecord)
@@ -132,7 +132,7 @@ class _Gathered:
         self.take(level)
 
     def take(self, level: int) -> None:
-        """Take what was counted since the last time as of this level, unless kernels noted others."""
+        """Assign the counts since the last call to this level, unless kernels have recorded others."""
         counts, launches = self._device.counts()
         self.level = level
         self.counts += [(level if of.level is None else of.level, of) for of in counts]
@@ -159,7 +159,7 @@ def _by_line(counts: Iterable[tuple[int, Count]]) -> tuple[pd.DataFrame, dict[st
 
 
 def _short(path: Path) -> str:
-    """A source file as people know it: below the folder of kernels, or by its name."""
+    """The shown name of a source file: relative to the folder of kernels, or its name."""
     return str(path.relative_to(CUDA_SRC)) if path.is_relative_to(CUDA_SRC) else path.name
 
 

@@ -22,7 +22,7 @@ WARM, HOT = 0.05, 0.2
 
 @dataclass(frozen=True)
 class LineCost:
-    """What one source line cost."""
+    """The cost of one source line."""
 
     executions: int
     lanes: float
@@ -33,7 +33,7 @@ class LineCost:
     conflicts: int
     collisions: int
     share: float
-    """Of the search's cost: sectors of global memory, passes through shared memory, and barriers."""
+    """Share of the search's cost: sectors of global memory, passes through shared memory, and barriers."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,17 @@ class Listing:
 
     @property
     def costs(self) -> dict[int, LineCost]:
-        """By the numbers of the lines that have any."""
+        """Costs by line number, for the lines that have any."""
         return {line.number: line.cost for part in self.parts for line in part if line.cost}
 
     @property
     def share(self) -> float:
-        """Of the search's cost."""
+        """The file's share of the search's cost."""
         return sum(cost.share for cost in self.costs.values())
 
 
 def listings(counted: Counters, level: int | None = None) -> list[Listing]:
-    """The files that a search ran through, the costliest first; of one level, or of all.
+    """Listings of the files that a search executed, the costliest first; for one level, or for all.
 
     Raises InputError when a source file cannot be read.
     """

@@ -51,7 +51,7 @@ def _search(counted: Counters) -> dict[str, object]:
 
 
 def _costs(costs: dict[int, LineCost]) -> dict[str, tuple[float, ...]]:
-    """By line number, as text, as JSON has it: what page.html draws."""
+    """Costs by line number, as text, for page.html."""
     return {
         str(number): (
             *(cost.executions, round(cost.lanes * cost.executions)),

@@ -1,4 +1,4 @@
-"""Counters as tables: what each level cost, and each source line."""
+"""Counters as tables: the cost of each level, and of each source line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINE_COLUMNS = (
     *("executions", "lanes", "sectors", "sectors_a_request", "distinct_kib", "conflicts", "collisions"),
 )
 MOST_LEVELS = 40
-"""Rows of a table that people read; files have all levels."""
+"""Most rows of a table in text; files have all levels."""
 
 
 def by_level(counted: Counters) -> pd.DataFrame:
@@ -57,7 +57,7 @@ def by_line(counted: Counters, level: int | None = None) -> pd.DataFrame:
 
 
 def level_table(counted: Counters) -> Table:
-    """``by_level``, for people the longest of the levels if there are many."""
+    """``by_level``; in text the longest levels if there are many."""
     frame = by_level(counted)
     notes = []
     shown = frame
@@ -95,7 +95,7 @@ def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
 
 
 def side_by_side(counted: Sequence[Counters]) -> Table:
-    """Totals of several searches, a column each."""
+    """Totals of several searches, one column each."""
     import pandas as pd
 
     rows = []

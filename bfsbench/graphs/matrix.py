@@ -40,7 +40,7 @@ def require_matrix(graph: Graph) -> None:
     if largest * (n - 1) >= INFINITY:
         raise UsageError(
             f"{graph.full_name} has an arc of weight {largest:,}: a path over {n:,} vertices could be longer "
-            f"than {INFINITY - 1:,}, the longest that can be told"
+            f"than {INFINITY - 1:,}, the longest that fits"
         )
 
 

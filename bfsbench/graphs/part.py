@@ -24,11 +24,11 @@ Progress = Callable[[int, int | None], None]
 
 
 class UnavailableError(FetchError):
-    """This address does not give the right file; another may."""
+    """This address does not give the right file; another one may."""
 
 
 class _About(msgspec.Struct, frozen=True):
-    """What a ``.part`` file is the beginning of."""
+    """The file and version that a ``.part`` file belongs to."""
 
     url: str
     validator: str
@@ -36,7 +36,7 @@ class _About(msgspec.Struct, frozen=True):
 
 
 class Part:
-    """The bytes of ``target`` that have arrived so far from ``url``."""
+    """The bytes of ``target`` received so far from ``url``."""
 
     def __init__(self, target: Path, url: str) -> None:
         self._target = target
@@ -49,7 +49,7 @@ class Part:
         return self._path.stat().st_size if self._path.exists() else 0
 
     def resumable(self) -> tuple[int, str, int | None]:
-        """Bytes to build on, the version they are of, and bytes in all; (0, "", None) to begin anew."""
+        """Bytes that can be kept, their version, and the total size; (0, "", None) to begin again."""
         try:
             with storage_errors(self._target.parent):
                 text = self._about.read_bytes() if self._about.exists() else b""
@@ -62,11 +62,11 @@ class Part:
 
     @contextmanager
     def open(self, start: int, total: int | None, validator: str) -> Iterator[IO[bytes]]:
-        """A stream that appends from byte ``start`` on, after what it belongs to has been written down."""
+        """A stream that appends from byte ``start`` on; its file and version are recorded first."""
         with storage_errors(self._target.parent):
             self._target.parent.mkdir(parents=True, exist_ok=True)
             if start == 0:
-                # Bytes of an older version must be gone before the new version is written down.
+                # Bytes of an older version must be removed before the new version is recorded.
                 self._path.unlink(missing_ok=True)
                 self._about.write_bytes(msgspec.json.encode(_About(self._url, validator, total)))
             with self._path.open("ab") as stream:
@@ -90,7 +90,7 @@ class Part:
         return found
 
     def discard(self) -> None:
-        """Forget everything that has arrived."""
+        """Remove everything received."""
         self._path.unlink(missing_ok=True)
         self._about.unlink(missing_ok=True)
 
@@ -103,7 +103,7 @@ def sha256_of(path: Path) -> str:
 
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
-    """Turn failures of the disk into one line that names the folder and the way out."""
+    """Turn disk errors into one line that names the folder and a remedy."""
     try:
         yield
     except OSError as error:

@@ -30,7 +30,7 @@ def library(name: str) -> ctypes.CDLL:
 def building(names: Iterable[str]) -> Iterator[None]:
     """Build libraries on all cores beside the block, and wait for them at its end.
 
-    Names without a source are passed over. A failure is left to whoever needs the library.
+    Names without a source are passed over. A failure is reported when the library is used.
     """
     known = [name for name in dict.fromkeys(names) if (HERE / f"{name}.cpp").exists()]
     if known:

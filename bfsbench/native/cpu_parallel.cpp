@@ -49,7 +49,7 @@ constexpr int64_t kBuffer = 1024;     // vertices that a member gathers before i
 constexpr int64_t kWordGrain = 64;    // words of a bitmap handed out at a time
 constexpr int64_t kLevelGrain = 1 << 14;
 
-// One bit a vertex. Whoever shares a word with other threads uses claim(); whole words belong to one thread.
+// One bit a vertex. Threads that share a word use claim(); other functions need the word for themselves.
 class Bitmap {
   public:
     explicit Bitmap(int64_t vertices) : words_(vertices / 64 + 1), data_(new std::atomic<uint64_t>[words_]) {}
@@ -157,9 +157,9 @@ class ParallelSearch final : public Search {
         }
     }
 
-    // Push levels by one thread while they are small, in one walk through the queue that knows no pause between them:
-    // what is prefetched may belong to the level after. The first discovers level `next`, which becomes the last that
-    // was discovered; that one is the queue's level.
+    // Push levels by one thread while they are small, in one pass over the queue without a pause between
+    // levels: prefetched entries may belong to the next level. The first discovers level `next`, which becomes
+    // the last that was discovered; that one is the queue's level.
     Frontier push_alone(int32_t& next, int64_t& unexplored) {
         const int32_t* const columns = graph_.column_indices;
         int32_t* const queue = graph_.queue;
@@ -269,7 +269,7 @@ class ParallelSearch final : public Search {
         return std::any_of(first, last, [this](int32_t u) { return level_.has(u); });
     }
 
-    // A thread that pushes alone looks at levels only, as it would without the others. This makes up for it.
+    // A thread that pushes alone updates levels only. This adds its vertices to the bitmap.
     void mark_queue() {
         team_.share(tail_ - unmarked_, kBuffer, [this](int64_t begin, int64_t end) {
             for (int64_t i = unmarked_ + begin; i < unmarked_ + end; ++i) visited_.claim(graph_.queue[i]);

@@ -90,7 +90,7 @@ class Team {
     }
 
     // A member that is about to sleep counts itself before it looks at the epoch; here the epoch moves before the
-    // sleepers are counted. So one of the two sees the other.
+    // sleepers are counted. So at least one of them sees the other's change.
     void wake() {
         epoch_.fetch_add(1);
         if (sleepers_.load() == 0) return;

@@ -81,7 +81,7 @@ class Variant(ABC):
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes] | None:
-        """What runs, of variants that nothing here compiles; None for those that the sources tell."""
+        """The program of variants that are not compiled here; None for those with sources here."""
         return None
 
     def measured(self) -> dict[str, str]:

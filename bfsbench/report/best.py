@@ -82,7 +82,7 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Recorded) -> pd.DataFr
 
 
 _POINT = ("graph", "variant", "backend", *SHAPE)
-"""What tells the profile of a configuration."""
+"""Columns that identify the profile of a configuration."""
 
 
 def _is_emulated(kind: Kind) -> bool:

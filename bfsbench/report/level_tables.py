@@ -1,4 +1,4 @@
-"""What the levels of several searches cost, side by side."""
+"""The cost of the levels of several searches, side by side."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FACTS = ("level", "kernel", "frontier_size", "edges_inspected", "time_us", "counts")
-_NOTE = "frontier: vertices at the level; arcs: adjacency entries read there, where that is known"
+_NOTE = "frontier: vertices at the level; arcs: adjacency entries read there, where known"
 _NOTHING = "No level profile belongs to these rows: 'bfsbench run --profile' makes them."
 
 
 def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
     """One table of measured level profiles and one of emulated ones, a row for each level of each search.
 
-    ``levels`` as :func:`bfsbench.report.levels.read_levels` gives them. For people: a table for each graph
-    and source, levels down, searches across.
+    ``levels`` as :func:`bfsbench.report.levels.read_levels` gives them. In text: a table for each graph and
+    source, with levels as rows and searches as columns.
     """
     made = []
     for kind in kinds(rows):

@@ -41,6 +41,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in _placed():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
     files.append(File.generated(config, "gallery.md", content=gallery.page(ROOT / "results" / "h200")))
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.py")):
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=_notebook(path)))
     reproduced = sorted(path.stem for path in (ROOT / "results/h200/reproduce").glob("*.md"))
     lines = "".join(f"- [{name}]({name}.md)\n" for name in reproduced)
     index = f"# The papers' tables and figures\n\nMade by `bfsbench reproduce NAME` on an H200.\n\n{lines}"
@@ -52,6 +54,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Quote tables of the trace, and lead links of the repository to pages of the site."""
     markdown = _QUOTE.sub(lambda match: _table(match[1]), markdown)
     return _LINK.sub(lambda match: _link(match, page.file.src_uri, files), markdown)
+
+
+def _notebook(path: Path) -> str:
+    """A notebook in Jupytext's percent format as a page: its prose, and its cells as code."""
+    parts = [f"*Open `docs/notebooks/{path.name}` in Jupyter with Jupytext to run it.*"]
+    for cell in path.read_text(encoding="utf-8").split("\n# %%")[1:]:
+        kind, _, body = cell.partition("\n")
+        if "[markdown]" in kind:
+            parts.append("\n".join(line.removeprefix("#").removeprefix(" ") for line in body.splitlines()))
+        elif not body.startswith("assert"):  # these are for the tests
+            parts.append(f"```python\n{body.strip()}\n```")
+    parts[:2] = parts[1::-1]  # the title comes first
+    return "\n\n".join(parts) + "\n"
 
 
 def _placed() -> list[str]:

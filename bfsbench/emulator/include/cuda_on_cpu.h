@@ -1,7 +1,7 @@
 // CUDA C++ for a CPU: included before the translated text of a .cu file, it gives every CUDA name that the
 // kernels use a meaning in C++17. Each CUDA thread is a fiber; the runtime library switches between them.
 //
-// What it is not: a CPU orders memory far more strictly than a GPU, so a missing fence goes unnoticed; there
+// Limits: a CPU orders memory far more strictly than a GPU, so a missing fence does not change results; there
 // is no lockstep, no register or alignment limit; and no time taken here says anything of a
 // GPU.
 #pragma once

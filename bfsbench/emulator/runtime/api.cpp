@@ -8,7 +8,7 @@
 
 namespace {
 
-// Of the last failed call of this thread.
+// The message of the last failed call of this thread.
 thread_local std::string message;
 
 }  // namespace
@@ -52,13 +52,13 @@ extern "C" EMU_API void emu_add_buffer(emu::Machine* machine, char* begin, size_
     machine->buffers.add(begin, bytes, element);
 }
 
-// The same for memory that is not the emulator's, which has no guards.
+// The same for memory of the host, which has no guards.
 extern "C" EMU_API void emu_adopt_buffer(emu::Machine* machine, char* begin, size_t bytes, size_t element) {
     machine->buffers.adopt(begin, bytes, element);
     if (machine->watch) machine->buffers.set_written(begin, bytes);
 }
 
-// The host has given a value to these bytes of a buffer.
+// Marks bytes of a buffer as initialised by the host.
 extern "C" EMU_API void emu_set_written(emu::Machine* machine, char* first, size_t bytes) {
     if (machine->watch) machine->buffers.set_written(first, bytes);
 }

@@ -1,5 +1,4 @@
-// Barriers of blocks, clusters and grids. Exited threads do not count. Whoever arrives last releases the
-// others and itself.
+// Barriers of blocks, clusters and grids. Exited threads do not count. The last thread to arrive releases all.
 
 #include "emu/block.h"
 

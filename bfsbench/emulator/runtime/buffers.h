@@ -25,18 +25,18 @@ class Buffers {
 
     // Fills the guards of a new buffer of `bytes` bytes in elements of `element` bytes.
     void add(char* begin, size_t bytes, size_t element);
-    // The same without guards, for memory that is not the emulator's.
+    // The same without guards, for memory of the host.
     void adopt(char* begin, size_t bytes, size_t element);
     void remove(char* begin);
-    // The host has given these bytes a value.
+    // Marks these bytes as initialised by the host.
     void set_written(const char* first, size_t bytes);
 
-    // What was written outside a buffer since the last call, or nothing. Mends the guards.
+    // A message about writes outside a buffer since the last call; empty without any. Restores the guards.
     std::string damage();
 
-    // Where an address lies; null if in no buffer.
+    // The buffer that contains an address; null if there is none.
     std::pair<const char*, Region*> at(const char* address);
-    // The buffer beside which an address lies, or the one that was freed there; `begin` is null if neither.
+    // The buffer next to an address, or the one that was freed there; `begin` is null if there is neither.
     struct Neighbour {
         const char* begin;
         size_t bytes, element;

@@ -51,7 +51,7 @@ ACCESSES(4)
 ACCESSES(8)
 ACCESSES(16)
 
-// What the C++ library's headers may bring along.
+// Functions that the C++ library's headers may need.
 CALLBACK void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
     emu::watch(from, bytes, Act::read, Scope::none, HERE);
     emu::watch(to, bytes, Act::write, Scope::none, HERE);

@@ -32,7 +32,7 @@ struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
 
-// What has happened in other warps, as far as somebody knows.
+// The known progress of other warps.
 struct Knowledge {
     struct Lanes {
         uint32_t phase;  // of the block when it was learnt; later phases say more

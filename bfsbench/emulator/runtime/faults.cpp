@@ -22,7 +22,7 @@ struct sigaction before[kCount];
 // Runs on the signal stack and never returns to the faulting instruction: fail() leaves for the worker's
 // loop.
 void on_fault(int signal, siginfo_t* info, void*) {
-    if (!current) {  // the fault is not a kernel's: let it happen again under the former handler
+    if (!current) {  // not a fault of a kernel: repeat it under the former handler
         for (int i = 0; i < kCount; ++i) {
             if (kSignals[i] == signal) sigaction(signal, &before[i], nullptr);
         }

@@ -3,7 +3,7 @@
 
 namespace emu {
 
-// Handlers are in place while any guard exists; faults outside kernels go to whoever handled them before.
+// Handlers are in place while any guard exists; faults outside kernels go to the previous handlers.
 class FaultHandlers {
   public:
     FaultHandlers();

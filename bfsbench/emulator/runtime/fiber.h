@@ -9,7 +9,7 @@ namespace emu {
 // A suspended flow of control; only switch_to may look inside.
 using Context = void*;
 
-// Saves the running flow in *save and continues `to`. Comes back when someone switches to *save.
+// Saves the running flow in *save and continues `to`. Returns when another flow switches to *save.
 extern "C" void emu_switch(Context* save, Context to);
 
 // A context that starts `entry` on a stack; `entry` must never return.

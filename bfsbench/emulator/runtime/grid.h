@@ -1,4 +1,4 @@
-// One launch: its shape, the blocks that are left, and what the workers running it must agree on.
+// One launch: its shape, the blocks not started yet, and the state shared by its workers.
 #pragma once
 
 #include <atomic>

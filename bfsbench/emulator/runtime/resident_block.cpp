@@ -33,7 +33,7 @@ void ResidentBlock::resize(dim3 shape) {
     for (unsigned rank = 0; rank < count; ++rank) start_order[rank] = rank;
 }
 
-// Shared memory holds garbage when a block starts; a fixed pattern makes reading it show.
+// Shared memory holds garbage when a block starts; a fixed pattern makes reading it visible.
 void ResidentBlock::lay_out_shared(const Grid& grid) {
     size_t functions = round_up(grid.kernel.static_shared, kArenaAlignment);
     size_t dynamic = functions + round_up(grid.kernel.functions->static_shared, kArenaAlignment);

@@ -1,4 +1,4 @@
-// A block that has been started: its threads, and all places where they can wait for each other.
+// A block that has been started: its threads, and all barriers and collectives where they can wait.
 #pragma once
 
 #include <cstdint>
@@ -112,17 +112,17 @@ struct ResidentBlock : Block {
     // Takes the thread to run next out of `ready` or of those not started; null if there is none.
     Fiber* pick(Random* random);
 
-    // Parks a thread at a barrier. Whoever completes the barrier releases all that wait.
+    // Parks a thread at a barrier. The thread that completes the barrier releases all.
     void park(Fiber& fiber, Wait where, int line);
     void release(Wait where);
     void release_block_barrier();
-    // Puts lanes of a warp that waited in a collective back to ready.
+    // Makes lanes of a warp that waited in a collective ready.
     void release_lanes(unsigned warp, unsigned lanes);
 
     // Bookkeeping for a thread that has left the kernel; may complete what others wait for.
     void exit_thread(Fiber& fiber);
 
-    // Where its threads wait, for a report.
+    // A description of where its threads wait, for reports.
     std::string describe_waits() const;
     // A representative thread that waits.
     const Fiber* waiting_thread() const;

@@ -1,4 +1,4 @@
-// What is remembered of every word of a region of memory: who touched it last, and whether it has a value.
+// The record of every word of a region of memory: its last accesses, and whether it is initialised.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace emu {
 
-// An access that has happened. Where its place in the order of things is concerned, see clocks.h.
+// A past access. clocks.h defines its order.
 struct Past {
     const void* site;  // null: none
     uint32_t thread;   // of the grid

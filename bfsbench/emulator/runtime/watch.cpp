@@ -246,7 +246,7 @@ void Watch::report(Fault fault, const Place& place, const char* address, const P
                          address - place.begin, 1, grid_->kernel.name});
 }
 
-// An access outside of all memory is not made.
+// An access outside of all memory is not executed.
 void Watch::refuse(const Place& place, const char* address, size_t bytes, Act act, const void* site) {
     Place nearest = place;
     Fault fault = Fault::out_of_bounds;

@@ -1,4 +1,4 @@
-// What kernels do to memory, access by access: where it goes, who else is at it, and a record on request.
+// Checks of every memory access of kernels: its target, races with others, and a trace on request.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class Grid;
 struct ChildLaunch;
 
 enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless };
-enum class Space : int { buffer, block, module, nowhere };  // whose memory it is
+enum class Space : int { buffer, block, module, nowhere };  // the owner of the memory
 
 // Filled for the Python side, field by field.
 struct Actor {

@@ -14,12 +14,12 @@ thread_local Worker* worker = nullptr;
 
 namespace {
 
-// Yield points a thread passes before others get their turn: long enough to cost nothing, short enough that
-// waiting for another thread does not take long.
+// Yield points a thread passes before others get their turn: large enough to be cheap, small enough to keep
+// waits short.
 constexpr int kPatience = 1024;
 
-// A seeded schedule likes to have a few blocks in progress, and starts more now and then: those may all be
-// waiting for one that has not begun.
+// A seeded schedule keeps a few blocks in progress, and starts more at times: all of them may be waiting for
+// one that has not begun.
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
@@ -62,10 +62,10 @@ void give_way() { worker->give_way(current_fiber()); }
 
 void finish_thread() { worker->finish(current_fiber()); }
 
-// In seven launches of eight, a seeded schedule interrupts every thread at every yield point, which opens the
-// narrowest of windows; in the eighth, threads run far ahead of each other. Mixing the two within a launch
-// would let the patient threads decide every race. A machine that watches sees races whatever the windows are, so there
-// it is all launches under one seed of three, and none under the others.
+// In seven launches of eight, a seeded schedule interrupts every thread at every yield point, which exposes the
+// smallest race windows; in the eighth, threads run far ahead of each other. With both in one launch, the
+// uninterrupted threads would win every race. A machine that watches sees races whatever the windows are, so
+// there it is all launches under one seed of three, and none under the others.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     if (restless_) return 1;
@@ -82,7 +82,7 @@ Fiber* Worker::pick(ResidentBlock& block) {
     return block.pick(random_);
 }
 
-// Continues `to`, or the worker's loop if null. Comes back when someone goes to *save.
+// Continues `to`, or the worker's loop if null. Returns when another flow switches to *save.
 void Worker::go(Context* save, Fiber* to) {
     if (to && !to->stack) {
         to->stack = stacks_.take();
@@ -198,7 +198,7 @@ ResidentBlock* Worker::next_block() {
             if (ResidentBlock* fresh = start_cluster()) return fresh;
         }
         if (runnable) {
-            // All blocks here have had their turn and still wait: let another worker's have the core.
+            // All blocks here have had their turn and still wait: yield the core to another worker.
             if (gave_way_ && !random_ && runnable == resident_.front()) std::this_thread::yield();
             return runnable;
         }

@@ -1,4 +1,4 @@
-"""Searches of packages from PyPI: each function makes its package's graph and gives what searches it."""
+"""Searches of packages from PyPI: each function builds its package's graph and returns the search."""
 
 from __future__ import annotations
 
@@ -106,5 +106,5 @@ def _arcs(graph: GraphArrays, dtype: type) -> npt.NDArray[Any]:
 
 
 def _whole(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-    """Distances as levels: what is not reached is as far as floating-point numbers go."""
+    """Distances as levels: unreached vertices have the largest floating-point number."""
     return np.where(distances < np.iinfo(np.int32).max, distances, -1).astype(np.int32)

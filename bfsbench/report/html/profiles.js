@@ -1,4 +1,4 @@
-/* Level profiles of several searches on one graph: a colour a search, a shape a kernel; a cursor tells a level. */
+/* Level profiles of several searches on one graph: a colour a search, a shape a kernel; a cursor shows a level's values. */
 
 const SHAPES = [ // around x, y, each about as large to the eye
   (x, y, r) => `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`,

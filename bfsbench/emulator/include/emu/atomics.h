@@ -1,5 +1,5 @@
-// Atomic functions, for any scope: all of them are atomic for the whole machine, whatever
-// their scope is; only a build that watches minds it.
+// Atomic functions, for any scope: all of them are atomic for the whole machine, for any scope; only a watching
+// build distinguishes scopes.
 #pragma once
 
 namespace emu {

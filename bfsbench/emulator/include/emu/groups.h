@@ -19,7 +19,7 @@ class thread_block {
 
 inline thread_block this_thread_block() { return {}; }
 
-// Lanes of one warp named by a mask; tiles and coalesced groups differ only in who is in it. Ranks count
+// Lanes of one warp named by a mask; tiles and coalesced groups differ only in their lanes. Ranks count
 // within the group, and so do the bits of its ballots.
 class lane_group {
   public:

@@ -1,4 +1,4 @@
-// What a kernel may see of the thread and block it runs in, and the points where it may be interrupted.
+// The state of the thread and block that a kernel can read, and the points where it may be interrupted.
 // The runtime extends both structures with what scheduling needs.
 #pragma once
 
@@ -69,7 +69,7 @@ EMU_OWN inline void yield_point(int cost = 1) {
 
 enum class Act : unsigned char { read, write, update };
 
-// Who else may use the word at the same time: nobody, or threads of the block or device, as with atomics.
+// Which threads may use the word at the same time: none, or those of the block or device, as with atomics.
 enum class Scope : unsigned char { none, block, device };
 
 // What else an atomic access puts in order: nothing, what follows it, what came before it, or both.

@@ -54,7 +54,7 @@ inline T reduce(unsigned mask, Collective kind, T value, int line) {
 
 }  // namespace emu
 
-// Lanes meet only in collectives, so the caller alone is a correct answer to "who runs with me now".
+// Lanes meet only in collectives, so the caller alone is a correct result of __activemask.
 inline unsigned __activemask() {
     emu::yield_point();
     return 1u << emu::lane();
