@@ -74,7 +74,7 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Recorded) -> pd.DataFr
     steps = Measured.of(kind, levels).levels if totals else None
     if steps is not None and len(steps):
         frame = frame.merge(_totals(steps, totals), how="left", on=[*_POINT])
-    if any(known.of(frame)):
+    if not all(map(math.isnan, known.of(frame))):
         frame[_RECORDED] = known.of(frame)
     more = [name for name in (*totals, _RECORDED) if name in frame]
     columns = [*SETTING, *SHAPE, "sources", *_TIMES, *figures, "speedup", "times_best", *_COUNTS, *more]
