@@ -183,6 +183,7 @@ def _kept(graph: Graph) -> str:
             scipy.sparse.save_npz(file, graph.to_scipy(), compressed=False)
     request = resolve(f"{path}:orientation={orientation}:weights={weights}:{graph.direction}")
     if load(request.locator).checksum != graph.checksum:
+        path.unlink()
         raise UsageError(
             f"{graph.full_name} cannot be kept for other processes: write it to a file and name that"
         )

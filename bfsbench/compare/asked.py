@@ -45,8 +45,8 @@ def compare(
         emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""
         raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}")
     if found.differences and not allow_different:
-        told = "; ".join(found.differences)
-        raise UsageError(f"not comparable: {told}; --allow-different compares all the same")
+        listed = "; ".join(found.differences)
+        raise UsageError(f"not comparable: {listed}; --allow-different compares them anyway")
     return found
 
 
@@ -73,7 +73,7 @@ def _side(operand: Operand | None, name: str) -> Side:
 def _selected(
     a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
 ) -> tuple[Side, Side]:
-    """The sides with those rows only; a name has to occur on either."""
+    """The sides with the selected rows only; each name must occur on one of them."""
     import pandas as pd
 
     from bfsbench.report import select
