@@ -13,13 +13,16 @@ The words of the command line work in Python as well::
     bfsbench.path_between(pairs.next_hops, source=3, target=7)
     rows = bfsbench.sweep(graph, ["push", "pull"], block=[64, 256], backend="cpu")
     rows = bfsbench.read_results("results/run.csv")
+    bfsbench.report(rows, tables="ranking", out="ranking.tex")["ranking"]
+    bfsbench.compare("results/old.csv", rows).frame()
+    bfsbench.check("push", seeds=2)
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bfsbench.api import AllPairsResult as AllPairsResult
@@ -27,12 +30,15 @@ if TYPE_CHECKING:
     from bfsbench.api import SearchResult as SearchResult
     from bfsbench.api import Solution as Solution
     from bfsbench.api import all_pairs as all_pairs
+    from bfsbench.api import check as check
+    from bfsbench.api import compare as compare
     from bfsbench.api import generate as generate
     from bfsbench.api import list_variants as list_variants
     from bfsbench.api import load as load
     from bfsbench.api import path as path
     from bfsbench.api import path_between as path_between
     from bfsbench.api import read_results as read_results
+    from bfsbench.api import report as report
     from bfsbench.api import search as search
     from bfsbench.api import solve as solve
     from bfsbench.api import sweep as sweep
@@ -51,12 +57,15 @@ __all__ = [
     "SearchResult",
     "Solution",
     "all_pairs",
+    "check",
+    "compare",
     "generate",
     "list_variants",
     "load",
     "path",
     "path_between",
     "read_results",
+    "report",
     "search",
     "solve",
     "sweep",
@@ -67,7 +76,7 @@ def __dir__() -> list[str]:
     return [*globals(), *__all__]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import the public functions when they are first asked for, to keep the command line quick."""
     if name in __all__:
         from bfsbench import api

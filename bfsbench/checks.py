@@ -6,9 +6,10 @@ the source. A run ends when it fails; what was found before counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, KnobValue, Variant
 from bfsbench.programs.check import SOURCE
 from bfsbench.variants import find_family
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GRAPHS = (
     "uniform(n=2100,m=6300,directed=1)",
@@ -35,6 +39,10 @@ SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)
 
 LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
 """Grids and blocks; the seed of a run chooses one."""
+
+
+FOUND = ("variant", "fault", "kernel", "where", "line", "other_line", "benign", "runs", "of_runs")
+"""Columns of :func:`table`."""
 
 
 @dataclass
@@ -99,6 +107,32 @@ def check(
         raise UsageError(f"variant {variant.name} takes none of the graphs {', '.join(graphs)}")
     report.unmet -= {line for found in report.findings.values() for line in found.first.declarations}
     return report
+
+
+def table(reports: Iterable[Report]) -> pd.DataFrame:
+    """What was found, a row each: see :func:`bfsbench.api.results.check`."""
+    import pandas as pd
+
+    rows: list[tuple[object, ...]] = []
+    for report in reports:
+        for found in (*report.undeclared, *report.benign):
+            first = found.first
+            ends = [str(line) if line else "" for line in (*first.lines, None)[:2]]
+            rows.append(
+                (
+                    report.variant,
+                    first.fault,
+                    first.kernel,
+                    first.where,
+                    *ends,
+                    first.benign,
+                    found.runs,
+                    report.runs,
+                )
+            )
+        for message, runs in sorted(report.failures.items()):
+            rows.append((report.variant, message, "", "", "", "", False, runs, report.runs))
+    return pd.DataFrame(rows, columns=list(FOUND))
 
 
 def usual_graphs(variant: type[Variant]) -> tuple[str, ...]:

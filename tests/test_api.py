@@ -153,9 +153,9 @@ def test_mistakes_of_a_sweep_are_named(arguments: dict[str, Any], says: str) -> 
         bfsbench.sweep(**{"graphs": "pmpp", "variants": "cpu_queue", **arguments})
 
 
-def test_a_graph_that_its_name_does_not_give_is_not_swept() -> None:
+def test_a_graph_that_is_not_what_it_says_is_not_swept() -> None:
     graph = replace(bfsbench.generate("pmpp"), checksum="0")
-    with pytest.raises(UsageError, match="pmpp:directed names another graph"):
+    with pytest.raises(UsageError, match="pmpp:directed cannot be kept for other processes"):
         bfsbench.sweep(graph, "cpu_queue")
 
 

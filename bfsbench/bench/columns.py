@@ -40,6 +40,7 @@ OUTCOME = (
 GRAPH = (
     "num_vertices",
     "num_edges",  # arcs stored
+    "source_id",  # what the graph's file calls the source, where vertices have names
     "graph_checksum",  # SHA-256 over the CSR arrays
     "source_checksum",  # SHA-256 of the file, or of the generator's declaration
 )
@@ -88,6 +89,7 @@ ADDED = {
     **{"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": "", "code": ""},
     **{"samples_discarded": "", "energy_j": "", "power_w": "", "method": "", "warnings": ""},
     **{"program": "", "clock": "", "covers": "", "host_mib": "", "device_mib": ""},
+    "source_id": "",
 }
 """Columns that older files lack, and the values that their rows get."""
 

@@ -26,9 +26,18 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
         "taken_at": provenance.now(),
         "num_vertices": str(graph.num_vertices),
         "num_edges": str(graph.num_edges),
+        "source_id": _source_id(point, graph),
         "graph_checksum": graph.checksum,
         "source_checksum": graph.source_checksum,
     }
+
+
+def _source_id(point: Point, graph: Graph) -> str:
+    """The name of the source, as a cell that no terminal and no spreadsheet takes for more; empty where
+    vertices have none."""
+    if graph.names is None or point.source is None:
+        return ""
+    return no_formula(printable(graph.names[point.source]))
 
 
 def failed_row(

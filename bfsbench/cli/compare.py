@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,10 +11,6 @@ from bfsbench.cli import completion
 from bfsbench.cli.options import names_option, output_options, row_filters
 from bfsbench.cli.showing import chosen_format, opened, rendered
 from bfsbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from bfsbench.compare.points import Comparison
-    from bfsbench.compare.sides import Side
 
 
 @click.command()
@@ -77,7 +70,7 @@ def command(
                2  nothing was compared: bad usage, unreadable files, devices,
                   graphs or methods that differ, no point in common
     """
-    from bfsbench.compare.points import compare
+    from bfsbench.compare.asked import compare
     from bfsbench.compare.tables import TABLES
 
     if a.endswith(COUNTERS_SUFFIX):
@@ -88,9 +81,15 @@ def command(
         if name not in TABLES:
             raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
     with opened(out) as file:
-        sides = _selected(*_sides(a, b, commits), graphs, variants, backends)
-        found = compare(*sides, threshold / 100)
-        _check(found, allow_different)
+        found = compare(
+            *(a, b),
+            commits=commits,
+            threshold=threshold,
+            allow_different=allow_different,
+            graphs=graphs,
+            variants=variants,
+            backends=backends,
+        )
         made = [TABLES[name](found) for name in names or TABLES]
         file.write(rendered(made, chosen_format(style, out), file, narrow="--table"))
     if names and "summary" not in names:
@@ -106,40 +105,3 @@ def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out
         found = compare_counters(a, b, threshold)
         file.write(rendered([counters_table(found)], chosen_format(style, out), file))
     raise SystemExit(1 if found.is_worse else 0)
-
-
-def _sides(a: str, b: str | None, commits: tuple[str, str] | None) -> tuple[Side, Side]:
-    from bfsbench.compare.sides import of_commits, read_side
-
-    if commits is None and b is None:
-        raise UsageError("name two files to compare, or with --commits OLD NEW one that holds rows of both")
-    if commits is not None and b is not None:
-        raise UsageError("--commits compares rows of one file: leave out B")
-    return of_commits(read_side(a), *commits) if commits else (read_side(a), read_side(b or ""))
-
-
-def _selected(
-    a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
-) -> tuple[Side, Side]:
-    """The sides with the selected rows only; each name must occur on one of them."""
-    import pandas as pd
-
-    from bfsbench.report import select
-
-    rows = [*a.rows, *b.rows]
-    if not rows:
-        raise UsageError(f"neither {a.name} nor {b.name} has any rows")
-    kept = set(select(pd.DataFrame(rows), graphs, variants, backends).index)
-    first = [row for place, row in enumerate(a.rows) if place in kept]
-    second = [row for place, row in enumerate(b.rows, start=len(a.rows)) if place in kept]
-    return replace(a, rows=first), replace(b, rows=second)
-
-
-def _check(found: Comparison, allow_different: bool) -> None:
-    """Raises UsageError when the two sides cannot be compared."""
-    if not found.points:
-        emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""
-        raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}")
-    if found.differences and not allow_different:
-        told = "; ".join(found.differences)
-        raise UsageError(f"not comparable: {told}; --allow-different compares them anyway")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from bfsbench.cli.showing import chosen_format, opened, rendered
 from bfsbench.errors import InputError, UsageError
 from bfsbench.machine import usable_cores
 from bfsbench.report import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
+from bfsbench.report.asked import picture_file
 from bfsbench.report.formats import FORMATS
 from bfsbench.report.html import page
 from bfsbench.report.levels import read_levels
@@ -89,8 +89,11 @@ def command(
     files = files or (_newest(),)
     if style in PICTURES and out is not None:
         rows = select(_read(files), graphs, variants, backends)
-        draw_all = _draw_file if out.suffix.lower() == f".{style}" else _draw
-        draw_all(rows, read_levels(files), kinds, out, style)
+        if out.suffix.lower() == f".{style}":
+            for path in picture_file(rows, read_levels(files), kinds, out, style):
+                click.echo(str(path))
+        else:
+            _draw(rows, read_levels(files), kinds, out, style)
     else:
         with opened(out) as file:
             unused = NOT_ON_PAGES if style == PAGE else NOT_IN_TABLES
@@ -156,19 +159,6 @@ def _drawn(
             if kinds:
                 raise
             click.echo(f"bfsbench: no {kind}: {error}", err=True)
-
-
-def _draw_file(
-    rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], path: Path, style: str
-) -> None:
-    """Write the one picture of these kinds, or several with their names behind that of the file."""
-    pictures = [picture for kind in kinds or ["bars"] for picture in draw(kind, rows, levels)]
-    if len(pictures) == 1:
-        named = [replace(pictures[0], name=path.stem)]
-    else:
-        named = [replace(picture, name=f"{path.stem}-{picture.name}") for picture in pictures]
-    for written in saved(named, path.parent, style, usable_cores()):
-        click.echo(str(written))
 
 
 def _newest() -> Path:

@@ -17,3 +17,10 @@ such evidence are undecided, with the number of repeats and runs that are likely
 
 Rows of one point within a side are combined, so a side that was measured in several runs has less noise.
 """
+
+from __future__ import annotations
+
+from bfsbench.callables import make_callable
+from bfsbench.compare.asked import compare
+
+make_callable(__name__, compare)

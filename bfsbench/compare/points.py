@@ -8,6 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bfsbench.bench.results import AXES, axes_of
 from bfsbench.compare.correction import (
@@ -23,6 +24,9 @@ from bfsbench.compare.correction import (
 from bfsbench.compare.interval import LogRatio, compare_samples
 from bfsbench.compare.sides import Row, Side
 from bfsbench.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EMULATED = "cpu"
 """The backend whose times are not compared."""
@@ -94,6 +98,15 @@ class Comparison:
     them."""
     num_same_code: int
     """Number of points for which both sides measured the same code."""
+
+    def frame(self) -> pd.DataFrame:
+        """The points, a row each: AXES, ``verdict``, ``a_ms`` and ``b_ms``, the fastest repeat of each side,
+        and ``repeats_needed`` to decide what is undecided."""
+        import pandas as pd
+
+        lines = [(*one.axes, one.verdict, one.a_ms, one.b_ms, one.repeats_needed) for one in self.points]
+        frame = pd.DataFrame(lines, columns=[*AXES, "verdict", "a_ms", "b_ms", "repeats_needed"])
+        return frame.astype({"a_ms": "float64", "b_ms": "float64", "repeats_needed": "Int64"})
 
     def count(self, verdict: str) -> int:
         return sum(point.verdict == verdict for point in self.points)

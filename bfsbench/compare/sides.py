@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import io
+import math
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, SupportsFloat
 
+from bfsbench.bench.columns import AXES
 from bfsbench.bench.results import parse_rows, read_rows, result_files
 from bfsbench.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Row = dict[str, str]
 
@@ -31,6 +37,27 @@ def read_side(operand: str) -> Side:
     if at and name and revision and not Path(operand).exists():
         return Side(operand, _rows_in_git(operand, Path(name), revision))
     return Side(operand, [row for file in result_files(Path(operand)) for row in read_rows(file)])
+
+
+def of_frame(rows: pd.DataFrame, name: str) -> Side:
+    """The rows of a sweep or of ``read_results`` as text, as files have them. Raises UsageError."""
+    missing = [column for column in AXES if column not in rows]
+    if missing:
+        raise UsageError(f"side {name} has no result rows: it lacks {', '.join(missing)}")
+    records = rows.to_dict("records")
+    return Side(name, [{str(column): _text(value) for column, value in row.items()} for row in records])
+
+
+def _text(value: object) -> str:
+    """A cell as files have it: whole numbers without a decimal point, samples between semicolons."""
+    if isinstance(value, list):
+        return ";".join(map(str, value))
+    if isinstance(value, str):
+        return value
+    number = float(value) if isinstance(value, SupportsFloat) else math.nan  # pandas.NA is no number
+    if math.isnan(number):
+        return ""
+    return str(int(number)) if number.is_integer() else str(number)
 
 
 def of_commits(side: Side, first: str, second: str) -> tuple[Side, Side]:

@@ -26,7 +26,8 @@ _RUNTIME = _HERE / "runtime"
 _PROCESSOR_FLAGS = ["-mpopcnt"] if platform.machine() in {"x86_64", "AMD64"} else []
 _COMMON_FLAGS = ["-w", "-fvisibility=hidden", f"-I{_INCLUDE}", *_PROCESSOR_FLAGS]
 _RUNTIME_PARTS = 2
-"""Files that the runtime's sources are compiled as: reading the headers they share takes most of the time."""
+"""Files that the runtime's sources are compiled as: reading the headers they share takes most of the time.
+Names in their unnamed namespaces have to differ, as several of them are one translation unit."""
 _KERNELS_LEVEL = "-O1"
 """Of optimisation. Threads take turns so often that -O3 makes them no faster, but takes longer to compile."""
 

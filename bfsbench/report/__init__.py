@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bfsbench.callables import make_callable
+from bfsbench.report.asked import report
 from bfsbench.report.best import best_times
 from bfsbench.report.datasets import graph_counts
 from bfsbench.report.failures import failed_points
@@ -30,6 +32,8 @@ from bfsbench.report.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+make_callable(__name__, report)
 
 __all__ = ["NOT_IN_TABLES", "NOT_ON_PAGES", "TABLES", "Table", "select", "summary", "tables", "warnings"]
 

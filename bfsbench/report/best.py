@@ -14,9 +14,7 @@ from bfsbench.report.rows import (
     SHAPE,
     Kind,
     fastest,
-    in_words,
     kinds,
-    sources_of,
 )
 from bfsbench.report.table import Table
 from bfsbench.variants import all_variants
@@ -74,7 +72,7 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Recorded) -> pd.DataFr
     steps = Measured.of(kind, levels).levels if totals else None
     if steps is not None and len(steps):
         frame = frame.merge(_totals(steps, totals), how="left", on=[*_POINT])
-    if any(known.of(frame)):
+    if not all(map(math.isnan, known.of(frame))):
         frame[_RECORDED] = known.of(frame)
     more = [name for name in (*totals, _RECORDED) if name in frame]
     columns = [*SETTING, *SHAPE, "sources", *_TIMES, *figures, "speedup", "times_best", *_COUNTS, *more]
@@ -166,22 +164,20 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
 
 def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
     """One table per graph, variants sorted by time; columns without information are left out."""
-    searched = sources_of(kind.rows)
     frame = frame.assign(knobs=_told_knobs(frame))
     if brief and _is_emulated(kind) and _RECORDED in frame:
         frame = frame.sort_values([*_GRAPH, _RECORDED], kind="stable")
     short = brief and len(frame) > _LONG
     made = []
     for (graph, checksum), group in frame.groupby(_GRAPH, sort=False):
-        sources = searched[graph, checksum]
-        title = f"{graph}, {in_words(sources, kind.family)}"
+        title = f"{graph}, {kind.searched(str(graph), str(checksum))}"
         if short and len(group) > _FEW:
             title += f", the best {_FEW} of {len(group)}"
             group = group[:_FEW]
         where = [name for name in ("backend", "host_cpu") if group[name].nunique() > 1]
         if group.groupby("backend")["device"].nunique().max() > 1:
             where.append("device")
-        figures = _figures_shown(kind, len(sources), brief)
+        figures = _figures_shown(kind, len(kind.sources[graph, checksum]), brief)
         known = [name for name in figures if name in group and _says_something(group[name])]
         if group["sources"].nunique() > 1:
             known.insert(0, "sources")

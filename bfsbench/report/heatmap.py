@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bfsbench.report.formats import HEAT_LEGEND
-from bfsbench.report.rows import SETTING, Kind, fastest, in_words, kinds, sources_of
+from bfsbench.report.rows import SETTING, Kind, fastest, kinds
 from bfsbench.report.table import Cell, Table
 from bfsbench.variants import with_aliases
 
@@ -66,14 +66,13 @@ def grid_order(grid: str) -> float:
 
 def _drawings(cells: pd.DataFrame, kind: Kind) -> Iterator[Table]:
     rows = kind.rows
-    searched = sources_of(rows)
     without_time = rows[(rows["status"] != "ok") & rows["block"].notna()]
     failed = dict(iter(without_time.groupby(["graph", "variant", "backend"])))
     for (graph, checksum, variant, backend, *machine), group in cells.groupby(list(SETTING), sort=False):
         if len(group) == 1:
             continue
         where = ", ".join(str(name) for name in machine if name)
-        searching = in_words(searched[graph, checksum], kind.family)
+        searching = kind.searched(str(graph), str(checksum))
         title = f"{with_aliases(str(variant))} on {graph}, {searching}; {where}"
         yield _matrix(title, group, failed.get((graph, variant, backend), without_time[:0]))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from bfsbench import paths
 from bfsbench.bench.results import read_results
-from bfsbench.report.rows import Kind, configurations, sources_of
+from bfsbench.report.rows import Kind, configurations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,11 +24,12 @@ class Recorded:
     times: dict[tuple[str, str], float]
     note: str
 
-    def of(self, frame: pd.DataFrame) -> list[float | None]:
-        """For each row, of kernels elsewhere, what the search took."""
+    def of(self, frame: pd.DataFrame) -> list[float]:
+        """For each row, of kernels elsewhere, what the search took; NaN where that is not known."""
         asked = zip(frame["graph_checksum"], frame["variant"], frame["backend"], strict=True)
         return [
-            None if where == "host" else self.times.get((graph, variant)) for graph, variant, where in asked
+            math.nan if where == "host" else self.times.get((graph, variant), math.nan)
+            for graph, variant, where in asked
         ]
 
 
@@ -42,20 +44,25 @@ def recorded(kind: Kind) -> Recorded:
     rows = rows[rows["graph_checksum"].isin(same)]
     if rows.empty:
         return Recorded({}, "")
-    best = configurations(rows, kind.family).groupby(["graph_checksum", "variant"])["search_ms"].min()
+    best = configurations(rows, kind.family).sort_values("search_ms", ascending=False)
+    times = dict(
+        zip(zip(best["graph_checksum"], best["variant"], strict=True), best["search_ms"], strict=True)
+    )
     first = rows.iloc[0]
     note = (
         f"{first['gpu']} ms: not measured here, but on ours on {first['taken_at'][:10]}, by the same kernels "
         f"at commit {first['commit'][:12]}, at the best of blocks of 64, 256 and the variant's own."
     )
-    keys = [(str(graph), str(variant)) for graph, variant in best.index]
-    return Recorded(dict(zip(keys, best.tolist(), strict=True)), note)
+    return Recorded(times, note)
 
 
-def _sources(rows: pd.DataFrame) -> dict[str, list[int]]:
-    """The vertices from which each graph was searched, by its checksum."""
-    names = rows["graph_checksum"]
-    return {str(name): sources_of(rows[names == name]).popitem()[1] for name in names.unique()}
+def _sources(rows: pd.DataFrame) -> dict[str, set[float]]:
+    """The sources of each graph, by its checksum."""
+    searched = rows[["graph_checksum", "source"]].drop_duplicates()
+    found: dict[str, set[float]] = {}
+    for checksum, source in zip(searched["graph_checksum"], searched["source"], strict=True):
+        found.setdefault(checksum, set()).add(source)
+    return found
 
 
 @cache

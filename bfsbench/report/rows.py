@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bfsbench.bench.columns import AXES
@@ -46,6 +47,25 @@ class Kind:
     def configurations(self) -> pd.DataFrame:
         """See ``configurations``."""
         return configurations(self.rows, self.family)
+
+    @cached_property
+    def sources(self) -> dict[Hashable, list[int]]:
+        """See ``sources_of``."""
+        return sources_of(self.rows)
+
+    def searched(self, graph: str, checksum: str) -> str:
+        """From which sources a graph was searched, in words."""
+        return in_words(self.sources[graph, checksum], self.family, self._names.get((graph, checksum), ""))
+
+    @cached_property
+    def _names(self) -> dict[tuple[str, str], str]:
+        """What the files of graphs call a source of theirs, where vertices have names."""
+        if "source_id" not in self.rows:
+            return {}
+        named = self.rows[["graph", "graph_checksum", "source_id"]].drop_duplicates()
+        named = named[named["source_id"].fillna("") != ""]
+        keys = zip(named["graph"], named["graph_checksum"], strict=True)
+        return dict(zip(keys, named["source_id"], strict=True))
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
@@ -240,8 +260,11 @@ def short_names(graphs: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def in_words(sources: Sequence[int], family: Family) -> str:
-    """``source 7`` or ``64 sources``; what one run is where there are none, such as ``all pairs``."""
+def in_words(sources: Sequence[int], family: Family, name: str = "") -> str:
+    """``source 7`` or ``64 sources``; what one run is where there are none, such as ``all pairs``. The one
+    source goes by its name, if it has one, with its number behind."""
     if not sources:
         return family.one
-    return f"source {sources[0]}" if len(sources) == 1 else f"{len(sources)} sources"
+    if len(sources) > 1:
+        return f"{len(sources)} sources"
+    return f"source {name} ({sources[0]})" if name else f"source {sources[0]}"

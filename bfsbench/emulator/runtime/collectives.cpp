@@ -11,11 +11,6 @@ namespace {
 
 constexpr uint64_t kUndefined = 0xcdcdcdcdcdcdcdcd;
 
-template <class Visit>
-void each_lane(unsigned lanes, Visit visit) {
-    for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(__builtin_ctz(lanes)));
-}
-
 uint64_t combine(Collective kind, uint64_t a, uint64_t b) {
     switch (kind) {
         case Collective::add: return a + b;

@@ -15,11 +15,6 @@ constexpr size_t kSector = 32, kWord = 4, kBanks = 32;
 // If all that a launch has done this often is to look at the same places again, nobody will ever change them.
 constexpr uint64_t kMostPolls = 20'000'000;
 
-template <class Visit>
-void each_lane(unsigned lanes, Visit visit) {
-    for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(__builtin_ctz(lanes)));
-}
-
 }  // namespace
 
 unsigned FewNumbers::add(uint64_t number) {

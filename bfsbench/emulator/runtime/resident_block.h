@@ -135,6 +135,12 @@ struct ResidentBlock : Block {
     Fiber* start_next();
 };
 
+// Visits the lanes of a warp whose bits are set.
+template <class Visit>
+void each_lane(unsigned lanes, Visit visit) {
+    for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(__builtin_ctz(lanes)));
+}
+
 // The thread that is running.
 inline Fiber& here() { return *static_cast<Fiber*>(current); }
 

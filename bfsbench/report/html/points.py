@@ -12,7 +12,16 @@ from bfsbench.variants import all_families
 if TYPE_CHECKING:
     import pandas as pd
 
-_POINT = ("graph", "variant", "source", "status", "search_ms", "search_ms_median", "search_ms_max")
+_POINT = (
+    "graph",
+    "variant",
+    "source",
+    "source_id",
+    "status",
+    "search_ms",
+    "search_ms_median",
+    "search_ms_max",
+)
 _SHAPE = ("grid", "block", "knobs", "backend", "reason", "wall_ms", "reset_ms")
 _ORIGIN = ("origin", "taken_at", "file")
 _COUNTS = ("source", "block", "origin")
