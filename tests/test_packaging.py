@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -37,18 +38,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with as much of this project as building needs."""
     monkeypatch.delenv("BFSBENCH_COMMIT", raising=False)
     folder = tmp_path / "project"
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
     (folder / "bfsbench" / "data").mkdir(parents=True)
     (folder / "cuda_src").mkdir()
-    for name in (
-        "pyproject.toml",
-        "hatch_build.py",
-        "README.md",
-        "LICENSE",
-        "datasets.toml",
-        "bfsbench/__init__.py",
-    ):
-        shutil.copy(ROOT / name, folder / name)
     (folder / "cuda_src" / "a.cu").touch()
+    needed = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "bfsbench/__init__.py"]
+    for name in (*needed, *(name for name in settings["force-include"] if (ROOT / name).is_file())):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
     git(folder, "init", "-q")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "all")

@@ -63,7 +63,7 @@ class Kind:
         if "source_id" not in self.rows:
             return {}
         named = self.rows[["graph", "graph_checksum", "source_id"]].drop_duplicates()
-        named = named[named["source_id"].fillna("") != ""]
+        named = named[named["source_id"].notna() & (named["source_id"] != "")]
         keys = zip(named["graph"], named["graph_checksum"], strict=True)
         return dict(zip(keys, named["source_id"], strict=True))
 
