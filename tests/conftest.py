@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
+from bfsbench.machine import usable_cores
 from tests.devices import BACKENDS
 
 # Without deadlines: the time of an example depends on the machine.
@@ -23,6 +24,11 @@ EXHAUSTIVE_LIMIT_S = 1200
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("exhaustive" if is_exhaustive(config) else "some")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores: tests of clusters, time limits and kills wait most of their time."""
+    return usable_cores() + 1
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -44,6 +44,7 @@ def test_the_marks_of_heat_maps_are_escaped(tmp_path: Path) -> None:
     assert b"Marks: * best, \\xb7 up to" in shown
 
 
+@pytest.mark.exhaustive
 def test_result_files_may_have_any_name(graph: Path) -> None:
     rows, there = f"{NOT_TEXT}.csv", graph.parent
     sweep = ("run", "--dataset", "./graph.csv", "--variant", "cpu_queue", "--repeats", "1", "--out", rows)

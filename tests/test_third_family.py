@@ -69,6 +69,7 @@ def test_it_is_resumed(swept: Path) -> None:
     assert (swept / "r.csv").read_text() == before
 
 
+@pytest.mark.exhaustive
 def test_a_file_of_another_family_gets_its_columns(tmp_path: Path) -> None:
     graph = ("--dataset", "path(n=4)", "--backend", "cpu", "--out", "r.csv")
     bfsbench("run", *graph, "--variant", "cpu_queue", cwd=tmp_path)

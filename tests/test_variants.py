@@ -110,7 +110,7 @@ def test_levels_equal_the_reference(device: Device, variant: type[KernelVariant]
 def test_levels_do_not_depend_on_knobs(
     device: Device, variant: type[KernelVariant], knobs: dict[str, int]
 ) -> None:
-    for name in ("kronecker", "lattice", "pmpp"):
+    for name in ("kronecker", "lattice"):
         graph = shape(name)
         sources = list(SOURCES[name])
         expected = [reference_levels(graph, source).tolist() for source in sources]

@@ -83,6 +83,7 @@ def test_other_code_is_measured_again(own: Path) -> None:
         assert after["mine"]["code"] != before["mine"]["code"], f"{name} is part of what ran"
 
 
+@pytest.mark.exhaustive
 def test_profiles_of_other_code_are_replaced(own: Path) -> None:
     run(own, "--profile")
     before = (own / "rows.levels.csv").read_text().splitlines()

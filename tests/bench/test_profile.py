@@ -98,6 +98,7 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
     assert [row["level"] for row in pull] == [str(level) for level in range(len(pull))]
 
 
+@pytest.mark.exhaustive
 def test_counters_stand_beside_what_a_level_cost(tmp_path: Path) -> None:
     """Complete bipartite layers, so that every vertex of a level finds every vertex of the next."""
     layers = [range(0, 1), range(1, 41), range(41, 81), range(81, 82)]

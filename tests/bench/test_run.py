@@ -54,6 +54,7 @@ def test_a_sweep_makes_a_verified_row_for_every_combination(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("asked", "wide"), [((), ["1024"]), (("--block", "auto,64"), ["1024", "64"])])
+@pytest.mark.exhaustive
 def test_unless_it_is_given_a_block_is_as_large_as_suits_the_variant(
     tmp_path: Path, asked: tuple[str, ...], wide: list[str]
 ) -> None:
@@ -218,6 +219,7 @@ def test_help_is_short_and_names_knobs_on_request(tmp_path: Path) -> None:
     assert refused.stderr == "bfsbench: unknown variant 'hongg': did you mean hong?\n"
 
 
+@pytest.mark.exhaustive
 def test_failed_points_are_run_again_on_request_only(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "dies,push")
     run_faulty(*words, cwd=tmp_path, check=1)

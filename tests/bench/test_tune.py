@@ -232,6 +232,7 @@ def test_exhaustive_needs_no_budget(tmp_path: Path) -> None:
     assert re.search(r"--variant cpu_queue --source \d+$", done.stdout.strip())
 
 
+@pytest.mark.exhaustive
 def test_nothing_that_can_be_timed_is_exit_code_1(tmp_path: Path) -> None:
     words = ("tune", "--dataset", LATTICE, "--variant", "dies", "--backend", "cpu", "--block", "32,64")
     done = bfsbench_with(FAULTY, *words, "--points", "2", "--grid", "auto", cwd=tmp_path, check=1)

@@ -93,7 +93,10 @@ ON_A_CLUSTER = ("junk", "other_request", "cut_and_stopped", "forked", "forked_an
 
 @pytest.mark.parametrize(
     ("where", "kinds"),
-    [((), tuple(MEDDLING)), (("--cluster", "local:2"), ON_A_CLUSTER)],
+    [
+        ((), tuple(MEDDLING)),
+        pytest.param(("--cluster", "local:2"), ON_A_CLUSTER, marks=pytest.mark.exhaustive),
+    ],
     ids=["alone", "cluster"],
 )
 def test_whatever_a_program_does_to_the_pipe_costs_its_own_row(

@@ -146,6 +146,7 @@ for job; do kill -- -$(cat "$BATCH/job-$job.pid"); done
         *(pytest.param(queue, False, marks=pytest.mark.exhaustive) for queue in QUEUES),
     ],
 )
+@pytest.mark.exhaustive
 def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(
     queue: str, tls: bool, tmp_path: Path
 ) -> None:

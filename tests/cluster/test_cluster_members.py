@@ -153,6 +153,7 @@ def wait_for_workers(pair: Pair, count: int) -> None:
             time.sleep(0.05)
 
 
+@pytest.mark.exhaustive
 def test_a_slow_worker_holds_back_little(pair: Pair) -> None:
     with assembled(pair, []) as cluster:
         found = sweep(cluster, "path(n=8)", "dawdles", 8)
@@ -216,6 +217,7 @@ def test_a_bug_on_a_worker_is_shown_as_it_is(pair: Pair, monkeypatch: pytest.Mon
         sweep(cluster, "path(n=8)", "push", 4)
 
 
+@pytest.mark.exhaustive
 def test_a_worker_that_was_started_in_another_way_is_left_out(pair: Pair) -> None:
     words = ("worker", pair.address, "--nthreads", "2", "--no-dashboard", "--name", "stranger")
     with starting(pair.folder) as start:

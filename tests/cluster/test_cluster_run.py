@@ -96,6 +96,7 @@ def test_what_kills_a_worker_costs_one_row_and_what_hangs_another(start: Start, 
     assert "5 points: 2 crash, 2 ok, 1 timeout" in said
 
 
+@pytest.mark.exhaustive
 def test_a_killed_worker_is_replaced(start: Start, tmp_path: Path) -> None:
     words = "--variant push,pull --sources 2 --block 32,64,128 --cluster local:2 --out r.csv"
     process = start(*RUN, *words.split())
@@ -122,6 +123,7 @@ def test_an_interrupt_ends_the_workers_and_says_how_to_go_on(start: Start, tmp_p
 
 
 @pytest.mark.parametrize("words", ["run", "worker"])
+@pytest.mark.exhaustive
 def test_an_interrupt_while_workers_start(start: Start, words: str, request: pytest.FixtureRequest) -> None:
     if words == "run":
         process = start(*RUN, "--cluster", "local:2", "--variant", "push", start_new_session=True)
@@ -136,6 +138,7 @@ def test_an_interrupt_while_workers_start(start: Start, words: str, request: pyt
     assert said.endswith("bfsbench: interrupted\n" if words == "run" else "") and "Traceback" not in said
 
 
+@pytest.mark.exhaustive
 def test_a_lost_client_is_resumed(
     start: Start, scheduler: tuple[str, subprocess.Popen[str]], tmp_path: Path
 ) -> None:
@@ -153,6 +156,7 @@ def test_a_lost_client_is_resumed(
     assert {row["status"] for row in rows} == {"ok"}
 
 
+@pytest.mark.exhaustive
 def test_a_lost_scheduler_ends_the_sweep_which_is_resumed(
     start: Start, scheduler: tuple[str, subprocess.Popen[str]], tmp_path: Path
 ) -> None:
@@ -175,6 +179,7 @@ def unasked(said: str) -> list[str]:
     return [line for line in said.splitlines() if not line.startswith("waiting for ")]
 
 
+@pytest.mark.exhaustive
 def test_workers_end_with_their_scheduler_and_when_told(
     start: Start, scheduler: tuple[str, subprocess.Popen[str]]
 ) -> None:

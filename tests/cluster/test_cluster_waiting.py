@@ -63,6 +63,7 @@ def test_what_is_waited_for(place: Local | Running | Jobs, expected: tuple[int, 
     assert cluster._expected(1 if isinstance(place, Running) else 2) == expected
 
 
+@pytest.mark.exhaustive
 def test_a_scheduler_without_workers_is_waited_for_with_a_line(start: Start) -> None:
     port = free_port()
     listen = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard")

@@ -60,6 +60,7 @@ def test_the_list_names_every_experiment(tmp_path: Path) -> None:
     assert [line.split()[0] for line in listed.splitlines()[2:]] == bundled()
 
 
+@pytest.mark.exhaustive
 def test_every_experiment_can_be_planned_and_says_how_long_it_takes(tmp_path: Path) -> None:
     words = ("--dry-run", "--stand-ins", "--scale", "0.001", "--backend", "cpu")
     done = reproduce(*bundled(), *words, cwd=tmp_path)

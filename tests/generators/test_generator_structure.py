@@ -191,6 +191,7 @@ def test_a_fire_spreads_along_arcs(start: int) -> None:
             neighbours[vertex].add(v)
 
 
+@pytest.mark.exhaustive
 def test_fires_have_the_expected_size() -> None:
     # The fire of the third vertex starts at 1 in half of the cases, from where 0 burns forwards with f; in
     # the other half it starts at 0, from where 1 burns backwards with b.

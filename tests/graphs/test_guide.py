@@ -30,6 +30,7 @@ def run_shell(line: str) -> str:
     return done.stdout
 
 
+@pytest.mark.exhaustive
 def test_everything_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     printed = {}

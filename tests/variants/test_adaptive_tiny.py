@@ -152,6 +152,7 @@ def test_rows_that_a_full_queue_has_no_place_for_are_handed_on(
 
 
 @pytest.mark.parametrize("at_a_time", some([1, 3, 4, 5, 8], 1, 4))
+@pytest.mark.exhaustive
 def test_levels_are_handed_over_after_so_many(
     device: Device, monkeypatch: pytest.MonkeyPatch, at_a_time: int
 ) -> None:

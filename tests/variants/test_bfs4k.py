@@ -220,6 +220,7 @@ def test_prefix_sums_of_zeros_and_ones_are_binary(device: Device) -> None:
     assert counted(device, shape("complete"), 0)["shuffle_sums"] > 0
 
 
+@pytest.mark.exhaustive
 def test_every_part_can_be_added_to_none(device: Device) -> None:
     """As in the bars of Fig. 14 of the paper."""
     shown_by = {
