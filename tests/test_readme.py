@@ -19,6 +19,7 @@ PAGES = {"README.md": "README.md.j2", "results/README.md": "results.md.j2"}
 def python(folder: Path, *words: str) -> str:
     """Python's stderr, with the folder's variants."""
     environment = os.environ | {"BFSBENCH_VARIANTS": str(folder), "PYTHONPATH": str(ROOT)}
+    environment.pop("PYTEST_XDIST_WORKER", None)  # what is started is nobody's worker
     done = subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True
     )

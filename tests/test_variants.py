@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.paths import PACKAGE
 from bfsbench.variants import all_families, all_variants, find
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
-from tests.parameters import covering
+from tests.parameters import covering, some
 from tests.shapes import SHAPES, SOURCES, with_wide_offsets
 from tests.variants import searching
 from tests.variants.searching import shape
@@ -106,11 +106,12 @@ def test_levels_equal_the_reference(device: Device, variant: type[KernelVariant]
         assert levels_of(variant, device, graph, sources, grid, block) == expected, (grid, block)
 
 
+@pytest.mark.parametrize("names", some([("kronecker",), ("lattice", "pmpp")], ("kronecker",)), ids="-".join)
 @pytest.mark.parametrize(("variant", "knobs"), list(knob_corners()))
 def test_levels_do_not_depend_on_knobs(
-    device: Device, variant: type[KernelVariant], knobs: dict[str, int]
+    device: Device, variant: type[KernelVariant], knobs: dict[str, int], names: Sequence[str]
 ) -> None:
-    for name in ("kronecker", "lattice"):
+    for name in names:
         graph = shape(name)
         sources = list(SOURCES[name])
         expected = [reference_levels(graph, source).tolist() for source in sources]

@@ -367,6 +367,7 @@ def test_any_graph_and_any_knobs(
 
 
 @pytest.mark.parametrize(("seed", "knobs", "cluster"), covering(range(1, 9), WAYS, USUAL_CLUSTERS))
+@pytest.mark.exhaustive
 def test_the_schedule_does_not_matter(seed: int, knobs: dict[str, int], cluster: int) -> None:
     device = open_device("cpu", seed)
     check_shapes(device, ["kronecker", "pmpp", "random_dense"], 9, CLUSTER_SIZE=cluster, **knobs)

@@ -191,6 +191,7 @@ def test_any_graph(
 
 
 @pytest.mark.parametrize(("seed", "tiny", "cluster"), covering(range(1, 9), (10, 30, 256), USUAL_CLUSTERS))
+@pytest.mark.exhaustive
 def test_the_schedule_does_not_matter(
     seed: int, tiny: int, cluster: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,7 @@ def test_distances_do_not_depend_on_the_block(device: Device, block: int) -> Non
 
 
 @pytest.mark.parametrize(("name", "seed"), covering(VARIANTS, range(1, 5)))
+@pytest.mark.exhaustive
 def test_distances_do_not_depend_on_the_schedule(name: str, seed: int) -> None:
     graph = random_graph(70)
     device = open_device("cpu", seed)
