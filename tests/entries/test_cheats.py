@@ -82,8 +82,7 @@ def test_a_child_that_is_left(toys: Path, line: Graph, kind: str, how: str) -> N
     before = marked_processes()
     with pytest.raises(WrongResultError, match="left 1 other processes running"):
         timed(declare(toys, kind, how), line)
-    time.sleep(0.05)
-    assert marked_processes() <= before
+    assert within_a_second(lambda: marked_processes() <= before)
 
 
 @pytest.mark.parametrize(

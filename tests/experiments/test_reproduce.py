@@ -78,6 +78,7 @@ def test_a_dry_run_names_missing_graphs_and_plans_the_rest(mine: Path, tmp_path:
     assert "\n3 points" in done.stdout
 
 
+@pytest.mark.exhaustive
 def test_the_estimate_is_of_earlier_rows(mine: Path, tmp_path: Path) -> None:
     words = (str(mine), "--graph", "streets", "--backend", "cpu")
     before = reproduce(*words, "--dry-run", cwd=tmp_path).stdout
@@ -156,6 +157,7 @@ def test_a_bundled_experiment_runs_from_end_to_end(name: str, tmp_path: Path) ->
     assert ": reproduced\n" not in done.stdout, "emulated kernels prove nothing about speed"
 
 
+@pytest.mark.exhaustive
 def test_the_maze_and_the_trace_are_drawn(tmp_path: Path) -> None:
     done = tiny("pmpp-maze", "pmpp-trace", "--scale", "0.05", cwd=tmp_path)
     maze = re.search(r"^◆[█●◆· \n]*◆$", done.stdout, re.MULTILINE)
