@@ -129,8 +129,8 @@ extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_
     const unsigned total = static_cast<unsigned>(offsets[frontier_size]);  // no more than is_new[] has
     for (unsigned i = threadIdx.x; i < total; i += blockDim.x) {
         const int v = gathered[i];
-        // benign race: a stale read is corrected by the claim
-        is_new[i] = levels[v] == UNREACHED && atomicCAS(&levels[v], UNREACHED, level + 1) == UNREACHED;
+        const bool open = levels[v] == UNREACHED;  // benign race: a stale read is corrected by the claim
+        is_new[i] = open && atomicCAS(&levels[v], UNREACHED, level + 1) == UNREACHED;
         if (!is_new[i]) continue;
         ++vertices;
         edges += row_offsets[v + 1] - row_offsets[v];

@@ -27,6 +27,7 @@ struct visited_vertices {
         for (int k = 0; k < n; ++k) {
             const bool has_bit = byte[k] >> (unsigned)vertices[k] % 8 & 1;
             if (has_bit) vertices[k] = NONE;
+            // benign race: with ATOMIC_CLAIM, a stale level is corrected by the claim
             found[k] = vertices[k] != NONE ? __ldcg(&levels[vertices[k]]) : 0;
         }
 #pragma unroll
