@@ -179,7 +179,7 @@ def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: li
 def _scatter(runs: Sequence[Sequence[float]]) -> float:
     """Of the runs of one side; see Evidence.scatter."""
     medians = [math.log(statistics.median(samples)) for samples in runs]
-    return sum((median - statistics.fmean(medians)) ** 2 for median in medians)
+    return len(medians) * statistics.pvariance(medians)
 
 
 def _noise(pairs: Sequence[_Pair]) -> dict[str, float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from bfsbench.families.bfs import Search
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from tests.entries.toy_entries import LINE, NUM_VERTICES, compile_toys, declare, marked_processes
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,7 @@ def test_a_child_that_is_left(toys: Path, line: Graph, kind: str, how: str) -> N
     before = marked_processes()
     with pytest.raises(WrongResultError, match="left 1 other processes running"):
         timed(declare(toys, kind, how), line)
-    assert within_a_second(lambda: marked_processes() <= before)
+    wait_until(lambda: marked_processes() <= before, 1)
 
 
 @pytest.mark.parametrize(
@@ -140,19 +139,11 @@ def test_searches_on_a_graph_share_a_process_that_ends_with_it(toys: Path) -> No
     first = timed(file, graph, 0).preprocess_ms
     assert timed(file, graph, 1).preprocess_ms == first
     (process,) = marked_processes() - before
-    assert within_a_second(lambda: state_of(process) == "T"), "it waits without taking a core"
+    wait_until(lambda: state_of(process) == "T", 1)  # it waits without taking a core
     del graph
-    assert within_a_second(lambda: marked_processes() <= before)
+    wait_until(lambda: marked_processes() <= before, 1)
 
 
 def state_of(process: int) -> str:
     """The letter by which Linux names the state of a process."""
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-
-
-def within_a_second(holds: Callable[[], bool]) -> bool:
-    """Whether something becomes true: signals take their time to arrive."""
-    end = time.monotonic() + 1
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.01)
-    return holds()

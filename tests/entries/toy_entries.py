@@ -41,11 +41,14 @@ def declare(folder: Path, kind: str, how: str, more: str = "") -> Path:
 
 
 def marked_processes() -> set[int]:
-    """The processes of entries that run now."""
+    """The processes of entries that run now, without those that tests beside this one have started."""
+    worker = f"PYTEST_XDIST_WORKER={os.environ.get('PYTEST_XDIST_WORKER', '')}".encode()
     found = set()
     for place in Path("/proc").glob("[0-9]*/environ"):
         try:
-            if MARK.encode() in place.read_bytes() and int(place.parent.name) != os.getpid():
+            environment = place.read_bytes()
+            own = worker in environment or "PYTEST_XDIST_WORKER" not in os.environ
+            if MARK.encode() in environment and own and int(place.parent.name) != os.getpid():
                 found.add(int(place.parent.name))
         except OSError:
             pass

@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from fetch_server import SNAP, Server, entry, sha256, snap
+
+from tests.waiting import wait_until
 
 Entries = Callable[[str], Path]
 
@@ -33,13 +34,6 @@ def start_fetch(*arguments: str) -> subprocess.Popen[str]:
         text=True,
         env=dict(os.environ),
     )
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
