@@ -14,11 +14,8 @@
 // and is written in one level and read after the barrier that ends it, or the other way round.
 #pragma once
 
+#include "block_cluster.cuh"
 #include "search.cuh"
-
-#if CLUSTER_SIZE > 1
-#include <cooperative_groups.h>
-#endif
 
 // The host defines QUAD, the arcs of a part in this regime and threads that share one, and CLUSTER_PARTS, which a
 // block's queue of one level holds.
@@ -30,24 +27,6 @@
 #endif
 
 typedef cut_row<QUAD, false> short_row;
-
-__device__ __forceinline__ unsigned cluster_rank() { return blockIdx.x % CLUSTER_SIZE; }
-__device__ __forceinline__ void cluster_sync() {
-#if CLUSTER_SIZE > 1
-    cooperative_groups::this_cluster().sync();
-#else
-    __syncthreads();
-#endif
-}
-// Where a variable in shared memory is in another block of the cluster.
-template <class T>
-__device__ __forceinline__ T *in_block(T *variable, unsigned rank) {
-#if CLUSTER_SIZE > 1
-    return cooperative_groups::this_cluster().map_shared_rank(variable, rank);
-#else
-    return variable;
-#endif
-}
 
 struct cluster_queues {
     part parts[2][CLUSTER_PARTS];        // of even and of odd levels

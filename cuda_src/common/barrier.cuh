@@ -33,11 +33,16 @@ __device__ __forceinline__ unsigned barrier_phase(const grid_barrier *barrier) {
     return load_acquire(&barrier->arrived) & BARRIER_PHASE;
 }
 
+// What the block of this rank adds.
+__device__ __forceinline__ unsigned arrival(unsigned rank, unsigned blocks) {
+    return rank == 0 ? BARRIER_PHASE - (blocks - 1) : 1u;
+}
+
 // The barrier is to be zeroed before its first use, and after a wait that was given up.
 // All threads of the block must call it.
 __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     __syncthreads();
-    if (threadIdx.x == 0) add_release(&barrier->arrived, blockIdx.x == 0 ? BARRIER_PHASE - (gridDim.x - 1) : 1u);
+    if (threadIdx.x == 0) add_release(&barrier->arrived, arrival(blockIdx.x, gridDim.x));
 }
 
 // For the first thread of a block that has arrived: whether all blocks arrived. `phase` is the barrier's phase
