@@ -182,6 +182,8 @@ class Adaptive(KernelVariant):
         words = -(-self.num_vertices // warp)
         visited, visited_then, unopened = (self.device.empty(words, "uint32") for _ in range(3))
         self.bitmaps = {"visited": visited, "visited_then": visited_then, "open": unopened}
+        for bitmap in (visited, unopened):
+            bitmap.fill(0)  # so that the first launch reads nothing unknown
         self.state = self.device.signal(self._structs()["search_state"])
         self.state.fill(0)
         arguments = {

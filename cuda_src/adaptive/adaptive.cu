@@ -61,8 +61,7 @@ __device__ __noinline__ void end_search(const search &search, const unsigned *re
         const unsigned w = first + lane, beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
         unsigned missing = 0;
         if (w < words && lane < few) {
-            // benign unwritten: what it gives is no level
-            missing = search.open[w] & ~(reached[w] | beyond);  // unknown before the first search
+            missing = search.open[w] & ~(reached[w] | beyond);
             visited[w] = beyond;
             search.open[w] = ALL_LANES;
         }
@@ -176,22 +175,22 @@ __device__ __forceinline__ frontier together(const frontier &pulled, const front
 __device__ __forceinline__ course after_step(const search &search, const thresholds &when, int max_polls, course at) {
     search_state &state = *search.state;
     const bool all_came = wait_at_barrier(&state.barrier, at.phase, max_polls);
-    const int step = ++at.step, stopped = __ldcg(&state.level), failed = __ldcg(&state.failed);
+    const int step = ++at.step, stopped = load_relaxed(&state.level), failed = load_relaxed(&state.failed);
     const frontier *now = &state.frontiers[step % 3];
     const frontier before = at.now;
-    at.now = frontier{{__ldcg(&now->found.edges), __ldcg(&now->found.vertices)},
-                      __ldcg(&now->queued),
-                      __ldcg(&now->must_pull),
-                      __ldcg(&now->unqueued),
+    at.now = frontier{{load_relaxed(&now->found.edges), load_relaxed(&now->found.vertices)},
+                      load_relaxed(&now->queued),
+                      load_relaxed(&now->must_pull),
+                      load_relaxed(&now->unqueued),
                       0,
-                      __ldcg(&now->rests)};
+                      load_relaxed(&now->rests)};
     at.last = at.next;
     if (at.last == RUN_LEVELS) at.level = stopped;
     if (at.last == PUSH || at.last == PULL) ++at.level, at.expanded = before.found.edges;
     if (at.last == PULL_RESTS) at.now = together(before, at.now);
     at.swapped ^= at.last == PULL;
     if (at.last == PULL) at.put_off = at.now.rests > 0;
-    if (!all_came) state.failed = 1;
+    if (!all_came) store_relaxed(&state.failed, 1);
     if (!all_came || failed)
         at.next = FAIL;  // what a failed search leaves is no beginning
     else if (at.now.rests > 0)
@@ -209,8 +208,10 @@ __device__ __forceinline__ void prepare_step(const search &search, level_record 
     if (at.next == PUSH || (at.next == END && at.now.found.vertices > 0))
         note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
     search.state->frontiers[(at.step + 2) % 3] = frontier{};
-    // benign race: before it and after it all find the end
-    if (at.next == END) search.state->frontiers[at.step % 3].found = {0, 0};  // blocks that read it late end, too
+    if (at.next != END) return;
+    tally &last = search.state->frontiers[at.step % 3].found;  // blocks that read it later find the end, too
+    store_relaxed(&last.edges, (edge_t)0);
+    store_relaxed(&last.vertices, 0u);
 }
 
 // The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all

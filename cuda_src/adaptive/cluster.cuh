@@ -52,7 +52,7 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
     const edge_t edges = spill ? mine.end - mine.begin : 0;
-    if (lane < blocks) *in_block(&own.overflow[level % 2], lane) = 1;
+    if (lane < blocks) store_relaxed(in_block(&own.overflow[level % 2], lane), 1);
     own.given.add({edges, spill});
     if (own.limit.count(edges, search.state->frontiers[step % 3])) return;
     const row whole = {mine.begin, mine.end};
@@ -157,7 +157,7 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
 // Reach the source and queue its row: for the first warp of the cluster.
 __device__ __forceinline__ void take_source(const search &search, unsigned *visited, cluster_queues &own, int step,
                                             int source) {
-    const bool first = threadIdx.x == 0 && !__ldcg(&search.state->failed);  // if it has, the search ends at its barrier
+    const bool first = threadIdx.x == 0 && !load_relaxed(&search.state->failed);  // if it has, the search ends at its barrier
     const unsigned target[1] = {0};
     short_row row[1] = {{0, 0}};
     if (first) {
@@ -193,13 +193,12 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
     own.given.add(mine);
     __syncthreads();
     if (threadIdx.x == 0) {
-        if (own.limit.passed) next.must_pull = 1;
+        if (own.limit.passed) store_relaxed(&next.must_pull, 1);
         if (held + own.spilled_parts > 0) own.place = atomicAdd(&next.queued, held + own.spilled_parts);
         own.given.publish(&next.found);
     }
     __syncthreads();
     if (own.limit.passed) return;  // nobody will read it
-    // benign unwritten: a block that holds nothing puts nothing there
     part *const queue = search.queues[step % 2] + own.place;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level % 2][i];
@@ -237,8 +236,7 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
         }
         if (sparing) {
 #pragma unroll
-            // benign race: a look may miss a claim
-            for (int k = 0; k < at_a_time; ++k) words[k] = mine[k] ? __ldcg(&visited[v[k] / 32u]) : 0;
+            for (int k = 0; k < at_a_time; ++k) words[k] = mine[k] ? load_relaxed(&visited[v[k] / 32u]) : 0;
 #pragma unroll
             for (int k = 0; k < at_a_time; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         }

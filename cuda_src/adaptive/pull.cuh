@@ -190,7 +190,7 @@ __device__ __forceinline__ void look_at_first(const search &search, const unsign
                 const bool hit = parent_words[i] >> (parents[i] & 31) & 1;
                 const unsigned hits = __ballot_sync(ALL_LANES, hit);
                 if (!hit) continue;
-                lists.fresh[slots[i] / 32] = hits;  // the same by all that hit
+                if (threadIdx.x % 32 == __ffs(hits) - 1) lists.fresh[slots[i] / 32] = hits;
                 search.levels[share.vertex(slots[i])] = level + 1;
                 found.edges += ends[i] - begins[i];
                 ++found.vertices;
@@ -376,7 +376,7 @@ __device__ __forceinline__ void pull_level(const search &search, const unsigned 
     if (threadIdx.x == 0) {
         frontier &next = search.state->frontiers[(step + 1) % 3];
         lists.found.publish(&next.found);
-        if (!few && vertices > 0) next.unqueued = 1;
+        if (!few && vertices > 0) store_relaxed(&next.unqueued, 1);
     }
     if (few && vertices > 0) queue_found(search, lists, share{0, own_words}, step + 1);
 }

@@ -32,7 +32,7 @@ struct push_buffers {
 // Make a block's buffers ready for a step.
 __device__ __forceinline__ void clear(push_buffers &buffers, const queue_share &share) {
     if (threadIdx.x == 0) {
-        buffers.size = buffers.parts = 0;
+        buffers.size = buffers.parts = buffers.place = 0;
         buffers.end = CLAIMED;
         buffers.limit.reset(share.unit, share.most_units);
         buffers.found.reset();
@@ -109,7 +109,7 @@ __device__ __forceinline__ void queue_some(const search &search, push_buffers &b
     }
     __syncthreads();
     if (buffers.limit.passed) return;
-    slot += buffers.place;  // benign unwritten: without parts nothing goes there
+    slot += buffers.place;
 #pragma unroll
     for (int k = 0; k < count; ++k) {
         write_parts(search.queues[step % 2], slot, rows[k], rows[k].parts());
@@ -136,7 +136,7 @@ __device__ __forceinline__ void queue_claimed(const search &search, push_buffers
             queue_some<4>(search, buffers, next, first, size, step, level);
         }
     if (threadIdx.x == 0) {
-        if (buffers.limit.passed) next.must_pull = 1;
+        if (buffers.limit.passed) store_relaxed(&next.must_pull, 1);
         buffers.found.publish(&next.found);
     }
 }

@@ -2,6 +2,7 @@
 // vertices it discovers.
 #pragma once
 
+#include "atomics.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
 #include "prefix_sum.cuh"
@@ -184,7 +185,7 @@ struct queue_limit {
     }
     // For one thread of the block: whether all together have come to find too much since.
     __device__ __forceinline__ void look_again(const frontier &next) {
-        if (__ldcg(&next.queued_units) > most_units) passed = 1;
+        if (load_relaxed(&next.queued_units) > most_units) passed = 1;
     }
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, frontier &next) {
         if (more < unit && before % unit + more < unit) return false;

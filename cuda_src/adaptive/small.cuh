@@ -78,7 +78,7 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         own.share = when.small / CLUSTER_SIZE;
         own.limit.reset(share.unit, share.most_units);
         own.given.reset();
-        own.spilled_rows = own.spilled_parts = 0;
+        own.spilled_rows = own.spilled_parts = own.place = 0;
     }
     cluster_sync();
     if (step > 0)
@@ -115,5 +115,5 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         ++level;
     }
     if (total > 0) give_frontier(search, own, step + 1, level);
-    if (cluster_rank() == 0 && threadIdx.x == 0) search.state->level = level;
+    if (cluster_rank() == 0 && threadIdx.x == 0) store_relaxed(&search.state->level, (int)level);
 }
