@@ -1,8 +1,8 @@
 """Parents of a breadth-first tree: derived from the levels of any search, checked, and followed to a path.
 
-All variants compute levels; ``cuda_src/parents.cu``, or ``native/parents.cpp`` after a host program, adds the
-tree once the searches have been timed. ``parents`` is int32[V] throughout: the source is its own parent, a
-vertex that is not reached has NO_PARENT.
+Most variants compute levels; ``cuda_src/parents.cu``, or ``native/parents.cpp`` after a host program, adds
+the tree once the searches have been timed. Others leave a tree, whose levels are counted here. ``parents`` is
+int32[V] throughout: the source is its own parent, a vertex that is not reached has NO_PARENT.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy.typing as npt
 from bfsbench.backends.base import Contract
 from bfsbench.errors import NoPathError, UsageError, WrongResultError
 from bfsbench.families.base import Paths
-from bfsbench.families.bfs.levels import Levels
-from bfsbench.families.bfs.searches import UNREACHED, SearchVariant
+from bfsbench.families.bfs.levels import Levels, reference_levels
+from bfsbench.families.bfs.searches import UNREACHED, KernelVariant, SearchVariant
 from bfsbench.graphs.graph import Graph, Ids
 from bfsbench.native import library
 from bfsbench.paths import CUDA_SRC
@@ -39,10 +39,12 @@ class WrongParentsError(WrongResultError):
 
 def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
     """Parents, int32[V], after a search, derived where the search ran, twice; both are checked, and the
-    second is timed.
+    second is timed. The tree that a search has left by itself took no time of its own.
 
     Raises WrongParentsError, DeviceError.
     """
+    if isinstance(search, KernelVariant) and search.leaves_tree:
+        return Paths(left_tree(graph, source, search, reference_levels(graph, source)), 0.0)
     levels = np.ascontiguousarray(search.levels(), np.int32)
     if isinstance(search, KernelProgram):
         derived = parents_on_device(search.graph, levels)
@@ -54,6 +56,32 @@ def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Path
             check_parents(graph, source, levels, tree.links)
         checked = tree.links
     return tree
+
+
+def left_tree(graph: Graph, source: int, search: KernelVariant, levels: Levels) -> Parents:
+    """Wait, and return the tree that a search has left, int32[V]; ``levels``, int32[V], are the true ones.
+
+    Raises WrongParentsError, DeviceError.
+    """
+    search.finish()
+    parents = search.level_array.download()
+    check_parents(graph, source, levels, parents)
+    return parents
+
+
+def levels_of_tree(parents: Parents) -> Levels:
+    """The level of each vertex of a tree, int32[V], by pointer jumping: its steps to the root.
+
+    parents: int32[V], vertices or negative. What is no tree has levels that no search finds.
+    """
+    num_vertices = len(parents)
+    reached = parents >= 0
+    above = np.where(reached, parents, np.arange(num_vertices, dtype=np.int32))
+    levels = (above != np.arange(num_vertices)).astype(np.int64)
+    for _ in range(num_vertices.bit_length() + 1):
+        levels, above = levels + levels[above], above[above]
+    found: Levels = np.where(reached, np.minimum(levels, num_vertices), UNREACHED).astype(np.int32)
+    return found
 
 
 def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:

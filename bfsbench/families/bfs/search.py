@@ -27,7 +27,7 @@ class Search(Problem):
         self.levels = reference_levels(graph, source)
 
     def run(self, variant: Variant) -> SearchRun:
-        return SearchRun(_search(variant), self.source, self.levels)
+        return SearchRun(self.graph, _search(variant), self.source, self.levels)
 
     @cached_property
     def edges_traversed(self) -> int:
@@ -63,7 +63,8 @@ class Search(Problem):
 class SearchRun:
     """A search from one source; see :class:`bfsbench.families.base.Run`."""
 
-    def __init__(self, variant: SearchVariant, source: int, reference: Levels) -> None:
+    def __init__(self, graph: Graph, variant: SearchVariant, source: int, reference: Levels) -> None:
+        self._graph = graph
         self._variant = variant
         self._source = source
         self._reference = reference
@@ -82,8 +83,15 @@ class SearchRun:
         return self._variant.levels()
 
     def check(self) -> None:
-        """Check the levels; those of kernels on the device. Raises WrongLevelsError."""
-        if not self._is_right_on_device():
+        """Check the levels, those of kernels on the device; or the tree, by Graph500's rules.
+
+        Raises WrongLevelsError, WrongParentsError.
+        """
+        if isinstance(self._variant, KernelVariant) and self._variant.leaves_tree:
+            from bfsbench.families.bfs.parents import left_tree
+
+            left_tree(self._graph, self._source, self._variant, self._reference)
+        elif not self._is_right_on_device():
             check_levels(self._variant.levels(), self._reference)
 
     def _is_right_on_device(self) -> bool:
