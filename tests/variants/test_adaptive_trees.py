@@ -11,7 +11,7 @@ from bfsbench.bench.runner import Method
 from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
 from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.parents import left_tree
+from bfsbench.families.bfs.parents import check_parents
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.adaptive import Adaptive
@@ -33,8 +33,8 @@ def expect_trees(
         search.reset(source)
         search.traverse(source)
         levels = reference_levels(graph, source)
-        left_tree(graph, source, search, levels)
         assert search.levels().tolist() == levels.tolist()
+        check_parents(graph, source, levels, search.level_array.download())
 
 
 @pytest.mark.parametrize("way", some(range(len(WAYS)), 0, 4, 5))

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from bfsbench.backends.base import Contract
 from bfsbench.errors import NoPathError, UsageError, WrongResultError
 from bfsbench.families.base import Paths
-from bfsbench.families.bfs.levels import Levels, reference_levels
-from bfsbench.families.bfs.searches import UNREACHED, KernelVariant, SearchVariant
+from bfsbench.families.bfs.levels import Levels
+from bfsbench.families.bfs.searches import UNREACHED, SearchVariant
 from bfsbench.graphs.graph import Graph, Ids
 from bfsbench.native import library
 from bfsbench.paths import CUDA_SRC
@@ -39,12 +39,10 @@ class WrongParentsError(WrongResultError):
 
 def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
     """Parents, int32[V], after a search, derived where the search ran, twice; both are checked, and the
-    second is timed. The tree that a search has left by itself took no time of its own.
+    second is timed.
 
     Raises WrongParentsError, DeviceError.
     """
-    if isinstance(search, KernelVariant) and search.leaves_tree:
-        return Paths(left_tree(graph, source, search, reference_levels(graph, source)), 0.0)
     levels = np.ascontiguousarray(search.levels(), np.int32)
     if isinstance(search, KernelProgram):
         derived = parents_on_device(search.graph, levels)
@@ -58,24 +56,13 @@ def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Path
     return tree
 
 
-def left_tree(graph: Graph, source: int, search: KernelVariant, levels: Levels) -> Parents:
-    """Wait, and return the tree that a search has left, int32[V]; ``levels``, int32[V], are the true ones.
-
-    Raises WrongParentsError, DeviceError.
-    """
-    search.finish()
-    parents = search.level_array.download()
-    check_parents(graph, source, levels, parents)
-    return parents
-
-
 def levels_of_tree(parents: Parents) -> Levels:
     """The level of each vertex of a tree, int32[V], by pointer jumping: its steps to the root.
 
-    parents: int32[V], vertices or negative. What is no tree has levels that no search finds.
+    parents: int32[V]; what is not a vertex means not reached. What is no tree gets levels of no search.
     """
     num_vertices = len(parents)
-    reached = parents >= 0
+    reached = (parents >= 0) & (parents < num_vertices)
     above = np.where(reached, parents, np.arange(num_vertices, dtype=np.int32))
     levels = (above != np.arange(num_vertices)).astype(np.int64)
     for _ in range(num_vertices.bit_length() + 1):

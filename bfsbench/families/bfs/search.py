@@ -14,6 +14,7 @@ from bfsbench.families.bfs.searches import KernelVariant, SearchVariant
 from bfsbench.programs import ExpectedAnswer
 
 if TYPE_CHECKING:
+    from bfsbench.backends.base import Buffer
     from bfsbench.graphs.graph import Graph
     from bfsbench.programs import Variant
 
@@ -27,7 +28,7 @@ class Search(Problem):
         self.levels = reference_levels(graph, source)
 
     def run(self, variant: Variant) -> SearchRun:
-        return SearchRun(self.graph, _search(variant), self.source, self.levels)
+        return SearchRun(_search(variant), self.source, self.levels)
 
     @cached_property
     def edges_traversed(self) -> int:
@@ -45,10 +46,15 @@ class Search(Problem):
         }
 
     def paths(self, variant: Variant) -> Paths:
-        """The breadth-first tree of the search that ``variant`` did last. Raises WrongParentsError."""
+        """The breadth-first tree of the search that ``variant`` did last; one that the search itself has left
+        takes no more time. Raises WrongParentsError."""
         from bfsbench.families.bfs.parents import breadth_first_tree
 
-        return breadth_first_tree(self.graph, self.source, _search(variant))
+        search = _search(variant)
+        if isinstance(search, KernelVariant) and search.leaves_tree:
+            _check_tree(search, self.source)
+            return Paths(search.level_array.download(), 0.0)
+        return breadth_first_tree(self.graph, self.source, search)
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:
         """The level profile; empty for host programs. Raises WrongLevelsError."""
@@ -63,8 +69,7 @@ class Search(Problem):
 class SearchRun:
     """A search from one source; see :class:`bfsbench.families.base.Run`."""
 
-    def __init__(self, graph: Graph, variant: SearchVariant, source: int, reference: Levels) -> None:
-        self._graph = graph
+    def __init__(self, variant: SearchVariant, source: int, reference: Levels) -> None:
         self._variant = variant
         self._source = source
         self._reference = reference
@@ -83,15 +88,11 @@ class SearchRun:
         return self._variant.levels()
 
     def check(self) -> None:
-        """Check the levels, those of kernels on the device; or the tree, by Graph500's rules.
+        """Check the levels, those of kernels on the device, and the tree of a search that leaves one.
 
         Raises WrongLevelsError, WrongParentsError.
         """
-        if isinstance(self._variant, KernelVariant) and self._variant.leaves_tree:
-            from bfsbench.families.bfs.parents import left_tree
-
-            left_tree(self._graph, self._source, self._variant, self._reference)
-        elif not self._is_right_on_device():
+        if not self._is_right_on_device():
             check_levels(self._variant.levels(), self._reference)
 
     def _is_right_on_device(self) -> bool:
@@ -102,7 +103,18 @@ class SearchRun:
         if self._expected is None:
             places = variant.level_places
             self._expected = ExpectedAnswer(variant.device, self._reference, rows=places)
-        return self._expected.differences(variant.level_array) == 0
+        levels = _check_tree(variant, self._source) if variant.leaves_tree else variant.level_array
+        return self._expected.differences(levels) == 0
+
+
+def _check_tree(search: KernelVariant, source: int) -> Buffer:
+    """Check the tree that a search has left; its levels, int32[V]. Raises WrongParentsError."""
+    from bfsbench.families.bfs.tree_check import TreeCheck
+
+    search.finish()
+    check = search.graph.once(TreeCheck.of)
+    check.check(search.level_array, source)
+    return check.levels
 
 
 def _search(variant: Variant) -> SearchVariant:
