@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bfsbench.errors import WrongResultError
-from bfsbench.families.bfs.searches import UNREACHED
 from bfsbench.programs import POISON
 
 if TYPE_CHECKING:
@@ -49,7 +48,12 @@ def levels_of(parents: npt.NDArray[np.int32], graph: Graph, source: int) -> Leve
     """
     import numpy as np
 
-    from bfsbench.families.bfs.parents import NO_PARENT, WrongParentsError, check_parents
+    from bfsbench.families.bfs.parents import (
+        NO_PARENT,
+        WrongParentsError,
+        check_parents,
+        levels_of_tree,
+    )
 
     num_vertices = graph.num_vertices
     tree = np.where(parents < 0, NO_PARENT, parents).astype(np.int32)
@@ -57,11 +61,6 @@ def levels_of(parents: npt.NDArray[np.int32], graph: Graph, source: int) -> Leve
     if (tree >= num_vertices).any():
         vertex = int(np.argmax(tree >= num_vertices))
         raise WrongParentsError(f"vertex {vertex} has parent {tree[vertex]}, which is no vertex")
-    reached = tree != NO_PARENT
-    above = np.where(reached, tree, source)
-    levels = (reached & (above != np.arange(num_vertices))).astype(np.int32)
-    for _ in range(num_vertices.bit_length() + 1):
-        levels, above = levels + levels[above], above[above]
-    found: Levels = np.where(reached, levels, UNREACHED).astype(np.int32)
+    found = levels_of_tree(tree)
     check_parents(graph, source, found, tree)
     return found

@@ -22,7 +22,8 @@ _ITEMS_PER_THREAD = 16
 """Fewest items per thread, so that few items take few threads."""
 
 
-def _blocks(device: Device, items: int) -> int:
+def blocks_for(device: Device, items: int) -> int:
+    """How many blocks of 256 threads look at so many items."""
     most = _BLOCKS_PER_MULTIPROCESSOR * device.limits.num_multiprocessors
     return max(1, min(-(-items // (_BLOCK * _ITEMS_PER_THREAD)), most, device.limits.max_grid))
 
@@ -51,7 +52,7 @@ class ExpectedAnswer:
         self._differences = device.signal()
         rows_there = None if rows is None else device.upload(np.ascontiguousarray(rows, np.int32))
         self._expected = (device.upload(words), rows_there, len(expected), width, pitch or width)
-        self._blocks = _blocks(device, len(words))
+        self._blocks = blocks_for(device, len(words))
 
     def differences(self, found: Buffer) -> int:
         """Wait, and return in how many elements an int32 array on the device differs."""
@@ -88,7 +89,7 @@ class _Sum:
         self._zero = np.zeros(1, np.uint64)
         self._first, self._latest = (device.upload(self._zero) for _ in range(2))
         kernel = device.module(SOURCE, {"WIDE_OFFSETS": 0}).kernel("sum_words")
-        self._blocks = _blocks(device, words)
+        self._blocks = blocks_for(device, words)
         self._launch = kernel.bind(array=array, num_words=words, sum=self._latest, block=_BLOCK)
         kernel.bind(array=array, num_words=words, sum=self._first, block=_BLOCK)(self._blocks)
 

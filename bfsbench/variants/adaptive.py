@@ -30,8 +30,8 @@ _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDic
 
 
 @cache
-def _structs(wide: bool) -> dict[str, type[Struct]]:
-    """The kernel's structs by name: their offsets have 64 bits if ``wide``."""
+def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
+    """The kernel's structs by name: offsets have 64 bits if ``wide``; it leaves parents if ``tree``."""
     offset, edge = (c_longlong, c_ulonglong) if wide else (c_int, c_uint)
 
     class Part(Struct):
@@ -58,6 +58,11 @@ def _structs(wide: bool) -> dict[str, type[Struct]]:
             ("frontiers", Frontier * 3),
         ]
 
+    class SearchAnswer(Struct):
+        _fields_: ClassVar = [
+            *([("parents", c_void_p), ("edge_sources", c_void_p)] if tree else [("levels", c_void_p)])
+        ]
+
     class Search(Struct):
         _fields_: ClassVar = [
             ("row_offsets", c_void_p),
@@ -68,13 +73,14 @@ def _structs(wide: bool) -> dict[str, type[Struct]]:
             ("row_indices_end", offset),
             ("num_vertices", c_int),
             ("num_edges", offset),
-            ("levels", c_void_p),
+            ("answer", SearchAnswer),
             ("open", c_void_p),
             ("queues", c_void_p * 2),
             ("state", c_void_p),
         ]
 
-    return {struct.c_name(): struct for struct in (Part, Tally, Frontier, SearchState, Search)}
+    structs = (Part, Tally, Frontier, SearchState, SearchAnswer, Search)
+    return {struct.c_name(): struct for struct in structs}
 
 
 class Adaptive(KernelVariant):
@@ -136,6 +142,13 @@ class Adaptive(KernelVariant):
             choices=(0, 1),
             compile_time=True,
         ),
+        Knob(
+            "TREE",
+            0,
+            "1: the search leaves the parent of each vertex instead of its level, and reads COO as well",
+            choices=(0, 1),
+            compile_time=True,
+        ),
     )
     usual_block = 1024
     constants: ClassVar = {"PART": _PART, "QUAD": _QUAD, "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT}
@@ -166,11 +179,15 @@ class Adaptive(KernelVariant):
         parts = self._cluster_parts()
         return {**super().defines(), "CLUSTER_SIZE": self.cluster_size(), "CLUSTER_PARTS": parts}
 
+    @property
+    def leaves_tree(self) -> bool:
+        return bool(self.knob["TREE"])
+
     def structs(self) -> tuple[type[Struct], ...]:
         return (*super().structs(), GridBarrier, *self._structs().values())
 
     def _structs(self) -> dict[str, type[Struct]]:
-        return _structs(self.num_edges.itemsize == 8)
+        return _structs(self.num_edges.itemsize == 8, self.leaves_tree)
 
     def _cluster_parts(self) -> int:
         """Parts that a block of the cluster can queue."""
@@ -232,11 +249,17 @@ class Adaptive(KernelVariant):
             row_indices_end=int(self.host_graph.column_offsets[-1]),
             num_vertices=self.num_vertices,
             num_edges=int(self.num_edges),
-            levels=self.level_array,
+            answer=self._answer(),
             open=unopened,
             queues=self._queues(),
             state=self.state,
         )
+
+    def _answer(self) -> Struct:
+        answer = self._structs()["search_answer"]
+        if self.leaves_tree:
+            return answer(parents=self.level_array, edge_sources=self.graph.edge_sources)
+        return answer(levels=self.level_array)
 
     def _row_indices(self) -> Buffer:
         if not self.knob["LIKELY_FIRST"]:

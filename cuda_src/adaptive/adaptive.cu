@@ -68,7 +68,7 @@ __device__ __noinline__ void end_search(const search &search, const unsigned *re
 #pragma unroll 1
         for (unsigned lanes = __ballot_sync(ALL_LANES, missing != 0); lanes; lanes &= lanes - 1) {
             const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, missing, other);
-            if (its >> lane & 1) search.levels[(first + other) * 32 + lane] = UNREACHED;
+            if (its >> lane & 1) search.answer.unreached((first + other) * 32 + lane);
         }
     }
 }
@@ -90,7 +90,7 @@ __device__ __noinline__ void close_unreachable(const search &search, int source)
 #pragma unroll
         for (int k = 0; k < CLOSE_WORDS; ++k) {
             const unsigned w = first + k * (warps - busy), open = __ballot_sync(ALL_LANES, entered[k]);
-            if (!entered[k] && w * 32 + lane != source) search.levels[w * 32 + lane] = UNREACHED;
+            if (!entered[k] && w * 32 + lane != source) search.answer.unreached(w * 32 + lane);
             if (lane == 0 && w < words) search.open[w] = open;
         }
     }

@@ -163,7 +163,8 @@ __device__ __forceinline__ void take_source(const search &search, unsigned *visi
     if (first) {
         row[0] = search.row_of<short_row>(source);
         visited[source / 32] |= 1u << source % 32;
-        search.levels[source] = 0;
+        search.answer.level(source, 0);
+        search.answer.parent(source, source);
     }
     queue_rows(search, own, row, target, 1, CLUSTER_PARTS, step + 1, 0);
 }
@@ -223,7 +224,8 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
     const unsigned arcs = own.held(level) * QUAD;
     const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
-        int v[at_a_time];
+        edge_t at[at_a_time];
+        int v[at_a_time], parent[at_a_time];
         bool mine[at_a_time];
         unsigned words[at_a_time];
         short_row rows[at_a_time];
@@ -232,7 +234,9 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
             const unsigned arc = i + k * blockDim.x;
             const part from = arc < arcs ? own.parts[level % 2][arc / QUAD] : part{0, 0};
             mine[k] = (int)(arc % QUAD) < from.length;
-            v[k] = __ldg(&search.column_indices[mine[k] ? from.begin + arc % QUAD : 0]);
+            at[k] = mine[k] ? from.begin + arc % QUAD : 0;
+            v[k] = __ldg(&search.column_indices[at[k]]);
+            if (!sparing) parent[k] = search.answer.tail(at[k]);
         }
         if (sparing) {
 #pragma unroll
@@ -252,9 +256,10 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
                 rows[k] = short_row{0, 0};
                 continue;
             }
-            if (sparing) rows[k] = search.row_of<short_row>(v[k]);
+            if (sparing) rows[k] = search.row_of<short_row>(v[k]), parent[k] = search.answer.tail(at[k]);
             if (sparing) prefetch(&search.column_indices[rows[k].begin]);
-            search.levels[v[k]] = level + 1;
+            search.answer.level(v[k], level + 1);
+            search.answer.parent(v[k], parent[k]);
         }
         unsigned target[at_a_time];
 #pragma unroll

@@ -53,9 +53,10 @@ struct share {
     __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
 };
 
-// Whether a vertex of this window of a row has been reached. They are looked at bit by bit, since looks are what a
-// large level is bound by, and only a few together, since the first ones are likely to be enough.
-__device__ __forceinline__ bool has_parent(const search &search, const unsigned *visited, edge_t begin, edge_t end) {
+// Whether a vertex of this window of a row has been reached; with TREE, also which. They are looked at bit by bit,
+// since looks are what a large level is bound by, and only a few together, since the first ones are likely to be enough.
+__device__ __forceinline__ bool has_parent(const search &search, const unsigned *visited, edge_t begin, edge_t end,
+                                           int &parent) {
     int rows[WINDOW];
     const part window = {(offset_t)begin, (int)(end - begin)};
     const unsigned mine = load_window(search.row_indices, search.row_indices_end, window, rows);
@@ -64,10 +65,22 @@ __device__ __forceinline__ bool has_parent(const search &search, const unsigned 
         bool any = false;
 #pragma unroll
         for (int k = first; k < first + LOOKS; ++k)
-            if (mine >> k & 1) any |= visited[rows[k] / 32u] >> rows[k] % 32 & 1;
+            if (mine >> k & 1) {
+                const unsigned reached = visited[rows[k] / 32u] >> rows[k] % 32 & 1;
+                any |= reached;
+                if (TREE && reached) parent = rows[k];
+            }
         if (any) return true;
     }
     return false;
+}
+
+// Whether any lane of a warp has a parent; with TREE all learn of one.
+__device__ __forceinline__ bool any_parent(bool found, int &parent) {
+    if (!TREE) return __any_sync(ALL_LANES, found);
+    const unsigned lanes = __ballot_sync(ALL_LANES, found);
+    parent = __shfl_sync(ALL_LANES, parent, __ffs(lanes | 1u << 31) - 1);
+    return lanes != 0;
 }
 
 // Where the window ends with which the rest of a row begins.
@@ -79,27 +92,34 @@ __device__ __forceinline__ edge_t window_end(edge_t at, edge_t end) {
 // lanes `active`, and that many lanes look at a window each. For whole warps whose list is empty, which tells them of the
 // rows.
 __device__ __forceinline__ bool has_parent_together(const search &search, const unsigned *visited, pull_lists &lists,
-                                                    edge_t at, edge_t end, unsigned active, unsigned lanes) {
+                                                    edge_t at, edge_t end, unsigned active, unsigned lanes,
+                                                    int &its_parent) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, rank = __popc(active & (1u << lane) - 1);
     if (at < end) {
         lists.begins[warp][rank] = at;
         lists.degrees[warp][rank] = end - at;
     }
     __syncwarp();
-    bool parent = false;
+    bool found = false;
+    int parent = 0;
     if (lane / lanes < __popc(active)) {
         const edge_t begin = lists.begins[warp][lane / lanes], its_end = begin + lists.degrees[warp][lane / lanes];
         const edge_t mine = lane % lanes == 0 ? begin : window_end(begin, its_end) + (lane % lanes - 1) * WINDOW;
-        if (mine < its_end) parent = has_parent(search, visited, mine, window_end(mine, its_end));
+        if (mine < its_end) found = has_parent(search, visited, mine, window_end(mine, its_end), parent);
     }
-    const unsigned parents = __ballot_sync(ALL_LANES, parent);
-    return at < end && (parents >> rank * lanes & ALL_LANES >> (32 - lanes));
+    const unsigned finders = __ballot_sync(ALL_LANES, found);
+    if (TREE) {
+        const unsigned first = at < end ? rank * lanes : 0;
+        its_parent = __shfl_sync(ALL_LANES, parent, (first + __ffs(finders >> first | 1u << 31) - 1) % 32);
+    }
+    return at < end && (finders >> rank * lanes & ALL_LANES >> (32 - lanes));
 }
 
 __device__ __forceinline__ void reach(const search &search, pull_lists &lists, const share &share, unsigned slot,
-                                      int level, edge_t degree, tally &found) {
+                                      int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh[slot / 32], 1u << slot % 32);
-    search.levels[share.vertex(slot)] = level + 1;
+    search.answer.level(share.vertex(slot), level + 1);
+    search.answer.parent(share.vertex(slot), parent);
     found.edges += degree;
     ++found.vertices;
 }
@@ -191,7 +211,8 @@ __device__ __forceinline__ void look_at_first(const search &search, const unsign
                 const unsigned hits = __ballot_sync(ALL_LANES, hit);
                 if (!hit) continue;
                 if (threadIdx.x % 32 == __ffs(hits) - 1) lists.fresh[slots[i] / 32] = hits;
-                search.levels[share.vertex(slots[i])] = level + 1;
+                search.answer.level(share.vertex(slots[i]), level + 1);
+                search.answer.parent(share.vertex(slots[i]), parents[i]);
                 found.edges += ends[i] - begins[i];
                 ++found.vertices;
             }
@@ -243,11 +264,13 @@ __device__ __forceinline__ void pull_rows(const search &search, const unsigned *
         if (active == 0) return;  // only if the list is empty and no word is left
         const bool list_empty = head == tail && next.current == 0;
         const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;  // for each row
-        const bool parent = lanes == 1 ? at < end && has_parent(search, visited, at, window_end(at, end))
-                                       : has_parent_together(search, visited, lists, at, end, active, lanes);
+        int parent = 0;
+        const bool reached =
+            lanes == 1 ? at < end && has_parent(search, visited, at, window_end(at, end), parent)
+                       : has_parent_together(search, visited, lists, at, end, active, lanes, parent);
         if (at == end) continue;
-        if (parent) {
-            reach(search, lists, share, slot, level, degree, found);
+        if (reached) {
+            reach(search, lists, share, slot, level, parent, degree, found);
             at = end;
         } else {
             at = min(window_end(at, end) + (lanes - 1) * WINDOW, end);
@@ -287,17 +310,17 @@ __device__ __noinline__ tally pull_long_rows(const search &search, const unsigne
         const unsigned slot = lists.long_slots[i];
         const edge_t begin = search.column_offsets[share.vertex(slot)];
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
-        bool parent = false;
-        int pieces = 0;
-        for (edge_t rest = lists.long_rests[i]; rest < end && !parent; rest += PIECE) {  // whole windows
+        bool reached = false;
+        int pieces = 0, parent = 0;
+        for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {  // whole windows
             if (++pieces > WARP_PIECES && end - rest > WARP_PIECES * PIECE) {
                 put_off(search, share.vertex(slot), begin, rest, end, step);
                 break;
             }
             const edge_t at = min(rest + lane * WINDOW, end);
-            parent = __any_sync(ALL_LANES, has_parent(search, visited, at, min(at + WINDOW, end)));
+            reached = any_parent(has_parent(search, visited, at, min(at + WINDOW, end), parent), parent);
         }
-        if (parent && lane == 0) reach(search, lists, share, slot, level, end - begin, found);
+        if (reached && lane == 0) reach(search, lists, share, slot, level, parent, end - begin, found);
     }
     return found;
 }
@@ -317,10 +340,12 @@ __device__ __noinline__ void pull_rests(const search &search, const unsigned *vi
         const edge_t begin = search.column_offsets[v], end = search.column_offsets[v + 1];
         const edge_t at = (begin & ~(edge_t)(WINDOW - 1)) + (edge_t)piece.length * PIECE + lane * WINDOW;
         const edge_t first = max(at, begin), last = min(at + WINDOW, end);
-        const bool parent = first < last && has_parent(search, visited_before, first, last);
-        if (!__any_sync(ALL_LANES, parent) || lane > 0) continue;
+        int parent = 0;
+        const bool reached = first < last && has_parent(search, visited_before, first, last, parent);
+        if (!any_parent(reached, parent) || lane > 0) continue;
         if (set_bits(true, &visited[v / 32], 1u << v % 32) >> v % 32 & 1) continue;
-        search.levels[v] = level;
+        search.answer.level(v, level);
+        search.answer.parent(v, parent);
         found.edges += end - begin;
         ++found.vertices;
     }

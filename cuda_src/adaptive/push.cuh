@@ -40,10 +40,10 @@ __device__ __forceinline__ void clear(push_buffers &buffers, const queue_share &
     __syncthreads();
 }
 
-// Give a vertex that has been claimed its level. Returns its row.
+// Give a vertex that has been claimed its level; it has its parent since the claim. Returns its row.
 __device__ __forceinline__ row reach_claimed(const search &search, int v, int level, tally &found) {
     const row row = search.row_of(v);
-    search.levels[v] = level + 1;
+    search.answer.level(v, level + 1);
     found.edges += row.end - row.begin;
     ++found.vertices;
     return row;
@@ -205,6 +205,7 @@ struct joint_claim {
 template <int count>
 __device__ __forceinline__ void claim_arcs(const search &search, unsigned *visited, push_buffers &buffers,
                                            const arc_run &arcs, unsigned first, int step, int level) {
+    edge_t arc[count];
     int v[count];
     bool mine[count], together = false;
     unsigned words[count];
@@ -212,7 +213,8 @@ __device__ __forceinline__ void claim_arcs(const search &search, unsigned *visit
     for (int k = 0; k < count; ++k) {
         const unsigned n = first + k * 32 + threadIdx.x % 32;
         mine[k] = n < arcs.total;
-        v[k] = __ldg(&search.column_indices[arcs.nth(min(n, arcs.total - 1))]);
+        arc[k] = arcs.nth(min(n, arcs.total - 1));
+        v[k] = __ldg(&search.column_indices[arc[k]]);
     }
 #pragma unroll
     for (int k = 0; k < count; ++k) words[k] = look(&visited[v[k] / 32u]);
@@ -235,6 +237,9 @@ __device__ __forceinline__ void claim_arcs(const search &search, unsigned *visit
 #pragma unroll
         for (int k = 0; k < count; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
     }
+#pragma unroll
+    for (int k = 0; k < count; ++k)
+        if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
     list_claimed(search, buffers, mine, v, step, level);
 }
 

@@ -52,6 +52,31 @@ struct frontier {
     unsigned rests;   // pieces of long rows that are left of the level that found it
 };
 
+// What a search leaves of each vertex: its level or, with TREE, a parent. Who reaches a vertex says both as far as he
+// knows them, and what is not kept is not computed.
+template <bool tree>
+struct answer_of {
+    int *levels;
+
+    __device__ __forceinline__ void level(int v, int level) const { levels[v] = level; }
+    __device__ __forceinline__ void parent(int v, int u) const {}
+    __device__ __forceinline__ int tail(edge_t arc) const { return 0; }
+    __device__ __forceinline__ void unreached(unsigned v) const { levels[v] = UNREACHED; }
+};
+
+// A part of a row does not say whose it is, so the tails of arcs are looked up.
+template <>
+struct answer_of<true> {
+    int *parents;
+    const int *edge_sources;
+
+    __device__ __forceinline__ void level(int v, int level) const {}
+    __device__ __forceinline__ void parent(int v, int u) const { parents[v] = u; }
+    __device__ __forceinline__ int tail(edge_t arc) const { return __ldg(&edge_sources[arc]); }
+    __device__ __forceinline__ void unreached(unsigned v) const { parents[v] = UNREACHED; }
+};
+typedef answer_of<TREE> search_answer;
+
 struct search_state {
     grid_barrier barrier;
     int level;   // at which a cluster has stopped
@@ -67,7 +92,7 @@ struct search {
     offset_t column_indices_end, row_indices_end;  // the last offsets
     int num_vertices;
     offset_t num_edges;
-    int *levels;
+    search_answer answer;
     unsigned *open;   // a bit a vertex: not known to have no in-neighbours (those have their level)
     part *queues[2];  // of even and of odd steps; a search queues a vertex once, so they cannot overflow
     search_state *state;

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -32,75 +31,15 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import DeviceGraph
+from tests.bench.trees import Array, below_the_source, depth_first_tree, descendants, fit_parents, searches
 from tests.devices import BACKENDS
 from tests.parameters import some
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
-
-Array = npt.NDArray[np.int32]
-
-
-@st.composite
-def searches(draw: st.DrawFn) -> tuple[Graph, int, Array, Array]:
-    """A small graph of either direction, a source, its levels, and some tree of shortest paths."""
-    n = draw(st.integers(1, 12))
-    vertex = st.integers(0, n - 1)
-    branches = [(draw(st.integers(0, v - 1)), v) for v in range(1, draw(st.integers(1, n)))]
-    edges = branches + draw(st.lists(st.tuples(vertex, vertex), max_size=12))
-    orientation = draw(st.sampled_from(["directed", "each_once"]))
-    graph = build_graph(edge_list(n, edges, orientation), "drawn")
-    source = draw(st.just(0) | vertex)
-    levels = reference_levels(graph, source)
-    parents = np.full(n, NO_PARENT, np.int32)
-    parents[source] = source
-    for v in np.flatnonzero(levels > 0):
-        parents[v] = draw(st.sampled_from(fit_parents(graph, levels, int(v))))
-    return graph, source, levels, parents
-
-
-def fit_parents(graph: Graph, levels: Array, v: int) -> list[int]:
-    """Every vertex that may be the parent of ``v``."""
-    arcs = zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True)
-    return [tail for tail, head in arcs if head == v and levels[tail] == levels[v] - 1]
-
-
-def depth_first_tree(graph: Graph, source: int) -> tuple[Array, Array]:
-    """Parents and depths of a tree that goes as deep as it can."""
-    parents, depths = (np.full(graph.num_vertices, -1, np.int32) for _ in range(2))
-    parents[source], depths[source] = source, 0
-
-    def visit(u: int) -> None:
-        for v in graph.column_indices[graph.row_offsets[u] : graph.row_offsets[u + 1]].tolist():
-            if parents[v] == NO_PARENT:
-                parents[v], depths[v] = u, depths[u] + 1
-                visit(v)
-
-    visit(source)
-    return parents, depths
-
-
-def descendants(parents: Array, root: int) -> list[int]:
-    """The subtree below a vertex, itself included."""
-    found, tree = [], parents.tolist()
-    for v, parent in enumerate(tree):
-        at = v
-        while parent != NO_PARENT and at != root and tree[at] != at:
-            at = tree[at]
-        if parent != NO_PARENT and at == root:
-            found.append(v)
-    return found
 
 
 def refused(rule: int, graph: Graph, source: int, levels: Array, parents: Array) -> None:
     with pytest.raises(WrongParentsError, match=f"break rule {rule}: "):
         check_parents(graph, source, levels, parents)
-
-
-def below_the_source(levels: Array, data: st.DataObject) -> int:
-    """A vertex of the tree that is not its root."""
-    candidates = np.flatnonzero(levels > 0).tolist()
-    assume(candidates)
-    vertex: int = data.draw(st.sampled_from(candidates))
-    return vertex
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -23,6 +23,7 @@ _OTHER_FILES: Mapping[str, Mapping[str, int]] = {
     "likely_parents": {"LONG_ROW": 1024},
     "parents": {"NO_PARENT": -1},
     "probe": {"CHAINS": 32},
+    "tree_check": {"NO_PARENT": -1},
 }
 """Kernel files that belong to no variant, and the macros they need."""
 

@@ -32,6 +32,8 @@ KNOBS = [
     ("adaptive", {"SMALL_PARTS": "0", "PUSHED_EDGE": "1000"}),
     ("adaptive", {"SMALL_PARTS": "0", "MAY_PULL": "0"}),
     ("adaptive", {"LIKELY_FIRST": "1", "CLUSTER_SIZE": "4"}),
+    ("adaptive", {"TREE": "1"}),
+    ("adaptive", {"TREE": "1", "SMALL_PARTS": "0", "MAY_PULL": "0"}),
     ("bfs4k", {"K2": "20", "K4": "0"}),
     ("bfs4k", {"HASH": "hash_warp", "K5": "0"}),
     ("linear_work", {"GATHERING": "fine-grained", "SEQUENTIAL_THRESHOLD": "0"}),

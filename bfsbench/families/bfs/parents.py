@@ -1,8 +1,8 @@
 """Parents of a breadth-first tree: derived from the levels of any search, checked, and followed to a path.
 
-All variants compute levels; ``cuda_src/parents.cu``, or ``native/parents.cpp`` after a host program, adds the
-tree once the searches have been timed. ``parents`` is int32[V] throughout: the source is its own parent, a
-vertex that is not reached has NO_PARENT.
+Most variants compute levels; ``cuda_src/parents.cu``, or ``native/parents.cpp`` after a host program, adds
+the tree once the searches have been timed. Others leave a tree, whose levels are counted here. ``parents`` is
+int32[V] throughout: the source is its own parent, a vertex that is not reached has NO_PARENT.
 """
 
 from __future__ import annotations
@@ -54,6 +54,21 @@ def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Path
             check_parents(graph, source, levels, tree.links)
         checked = tree.links
     return tree
+
+
+def levels_of_tree(parents: Parents) -> Levels:
+    """The level of each vertex of a tree, int32[V], by pointer jumping: its steps to the root.
+
+    parents: int32[V]; what is not a vertex means not reached. What is no tree gets levels of no search.
+    """
+    num_vertices = len(parents)
+    reached = (parents >= 0) & (parents < num_vertices)
+    above = np.where(reached, parents, np.arange(num_vertices, dtype=np.int32))
+    levels = (above != np.arange(num_vertices)).astype(np.int64)
+    for _ in range(num_vertices.bit_length() + 1):
+        levels, above = levels + levels[above], above[above]
+    found: Levels = np.where(reached, np.minimum(levels, num_vertices), UNREACHED).astype(np.int32)
+    return found
 
 
 def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:

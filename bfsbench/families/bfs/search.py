@@ -14,6 +14,7 @@ from bfsbench.families.bfs.searches import KernelVariant, SearchVariant
 from bfsbench.programs import ExpectedAnswer
 
 if TYPE_CHECKING:
+    from bfsbench.backends.base import Buffer
     from bfsbench.graphs.graph import Graph
     from bfsbench.programs import Variant
 
@@ -45,10 +46,15 @@ class Search(Problem):
         }
 
     def paths(self, variant: Variant) -> Paths:
-        """The breadth-first tree of the search that ``variant`` did last. Raises WrongParentsError."""
+        """The breadth-first tree of the search that ``variant`` did last; one that the search itself has left
+        takes no more time. Raises WrongParentsError."""
         from bfsbench.families.bfs.parents import breadth_first_tree
 
-        return breadth_first_tree(self.graph, self.source, _search(variant))
+        search = _search(variant)
+        if isinstance(search, KernelVariant) and search.leaves_tree:
+            _check_tree(search, self.source)
+            return Paths(search.level_array.download(), 0.0)
+        return breadth_first_tree(self.graph, self.source, search)
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:
         """The level profile; empty for host programs. Raises WrongLevelsError."""
@@ -82,7 +88,10 @@ class SearchRun:
         return self._variant.levels()
 
     def check(self) -> None:
-        """Check the levels; those of kernels on the device. Raises WrongLevelsError."""
+        """Check the levels, those of kernels on the device, and the tree of a search that leaves one.
+
+        Raises WrongLevelsError, WrongParentsError.
+        """
         if not self._is_right_on_device():
             check_levels(self._variant.levels(), self._reference)
 
@@ -94,7 +103,18 @@ class SearchRun:
         if self._expected is None:
             places = variant.level_places
             self._expected = ExpectedAnswer(variant.device, self._reference, rows=places)
-        return self._expected.differences(variant.level_array) == 0
+        levels = _check_tree(variant, self._source) if variant.leaves_tree else variant.level_array
+        return self._expected.differences(levels) == 0
+
+
+def _check_tree(search: KernelVariant, source: int) -> Buffer:
+    """Check the tree that a search has left; its levels, int32[V]. Raises WrongParentsError."""
+    from bfsbench.families.bfs.tree_check import TreeCheck
+
+    search.finish()
+    check = search.graph.once(TreeCheck.of)
+    check.check(search.level_array, source)
+    return check.levels
 
 
 def _search(variant: Variant) -> SearchVariant:

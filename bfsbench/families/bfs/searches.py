@@ -88,6 +88,12 @@ class KernelVariant(KernelProgram, SearchVariant):
         self.level_places: npt.NDArray[np.int32] | None = None
         """int32[V]: the index of each vertex's level in ``level_array``, if it is not its number."""
 
+    @property
+    def leaves_tree(self) -> bool:
+        """Whether ``level_array`` has the parents of a breadth-first tree instead of levels: the source is
+        its own parent, a vertex that is not reached has UNREACHED."""
+        return False
+
     def defines(self) -> dict[str, int | str]:
         counting = {"COUNTERS": int(self.counter_buffer is not None)} if self.counters else {}
         return {**super().defines(), **self.layer_numbers(), **counting}
@@ -120,6 +126,10 @@ class KernelVariant(KernelProgram, SearchVariant):
     def levels(self) -> npt.NDArray[np.int32]:
         self.finish()
         levels = self.level_array.download()
+        if self.leaves_tree:
+            from bfsbench.families.bfs.parents import levels_of_tree
+
+            return levels_of_tree(levels)
         return levels if self.level_places is None else levels[self.level_places]
 
     def level_counters(self) -> list[dict[str, int]]:
