@@ -30,16 +30,17 @@ DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 COMPILE_LIMIT = 120
 """Seconds; the first use of the compiler from PyPI builds a C++ library of its own."""
 
-PIP_INSTALL = f"{sys.executable} -m pip install"
-"""The pip of this interpreter: another one installs elsewhere."""
+PIP_INSTALL = toolchain.pip_install()
 INSTALL_COMPILER = f"{PIP_INSTALL} ziglang"
 CHANGE_COMPILER = f'{INSTALL_COMPILER} && export CXX="{sys.executable} -m ziglang c++"'
 INSTALL_GXX = "sudo apt install g++"
 INSTALL_DRIVER = "sudo ubuntu-drivers install (elsewhere: https://www.nvidia.com/drivers)"
 SHOW_DEVICES = "unset CUDA_VISIBLE_DEVICES; nvidia-smi (in a container: start it with --gpus all)"
-NVCC_PACKAGES = "nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl"
-INSTALL_NVCC = f"{PIP_INSTALL} {NVCC_PACKAGES}"
-REINSTALL_NVCC = f"{PIP_INSTALL} --force-reinstall {NVCC_PACKAGES}"
+INSTALL_NVCC = toolchain.pip_install(*toolchain.NVCC_PACKAGES)
+REINSTALL_NVCC = toolchain.pip_install("--force-reinstall", *toolchain.NVCC_PACKAGES)
+INSTALL_CORE = toolchain.pip_install(*toolchain.CORE_PACKAGES)
+INSTALL_CORE_12 = toolchain.pip_install(*toolchain.CORE_PACKAGES_12)
+REINSTALL_CORE = toolchain.pip_install("--force-reinstall", *toolchain.CORE_PACKAGES)
 INSTALL_PYCUDA = f"{PIP_INSTALL} pycuda"
 REINSTALL_PYCUDA = f"{PIP_INSTALL} --force-reinstall --no-cache-dir --no-deps pycuda"
 INSTALL_NVML = f"{PIP_INSTALL} nvidia-ml-py"
@@ -78,17 +79,20 @@ class Section:
 
 
 def examine() -> dict[str, Section]:
-    """Run all checks: those for everything (``common``) and those for the backends ``cpu`` and ``cuda``."""
+    """Run all checks: those for everything (``common``), for a GPU (``gpu``) and for each backend."""
     return {
         "common": Section("Any use", (python_packages(), cache_folder())),
         "cpu": Section("CPU backend", (cpp_compiler(),)),
-        "cuda": Section("CUDA backend", (driver(), nvcc(), pycuda(), telemetry())),
+        "gpu": Section("A GPU", (driver(), telemetry())),
+        "cuda": Section("CUDA backend, with a toolkit", (nvcc(), pycuda())),
+        "cuda-core": Section("CUDA backend, without a toolkit", (nvrtc(), cuda_core())),
     }
 
 
 def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
-    """Whether ``cpu`` and ``cuda`` can run."""
-    return {name: sections["common"].works and sections[name].works for name in ("cpu", "cuda")}
+    """Whether ``cpu``, ``cuda`` and ``cuda-core`` can run."""
+    needed = {"cpu": ("common", "cpu"), **{name: ("common", "gpu", name) for name in ("cuda", "cuda-core")}}
+    return {name: all(sections[part].works for part in parts) for name, parts in needed.items()}
 
 
 def needed_packages() -> list[str]:
@@ -268,6 +272,43 @@ def _install_pycuda() -> str:
     if shutil.which("nvcc") is not None:
         return INSTALL_PYCUDA
     return f"CUDA_ROOT={root} PATH={root / 'bin'}:$PATH {INSTALL_PYCUDA}"
+
+
+def nvrtc() -> Check:
+    """NVIDIA's compiler as a library, and whether the driver can load what it makes."""
+    name = "NVRTC"
+    try:
+        version = toolchain.nvrtc_version()
+    except ToolchainError as error:
+        return Check(name, "missing", str(error).partition(":")[0], INSTALL_CORE)
+    try:
+        release = ctypes.c_int()
+        ctypes.CDLL(DRIVER_LIBRARY).cuDriverGetVersion(ctypes.byref(release))
+    except OSError:  # without a driver there is nothing to compare with
+        return Check(name, "ok", f"release {version}")
+    if reason := toolchain.too_new(version, release.value):
+        return Check(name, "broken", reason.partition(":")[0], INSTALL_CORE_12)
+    return Check(name, "ok", f"release {version}")
+
+
+def cuda_core() -> Check:
+    """NVIDIA's Python packages, and the headers and libraries that kernels need beside NVRTC."""
+    name, versions = "cuda-core", []
+    try:
+        importlib.import_module("cuda.core")
+        for package in toolchain.CORE_PACKAGES[:2]:
+            versions.append(f"{package} {importlib.metadata.version(package)}")
+        pathfinder = importlib.import_module("cuda.pathfinder")
+    except importlib.metadata.PackageNotFoundError as error:
+        return Check(name, "missing", f"{error.name} is not installed", INSTALL_CORE)
+    except ModuleNotFoundError as error:
+        return Check(name, "missing", f"no module {error.name}", INSTALL_CORE)
+    except ImportError as error:
+        return Check(name, "broken", f"cannot be imported: {str(error).splitlines()[0]}", REINSTALL_CORE)
+    absent = [part for part in ("cudart", "cccl") if pathfinder.find_nvidia_header_directory(part) is None]
+    if absent:
+        return Check(name, "missing", f"headers of {' and '.join(absent)}", INSTALL_CORE)
+    return Check(name, "ok", ", ".join(versions))
 
 
 def telemetry() -> Check:

@@ -32,21 +32,44 @@ from bfsbench.paths import cache_dir
 _COMPILE = ("-std=c++17", "-O3", "-fPIC", "-pthread")
 _LINK = ("-shared", "-pthread")
 
+
+def pip_install(*packages: str) -> str:
+    """The command that installs packages for this interpreter: another pip installs elsewhere."""
+    return " ".join((sys.executable, "-m pip install", *packages))
+
+
+NVCC_PACKAGES = (
+    "nvidia-cuda-nvcc",
+    "nvidia-cuda-runtime",
+    "nvidia-nvvm",
+    "nvidia-cuda-crt",
+    "nvidia-cuda-cccl",
+)
+"""NVIDIA's compiler from PyPI."""
+CORE_PACKAGES = (
+    "cuda-core",
+    "cuda-bindings",
+    "nvidia-cuda-nvrtc",
+    "nvidia-cuda-runtime",
+    "nvidia-cuda-cccl",
+    "nvidia-nvjitlink",
+)
+"""What the backend ``cuda-core`` needs beside NVIDIA's driver."""
+CORE_PACKAGES_12 = ("'cuda-bindings==12.*'", *(f"{name}-cu12" for name in CORE_PACKAGES if "nvidia" in name))
+"""The same for a driver for CUDA 12, beside cuda-core."""
 NO_COMPILER = (
-    "no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) "
-    f"or run '{sys.executable} -m pip install ziglang'"
+    f"no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) or run '{pip_install('ziglang')}'"
 )
-NO_NVCC = (
-    "no nvcc found: install the CUDA toolkit, or run "
-    f"'{sys.executable} -m pip install nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt "
-    "nvidia-cuda-cccl'"
-)
+NO_NVCC = f"no nvcc found: install the CUDA toolkit, or run '{pip_install(*NVCC_PACKAGES)}'"
+NO_NVRTC = f"no NVRTC found: run '{pip_install(*CORE_PACKAGES)}'"
 
 
 DRIVER_LIBRARY = "libcuda.so.1"
 """NVIDIA's driver."""
 NVCC_OPTIONS = ("-std=c++17", "-O3", "-lineinfo")
-"""Options of every compilation of kernels for a GPU."""
+"""Options of every compilation of kernels by nvcc."""
+NVRTC_OPTIONS = {"std": "c++17", "lineinfo": True}
+"""The same for NVRTC, which optimises by default; as cuda-core names them."""
 LOWEST_COMPUTE_CAPABILITY = (7, 5)
 """The lowest compute capability of GPUs that kernels run on: the lowest that CUDA 13 compiles for."""
 
@@ -251,6 +274,33 @@ def nvcc_version() -> str:
     """The last line of nvcc's ``--version``, which names its build. Raises ToolchainError without one."""
     done = subprocess.run([str(find_nvcc()), "--version"], capture_output=True, text=True, check=False)
     return next((line for line in reversed(done.stdout.splitlines()) if line), "unknown")
+
+
+@cache
+def nvrtc_version() -> str:
+    """The CUDA version of NVRTC: ``13.0``. Raises ToolchainError where it or cuda-bindings is missing."""
+    try:
+        from cuda.bindings import nvrtc
+
+        status, major, minor = nvrtc.nvrtcVersion()
+    except (ImportError, RuntimeError) as error:  # RuntimeError: there is no such library
+        raise ToolchainError(NO_NVRTC) from error
+    if status:
+        raise ToolchainError(f"NVRTC cannot be used: {status}")
+    return f"{major}.{minor}"
+
+
+def too_new(nvrtc: str, driver: int) -> str:
+    """Why a driver, for CUDA 12.4 if it is 12040, cannot load what NVRTC compiles; empty if it can.
+
+    A driver loads machine code of any compiler for its major version of CUDA, and of earlier ones.
+    """
+    major = driver // 1000
+    if int(nvrtc.partition(".")[0]) <= major:
+        return ""
+    given = f"{major}.{driver % 1000 // 10}"
+    fix = f"take a newer driver, or run {pip_install(*CORE_PACKAGES_12)}"
+    return f"NVRTC {nvrtc} makes code for newer drivers than this one, which is for CUDA {given}: {fix}"
 
 
 def unsupported(compute_capability: tuple[int, int]) -> str:

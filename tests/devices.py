@@ -1,17 +1,17 @@
-"""The backends that tests of kernels run on: the CPU's, and CUDA where there is a device."""
+"""The backends that tests of kernels run on: the CPU's, and those of a GPU where there is one."""
 
 from __future__ import annotations
 
-from bfsbench.backends import open_device
+from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.errors import UsageError
 
 
-def cuda_is_present() -> bool:
+def is_usable(backend: str) -> bool:
     try:
-        open_device("cuda").close()
+        open_device(backend).close()
     except UsageError:
         return False
     return True
 
 
-BACKENDS = ["cpu", *(["cuda"] if cuda_is_present() else [])]
+BACKENDS = ["cpu", *filter(is_usable, GPU_BACKENDS)]

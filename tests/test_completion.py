@@ -32,7 +32,7 @@ def offered(*words: str) -> list[str]:
         (("report", "--variant", ""), list(all_variants())),
         (("report", "--variant", "pull,virt"), ["pull,virtual_warp"]),
         (("report", "--graph", "pull,soc-epin"), ["pull,soc-Epinions1"]),
-        (("report", "--backend", "c"), ["cuda", "cpu"]),
+        (("report", "--backend", "c"), ["cuda", "cuda-core", "cpu"]),
     ],
 )
 def test_names_are_completed(words: tuple[str, ...], names: list[str]) -> None:

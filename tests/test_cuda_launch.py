@@ -1,78 +1,192 @@
-"""How the CUDA backend packs the arguments of a launch, with a made-up driver that records them."""
+"""The backends of a GPU over made-up drivers: launches, memory, refusals, and which backend is taken."""
 
 from __future__ import annotations
 
-import importlib
+import ctypes
+import gc
 import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
-from unittest.mock import MagicMock
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from bfsbench.emulator import Contract
+from bfsbench.backends import GPU_BACKENDS, open_device
+from bfsbench.backends.base import Struct
+from bfsbench.errors import DeviceOutOfMemoryError, KernelError, LaunchError, ToolchainError, UsageError
+from tests import made_up_drivers
+from tests.made_up_drivers import DEVICE, FUNCTION, MEMORY, Kept, Launched
 
 KERNEL = 'extern "C" __global__ void scale(float *values, int count, double by, int first, int level) {}'
-MODULES = ("cuda", "cuda_compile", "cuda_memory")
 
 
 @pytest.fixture
-def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """bfsbench.backends.cuda over a made-up driver."""
-    driver = MagicMock(name="pycuda.driver")
-    driver.Error = type("Error", (Exception,), {})
-    driver.MemoryError = type("MemoryError", (driver.Error,), {})
-    driver.CompileError = type("CompileError", (driver.Error,), {})
-    driver.mem_alloc.side_effect = lambda size: 0x1000
-    for name in ("pycuda", "pycuda.compiler"):
-        monkeypatch.setitem(sys.modules, name, MagicMock())
-    sys.modules["pycuda"].driver = driver  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
-    for name in MODULES:
-        monkeypatch.delitem(sys.modules, f"bfsbench.backends.{name}", raising=False)
-    yield importlib.import_module("bfsbench.backends.cuda")
-    for name in MODULES:
-        sys.modules.pop(f"bfsbench.backends.{name}", None)
+def kept() -> Kept:
+    return Kept()
 
 
-def bound(cuda: ModuleType, tmp_path: Path, **named: Any) -> tuple[Any, list[Any]]:
-    """A launch of `scale` with the last parameter left open, and what the driver is handed."""
+@pytest.fixture(params=GPU_BACKENDS)
+def device(
+    request: pytest.FixtureRequest, kept: Kept, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Any]:
+    """A device of each backend over its made-up driver, with a cache of its own."""
+    monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "cache"))
+    made_up_drivers.install(request.param, kept, monkeypatch)
+    monkeypatch.setattr("bfsbench.toolchain.find_nvcc", lambda: tmp_path / "nvcc")
+    device = open_device(request.param)
+    yield device
+    device.close()
+
+
+@pytest.fixture
+def kernel(device: Any, tmp_path: Path) -> Any:
     source = tmp_path / "scale.cu"
     source.write_text(KERNEL)
-    handed: list[Any] = []
-    function = MagicMock(max_threads_per_block=1024, shared_size_bytes=0, num_regs=8)
-    function._launch_kernel.side_effect = lambda *given: handed.append(given)
-    limits = SimpleNamespace(
-        blocks_per_cluster=1, shared_memory_per_block=48 << 10, shared_memory_per_block_optin=48 << 10
-    )
-    device = SimpleNamespace(limits=limits, stream="the stream")
-    binary = SimpleNamespace(module=SimpleNamespace(get_function=lambda name: function), cubin=b"")
-    signature = Contract("").signatures(source, [])["scale"]
-    kernel = cuda.CudaKernel(binary, "scale", device, signature)
-    return kernel.bind(block=64, scalars=("level",), **named), handed
+    return device.module(source, {"X": 1}).kernel("scale")
+
+
+def bound(device: Any, kernel: Any, **settings: Any) -> Any:
+    """A launch with the last parameter left open."""
+    values = device.upload(np.ones(4, np.float32))
+    given: dict[str, Any] = {"values": values, "count": 4, "by": np.float64(0.5), "first": 3}
+    return kernel.bind(**{"block": 64, "scalars": ("level",), **given, **settings})
 
 
 def test_arguments_are_packed_once_in_the_order_and_alignment_of_the_parameters(
-    cuda: ModuleType, tmp_path: Path
+    device: Any, kernel: Any, kept: Kept
 ) -> None:
-    values = cuda.CudaBuffer(4, "float32", None)
-    launch, handed = bound(cuda, tmp_path, values=values, count=4, by=np.float64(0.5), first=3)
-    launch(7, 11)
-    [(grid, block, arguments, shared, stream)] = handed
-    assert (grid, block, shared, stream) == ((7, 1), (64, 1, 1), 0, "the stream")
-    assert arguments == struct.pack("Pi4xdii", 0x1000, 4, 0.5, 3, 11)
+    values = device.upload(np.ones(4, np.float32))
+    launch = bound(device, kernel, values=values)
+    for blocks, level in ((7, 11), (8, 12)):
+        launch(blocks, level)
+    expected = [
+        Launched(blocks, 64, 0, struct.pack("Pi4xdii", values.pointer, 4, 0.5, 3, level))
+        for blocks, level in ((7, 11), (8, 12))
+    ]
+    assert kept.launches == expected
 
 
-def test_a_refused_launch_is_no_fault_of_the_kernel(cuda: ModuleType, tmp_path: Path) -> None:
-    from bfsbench.errors import KernelError, LaunchError
+def test_a_launch_keeps_what_it_points_to(device: Any, kernel: Any, kept: Kept) -> None:
+    launch = bound(device, kernel)
+    gc.collect()
+    assert not kept.freed
+    del launch
+    gc.collect()
+    assert len(kept.freed) == 1
 
-    values = cuda.CudaBuffer(4, "float32", None)
-    launch, _ = bound(cuda, tmp_path, values=values, count=4, by=np.float64(0.5), first=3)
+
+def test_a_refused_launch_is_no_fault_of_the_kernel(device: Any, kernel: Any, kept: Kept) -> None:
+    launch = bound(device, kernel)
     for said, expected in (("invalid argument", LaunchError), ("an illegal memory access", KernelError)):
-        launch._launch.side_effect = cuda.cuda.Error(said)
+        kept.says = said
         with pytest.raises(expected, match=said):
             launch(1, 0)
+
+
+def test_a_configuration_that_cannot_be_launched_is_refused_when_it_is_bound(
+    device: Any, kernel: Any, kept: Kept
+) -> None:
+    with pytest.raises(LaunchError, match="1024 threads a block, but its 32 registers a thread allow 512"):
+        bound(device, kernel, block=1024)
+    most = DEVICE[97]
+    with pytest.raises(LaunchError, match=f"bytes of shared memory a block, but the device has {most}"):
+        bound(device, kernel, shared=most)
+    assert kept.attributes == {14: 1}  # clusters of more than 8 blocks
+    bound(device, kernel, shared=most - FUNCTION[1])
+    assert kept.attributes[8] == most - FUNCTION[1]
+
+
+def test_resident_blocks_are_bounded_by_threads_registers_and_shared_memory(kernel: Any) -> None:
+    assert kernel.resident_blocks(512) == 4 * DEVICE[16]
+    assert kernel.resident_blocks(32) == 32 * DEVICE[16]
+    assert kernel.resident_blocks(32, shared=100 << 10) == 2 * DEVICE[16]
+
+
+def test_buffers_are_filled_and_copied(device: Any) -> None:
+    words = device.upload(np.arange(6, dtype=np.int32))
+    words.fill(-1, 2, 3)
+    assert words.download().tolist() == [0, 1, -1, -1, -1, 5]
+    marks = device.empty(4, np.uint8)
+    marks.fill(3)
+    assert marks.download().tolist() == [3, 3, 3, 3]
+    wide = device.upload(np.arange(1, 4, dtype=np.int64))
+    wide.fill(0, 1)
+    assert wide.download().tolist() == [1, 0, 0]
+
+
+class State(Struct):
+    _fields_: ClassVar = [("level", ctypes.c_int), ("sizes", ctypes.c_int * 2)]
+
+
+def test_signals_are_read_and_filled_by_word_and_by_member(device: Any) -> None:
+    signal = device.signal(3)
+    signal.fill(5)
+    signal.fill(6, 1)
+    assert (signal.read_all(), signal.read(1)) == ([5, 6, 5], 6)
+    state = device.signal(State)
+    state.fill(0)
+    state.fill_member(9, "sizes", 1)
+    found = state.read_struct()
+    assert (found.level, list(found.sizes)) == (0, [0, 9])
+    assert state.member("sizes").pointer == state.pointer + 4
+
+
+def test_too_large_an_array_is_one_line(device: Any) -> None:
+    with pytest.raises(DeviceOutOfMemoryError, match=r"out.of.memory"):
+        device.empty(MEMORY + 1, np.uint8)
+
+
+def test_memory_is_freed_with_its_buffer_and_not_after_the_device_is_closed(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later context may have given the address to somebody else."""
+    made_up_drivers.install("cuda-core", kept, monkeypatch)
+    device = open_device("cuda-core")
+    first, second = device.empty(4, np.int32), device.empty(4, np.int32)
+    at = first.pointer  # type: ignore[attr-defined]
+    del first
+    assert kept.freed == [at]
+    device.close()
+    del second
+    assert kept.freed == [at]
+
+
+def test_times_lie_between_events(device: Any) -> None:
+    first, second = device.event(), device.event()
+    first.record()
+    second.record()
+    assert second.milliseconds_since(first) == 1.5
+
+
+def test_rows_say_which_backend_and_which_compiler(device: Any) -> None:
+    assert device.backend in GPU_BACKENDS
+    expected = {"gpu": "Made-up GPU", "gpu_bus_id": "0000:01:00.0", "compute_capability": "9.0"}
+    assert device.describe() == expected | {"driver": "13.0", "cuda": "13.0"}
+
+
+def test_auto_takes_the_first_backend_that_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def no_nvcc() -> Path:
+        raise ToolchainError("no nvcc found")
+
+    for backend in GPU_BACKENDS:
+        made_up_drivers.install(backend, Kept(), monkeypatch)
+    monkeypatch.setattr("bfsbench.toolchain.find_nvcc", lambda: tmp_path / "nvcc")
+    assert open_device("auto").backend == "cuda"
+    made_up_drivers.forget("bfsbench.backends.pycuda_driver", monkeypatch)
+    monkeypatch.setattr("bfsbench.toolchain.find_nvcc", no_nvcc)
+    assert open_device("auto").backend == "cuda-core"
+    with pytest.raises(UsageError, match=r"no CUDA device can be used \(no nvcc found\): see"):
+        open_device("cuda")
+    monkeypatch.setitem(sys.modules, "cuda.core", None)
+    for name in ("cuda_core_compile", "cuda_core_driver"):
+        made_up_drivers.forget(f"bfsbench.backends.{name}", monkeypatch)
+    assert open_device("auto").backend == "cpu"
+
+
+def test_code_that_the_driver_is_too_old_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    made_up_drivers.install("cuda-core", Kept(), monkeypatch)
+    monkeypatch.setattr("bfsbench.toolchain.nvrtc_version", lambda: "14.0")
+    with pytest.raises(UsageError, match=r"NVRTC 14.0 makes code for newer drivers .* CUDA 13.0"):
+        open_device("cuda-core")

@@ -23,6 +23,7 @@ from bfsbench.errors import ToolchainError
 
 PIP = f"{sys.executable} -m pip install"
 NVCC = "nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl"
+CORE = "cuda-core cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-nvjitlink"
 
 
 @pytest.fixture(autouse=True)
@@ -228,6 +229,65 @@ def test_a_working_pycuda(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctor.telemetry() == Check("nvidia-ml-py", "ok", "2026.1", required=False)
 
 
+def with_core(
+    monkeypatch: pytest.MonkeyPatch, nvrtc: tuple[int, int] | None = (13, 5), headers: bool = True
+) -> None:
+    """Replaces NVIDIA's Python packages; without NVRTC's library if ``nvrtc`` is None."""
+
+    def version() -> tuple[int, int, int]:
+        if nvrtc is None:
+            raise RuntimeError("no libnvrtc.so")
+        return 0, *nvrtc
+
+    bindings = SimpleNamespace(nvrtc=SimpleNamespace(nvrtcVersion=version))
+    pathfinder = SimpleNamespace(find_nvidia_header_directory=lambda _name: "/somewhere" if headers else None)
+    for name, module in (("bindings", bindings), ("core", SimpleNamespace()), ("pathfinder", pathfinder)):
+        monkeypatch.setitem(sys.modules, f"cuda.{name}", module)
+    monkeypatch.setitem(sys.modules, "cuda", SimpleNamespace(bindings=bindings))
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "13.5.0")
+    toolchain.nvrtc_version.cache_clear()
+
+
+@pytest.fixture
+def no_core(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine without NVIDIA's Python packages, which a test may then replace."""
+    for name in ("cuda", "cuda.bindings", "cuda.core", "cuda.pathfinder"):
+        monkeypatch.setitem(sys.modules, name, None)
+    toolchain.nvrtc_version.cache_clear()
+    yield
+    toolchain.nvrtc_version.cache_clear()
+
+
+@pytest.mark.usefixtures("no_core")
+def test_a_machine_without_nvidias_packages() -> None:
+    fix = f"{PIP} {CORE}"
+    assert doctor.nvrtc() == Check("NVRTC", "missing", "no NVRTC found", fix)
+    assert doctor.cuda_core() == Check("cuda-core", "missing", "no module cuda.core", fix)
+
+
+@pytest.mark.usefixtures("no_core")
+def test_a_machine_that_needs_no_toolkit(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_core(monkeypatch)
+    with_driver(monkeypatch, libcuda())
+    assert doctor.nvrtc() == Check("NVRTC", "ok", "release 13.5")
+    assert doctor.cuda_core() == Check("cuda-core", "ok", "cuda-core 13.5.0, cuda-bindings 13.5.0")
+    with_core(monkeypatch, nvrtc=None)
+    assert doctor.nvrtc().state == "missing"
+    with_core(monkeypatch, headers=False)
+    detail = "headers of cudart and cccl"
+    assert doctor.cuda_core() == Check("cuda-core", "missing", detail, f"{PIP} {CORE}")
+
+
+@pytest.mark.usefixtures("no_core")
+def test_an_nvrtc_that_the_driver_is_too_old_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_core(monkeypatch, nvrtc=(14, 0))
+    with_driver(monkeypatch, libcuda())
+    detail = "NVRTC 14.0 makes code for newer drivers than this one, which is for CUDA 13.1"
+    old = " ".join(f"{name}-cu12" for name in CORE.split()[2:])
+    fix = f"{PIP} 'cuda-bindings==12.*' {old}"
+    assert doctor.nvrtc() == Check("NVRTC", "broken", detail, fix)
+
+
 def test_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "not" / "yet" / "there"
     monkeypatch.setenv("BFSBENCH_CACHE", str(folder))
@@ -272,39 +332,42 @@ def test_the_fixes_install_what_the_extras_do() -> None:
     assert [text.partition(">")[0] for text in extras["compiler"]] == ["ziglang"]
     assert [text.partition(">")[0] for text in extras["cuda"]] == ["pycuda", "nvidia-ml-py"]
     assert extras["nvcc"] == NVCC.split()
+    named = [text.partition(">")[0] for text in extras["cuda-core"]]
+    assert named == [*CORE.split(), "nvidia-ml-py"]
 
 
 OK, BAD = Check("a", "ok", "fine"), Check("b", "missing", "gone", "get it")
 
 
+SECTIONS = ("common", "cpu", "gpu", "cuda", "cuda-core")
+
+
 @pytest.mark.parametrize(
-    ("common", "cpu", "cuda", "usable", "code"),
+    ("broken", "usable"),
     [
-        (OK, OK, OK, {"cpu": True, "cuda": True}, 0),
-        (OK, BAD, OK, {"cpu": False, "cuda": True}, 0),
-        (OK, OK, BAD, {"cpu": True, "cuda": False}, 0),
-        (OK, BAD, BAD, {"cpu": False, "cuda": False}, 1),
-        (BAD, OK, OK, {"cpu": False, "cuda": False}, 1),
+        ("", ["cpu", "cuda", "cuda-core"]),
+        ("cpu", ["cuda", "cuda-core"]),
+        ("gpu", ["cpu"]),
+        ("cuda", ["cpu", "cuda-core"]),
+        ("cuda-core", ["cpu", "cuda"]),
+        ("cpu gpu", []),
+        ("common", []),
     ],
 )
 def test_the_exit_code_tells_whether_anything_can_run(
-    monkeypatch: pytest.MonkeyPatch,
-    common: Check,
-    cpu: Check,
-    cuda: Check,
-    usable: dict[str, bool],
-    code: int,
+    monkeypatch: pytest.MonkeyPatch, broken: str, usable: list[str]
 ) -> None:
-    found = {"common": Section("All", (common,)), "cpu": Section("C", (cpu,)), "cuda": Section("G", (cuda,))}
+    found = {name: Section(name, (BAD if name in broken.split() else OK,)) for name in SECTIONS}
+    code = 0 if usable else 1
     monkeypatch.setattr("bfsbench.cli.doctor.examine", lambda: found)
     result = CliRunner().invoke(main, ["doctor", "--format", "json"])
     assert result.exit_code == code
     read = json.loads(result.stdout)
-    assert read["usable"] == usable
-    assert read["cpu"]["checks"][0]["state"] == cpu.state
+    assert read["usable"] == {name: name in usable for name in ("cpu", "cuda", "cuda-core")}
+    assert read["gpu"]["checks"][0]["state"] == ("missing" if "gpu" in broken else "ok")
     text = CliRunner().invoke(main, ["doctor"])
     assert text.exit_code == code
-    for backend, able in usable.items():
+    for backend, able in read["usable"].items():
         assert f"Backend {backend} {'can run' if able else 'cannot run yet'}." in text.stdout
 
 
@@ -315,11 +378,9 @@ def test_what_is_optional_does_not_matter() -> None:
 
 def test_every_fix_stands_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     long = Check("nvcc", "missing", "a long detail " * 20, "a long command " * 20)
-    monkeypatch.setattr(
-        "bfsbench.cli.doctor.examine", lambda: dict.fromkeys(("common", "cpu", "cuda"), Section("S", (long,)))
-    )
+    monkeypatch.setattr("bfsbench.cli.doctor.examine", lambda: dict.fromkeys(SECTIONS, Section("S", (long,))))
     shown = CliRunner().invoke(main, ["doctor"]).stdout
-    assert shown.count(long.fix) == 3
+    assert shown.count(long.fix) == len(SECTIONS)
     assert all(len(line) <= 100 for line in shown.splitlines() if long.fix not in line)
 
 

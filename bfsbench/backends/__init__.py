@@ -4,31 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bfsbench.errors import DeviceError, UsageError
+from bfsbench.errors import DeviceError, ToolchainError, UsageError
 
 if TYPE_CHECKING:
     from bfsbench.backends.base import Device
+    from bfsbench.backends.cuda_driver import Driver
 
-BACKENDS = ("auto", "cuda", "cpu")
+GPU_BACKENDS = ("cuda", "cuda-core")
+"""Those that run kernels on a GPU: through PyCUDA and nvcc, and through cuda-core and NVRTC."""
+BACKENDS = ("auto", *GPU_BACKENDS, "cpu")
 
 
 def open_device(backend: str, schedule_seed: int = 0) -> Device:
-    """Open a device: ``cuda``, ``cpu``, or ``auto`` for CUDA where there is a GPU and the CPU otherwise.
+    """Open a device: one of GPU_BACKENDS, ``cpu``, or ``auto`` for the first of these that can be used.
 
     ``schedule_seed`` chooses the order in which the CPU runs threads and blocks.
-    Raises UsageError when ``cuda`` is asked for and not available.
+    Raises UsageError when the backend asked for is not available.
     """
-    if backend == "cpu":
-        from bfsbench.backends.cpu import CpuDevice
-
-        return CpuDevice(seed=schedule_seed)
     if backend not in BACKENDS:
         raise UsageError(f"unknown backend '{backend}': choose from {', '.join(BACKENDS)}")
-    try:
-        from bfsbench.backends.cuda import CudaDevice
+    for name in GPU_BACKENDS if backend == "auto" else {backend} - {"cpu"}:
+        try:
+            from bfsbench.backends.cuda import CudaDevice
 
-        return CudaDevice()
-    except (ImportError, DeviceError) as error:
-        if backend == "auto":
-            return open_device("cpu", schedule_seed)
-        raise UsageError(f"no CUDA device can be used ({error}): see 'bfsbench doctor'") from error
+            return CudaDevice(_driver(name))
+        except (ImportError, DeviceError, ToolchainError) as error:
+            if backend != "auto":
+                raise UsageError(f"no CUDA device can be used ({error}): see 'bfsbench doctor'") from error
+    from bfsbench.backends.cpu import CpuDevice
+
+    return CpuDevice(seed=schedule_seed)
+
+
+def _driver(backend: str) -> Driver:
+    if backend == "cuda":
+        from bfsbench.backends.pycuda_driver import PycudaDriver
+
+        return PycudaDriver()
+    from bfsbench.backends.cuda_core_driver import CoreDriver
+
+    return CoreDriver()

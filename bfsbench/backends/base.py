@@ -1,9 +1,9 @@
 """The device interface: everything a variant's host loop may use of a GPU.
 
-Two implementations: :mod:`bfsbench.backends.cuda` (PyCUDA) and :mod:`bfsbench.backends.cpu` (the same ``.cu``
-files compiled as C++). Operations are issued in order on one stream and may be asynchronous; only
-``synchronize``, ``Buffer.download``, ``Signal.read`` and ``Event.milliseconds_since`` wait. Nothing here
-allocates or compiles once a search has been prepared.
+Two implementations: :mod:`bfsbench.backends.cuda` (a GPU, through PyCUDA or cuda-core) and
+:mod:`bfsbench.backends.cpu` (the same ``.cu`` files compiled as C++). Operations are issued in order on one
+stream and may be asynchronous; only ``synchronize``, ``Buffer.download``, ``Signal.read`` and
+``Event.milliseconds_since`` wait. Nothing here allocates or compiles once a search has been prepared.
 
 Kernel arguments are a Buffer or a Signal (a device pointer), None (a null pointer), a Python int (of the
 parameter's integer type), a NumPy scalar of the parameter's type, a Struct, or a tuple of these for a struct
@@ -136,7 +136,7 @@ class Device(Protocol):
     """One GPU, or an emulation of one."""
 
     backend: str
-    """``cuda`` or ``cpu``; goes into every row."""
+    """``cuda``, ``cuda-core`` or ``cpu``; goes into every row."""
     limits: Limits
 
     def describe(self) -> dict[str, str]:

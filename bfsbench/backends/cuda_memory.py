@@ -1,53 +1,34 @@
-"""Memory of a GPU through PyCUDA: buffers, signals, kernel arguments, and what its errors mean.
-
-Importing this module needs PyCUDA, as :mod:`bfsbench.backends.cuda` does.
-"""
+"""Memory of a GPU: buffers, signals, and the bytes of kernels' arguments."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
+import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pycuda.driver as cuda
 
 from bfsbench.backends.base import Argument
+from bfsbench.backends.cuda_driver import Driver
 from bfsbench.emulator import Struct, struct_of
-from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError, LaunchError
-
-LAUNCH_REFUSED = (
-    "invalid argument",
-    "invalid value",
-    "out of resources",
-    "too many resources",
-    "invalid configuration",
-    "cluster misconfiguration",
-)
+from bfsbench.errors import DeviceError
 
 
-def translate(error: Exception) -> DeviceError:
-    """Turn PyCUDA's exceptions into the project's, by the driver's message."""
-    text = str(error).splitlines()[0]
-    if isinstance(error, cuda.MemoryError):
-        return DeviceOutOfMemoryError(text)
-    if any(words in text.lower() for words in LAUNCH_REFUSED):
-        return LaunchError(text)
-    return KernelError(text)
+def packed(arguments: Iterable[Argument], scalars: int) -> bytes:
+    """The bytes of a launch's parameters up to the last ``scalars`` ones, which are ints.
+
+    Parameters are laid out like members of a struct, so a struct needs no packing.
+    """
+    members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
+    fields = [_field(member) for member in members]
+    letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)  # pads for an int
+    return struct.pack(letters, *(value for _, value in fields))
 
 
-@contextmanager
-def translated() -> Iterator[None]:
-    try:
-        yield
-    except cuda.Error as error:
-        raise translate(error) from error
-
-
-def packed(argument: Argument) -> tuple[str, Any]:
+def _field(argument: Argument) -> tuple[str, Any]:
     """Format letters and value of a kernel argument, as ``struct.pack`` takes them."""
     if isinstance(argument, CudaBuffer | CudaSignal | Member):
         return "P", argument.pointer
@@ -64,13 +45,12 @@ def packed(argument: Argument) -> tuple[str, Any]:
 class CudaBuffer:
     """Device memory of its own; see backends.base.Buffer."""
 
-    def __init__(self, size: int, dtype: npt.DTypeLike | type[Struct], stream: cuda.Stream) -> None:
+    def __init__(self, size: int, dtype: npt.DTypeLike | type[Struct], driver: Driver) -> None:
         self.dtype = np.dtype(dtype)
         self.struct = struct_of(dtype)
         self.size = size
-        self._stream = stream
-        with translated():
-            self._memory = cuda.mem_alloc(max(1, size) * self.dtype.itemsize)
+        self._driver = driver
+        self._memory = driver.allocate(max(1, size) * self.dtype.itemsize)
         self.pointer = int(self._memory)
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
@@ -78,28 +58,23 @@ class CudaBuffer:
         if count == 0:
             return
         at = self.pointer + start * self.dtype.itemsize
-        try:
-            if self.dtype.itemsize == 4:
-                cuda.memset_d32_async(at, value & 0xFFFFFFFF, count, self._stream)
-            elif self.dtype.itemsize == 1:
-                cuda.memset_d8_async(at, value & 0xFF, count, self._stream)
-            elif value == 0:
-                cuda.memset_d8_async(at, 0, count * self.dtype.itemsize, self._stream)
-            else:
-                raise DeviceError(f"cannot fill elements of {self.dtype.itemsize} bytes")
-        except cuda.Error as error:
-            raise translate(error) from error
+        if self.dtype.itemsize == 4:
+            self._driver.fill_words(at, value & 0xFFFFFFFF, count)
+        elif self.dtype.itemsize == 1:
+            self._driver.fill_bytes(at, value & 0xFF, count)
+        elif value == 0:
+            self._driver.fill_bytes(at, 0, count * self.dtype.itemsize)
+        else:
+            raise DeviceError(f"cannot fill elements of {self.dtype.itemsize} bytes")
 
     def upload(self, array: npt.NDArray[Any]) -> None:
-        with translated():
-            cuda.memcpy_htod(self.pointer, np.ascontiguousarray(array, self.dtype))
+        self._driver.upload(self.pointer, np.ascontiguousarray(array, self.dtype))
 
     def download(self) -> npt.NDArray[Any]:
         array = np.empty(self.size, self.dtype)
-        with translated():
-            self._stream.synchronize()
-            if self.size:
-                cuda.memcpy_dtoh(array, self.pointer)
+        self._driver.synchronize()
+        if self.size:
+            self._driver.download(array, self.pointer)
         return array
 
 
@@ -116,16 +91,16 @@ class Member:
 class CudaSignal:
     """Words in device memory with a mirror in pinned host memory; see backends.base.Signal."""
 
-    def __init__(self, words: int | type[Struct], stream: cuda.Stream) -> None:
+    def __init__(self, words: int | type[Struct], driver: Driver) -> None:
         self.struct = None if isinstance(words, int) else words
         count = words if isinstance(words, int) else ctypes.sizeof(words) // 4
-        self._words = CudaBuffer(count, "int32", stream)
-        with translated():
-            self._mirror = cuda.pagelocked_empty(count, np.int32)
-        self._state = None if self.struct is None else self.struct.from_buffer(self._mirror.data)
-        self._stream = stream
+        self._words = CudaBuffer(count, "int32", driver)
         self.dtype = self._words.dtype
         self.pointer = self._words.pointer
+        mirror = driver.mirror(self.pointer, count)
+        self._mirror = mirror.words
+        self._update = mirror.update
+        self._state = None if self.struct is None else self.struct.from_buffer(self._mirror.data)
 
     def read(self, index: int = 0) -> int:
         self._update()
@@ -134,13 +109,6 @@ class CudaSignal:
     def read_all(self) -> list[int]:
         self._update()
         return [int(word) for word in self._mirror]
-
-    def _update(self) -> None:
-        try:
-            cuda.memcpy_dtoh_async(self._mirror, self.pointer, self._stream)
-            self._stream.synchronize()
-        except cuda.Error as error:
-            raise translate(error) from error
 
     def read_struct(self) -> Any:
         self._update()

@@ -16,7 +16,7 @@ from bfsbench.errors import ToolchainError
 from bfsbench.native import HERE
 from bfsbench.paths import KERNEL_HEADERS
 from bfsbench.programs import KernelProgram, KnobValue, Variant
-from bfsbench.toolchain import NVCC_OPTIONS, compiler_version, nvcc_version
+from bfsbench.toolchain import NVCC_OPTIONS, NVRTC_OPTIONS, compiler_version, nvcc_version, nvrtc_version
 from bfsbench.variants import find
 
 DIGITS = 16
@@ -68,7 +68,11 @@ def _hash(variant: type[Variant], macros: tuple[tuple[str, KnobValue], ...], bac
 
 
 def _compiler(backend: str) -> tuple[str, ...]:
-    return (nvcc_version(), *NVCC_OPTIONS) if backend == "cuda" else (compiler_version(),)
+    if backend == "cuda":
+        return (nvcc_version(), *NVCC_OPTIONS)
+    if backend == "cuda-core":
+        return (f"NVRTC {nvrtc_version()}", repr(NVRTC_OPTIONS))
+    return (compiler_version(),)
 
 
 def _program(variant: type[Variant]) -> Iterator[Path]:

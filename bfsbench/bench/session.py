@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 
-from bfsbench.backends import open_device
+from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.machine_state import Machine
 from bfsbench.bench.measure import Timing, time_runs, timing_columns
@@ -59,7 +59,7 @@ class Session:
         if self._graph is None:
             raise UsageError("no graph is in use")
         if issubclass(variant, HostProgram):
-            if not variant.host and (self.device is None or self.device.backend != "cuda"):
+            if not variant.host and (self.device is None or self.device.backend not in GPU_BACKENDS):
                 raise LaunchError(
                     f"variant {variant.name} runs on a GPU of its own accord, not on the emulator"
                 )

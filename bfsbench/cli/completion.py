@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import click
 from click.shell_completion import CompletionItem
 
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.errors import UsageError
 
 
@@ -82,7 +83,7 @@ def plots(context: click.Context, parameter: click.Parameter, incomplete: str) -
 
 def backends(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What the backend column of a result file may hold."""
-    return _last_of_list(incomplete, ("cuda", "host", "cpu"))
+    return _last_of_list(incomplete, (*GPU_BACKENDS, "host", "cpu"))
 
 
 def _last_of_list(word: str, names: Iterable[str]) -> list[CompletionItem]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from bfsbench.backends import BACKENDS
+from bfsbench.backends import BACKENDS, GPU_BACKENDS
 from bfsbench.cli import completion
 from bfsbench.report.formats import FORMATS, SUFFIXES
 
@@ -49,7 +49,9 @@ def backend_option(text: str) -> Declaration:
 row_filters = together(
     names_option("--graph", "graphs", completion.datasets, "Only these graphs."),
     names_option("--variant", "variants", completion.variants, "Only these variants."),
-    names_option("--backend", "backends", completion.backends, "Only cuda, host or cpu."),
+    names_option(
+        "--backend", "backends", completion.backends, f"Only {', '.join(GPU_BACKENDS)}, host or cpu."
+    ),
 )
 
 BY_NAME = f"by default what the name of --out means ({', '.join(SUFFIXES)}), else text"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.backends import open_device
+from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.cli.options import backend_option
 from bfsbench.cli.showing import rendered
 from bfsbench.errors import UsageError
@@ -59,6 +59,7 @@ def command(out: Path, backend: str, style: str) -> None:
 def _table(device: Device, figures: list[Figure]) -> Table:
     from bfsbench.report.table import Table
 
-    title = "Ceilings" if device.backend == "cuda" else "Emulated: not ceilings; shows that the probes work"
+    measured = device.backend in GPU_BACKENDS
+    title = "Ceilings" if measured else "Emulated: not ceilings; shows that the probes work"
     rows = [(f.probe.name, f.setting, f.value, f.probe.unit, f.probe.meaning) for f in figures]
     return Table("ceilings", title, ("probe", "setting", "value", "unit", "of"), list(rows))

@@ -21,6 +21,7 @@ from multiprocessing import resource_tracker
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.cluster import jobs
 from bfsbench.cluster.address import Jobs, Local, Place, Running, is_loopback
 from bfsbench.cluster.waiting import Wait
@@ -79,7 +80,7 @@ def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     For host programs (None), which would compete for cores, it is one. Raises UsageError for more workers
     than GPUs.
     """
-    gpus = visible_gpus() if backend in ("auto", "cuda") else []
+    gpus = visible_gpus() if backend in ("auto", *GPU_BACKENDS) else []
     if gpus and count is not None and count > len(gpus):
         raise UsageError(f"{count} workers for {len(gpus)} visible GPUs: each needs one of its own")
     without = 1 if backend is None else len(os.sched_getaffinity(0))

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
 
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.bench.point import Point, row_name
 from bfsbench.bench.results import LEVELS_SUFFIX, read_rows
 from bfsbench.errors import InputError
 from bfsbench.graphs.marks import Marks, split_marks
 
-UNKNOWN_S = {"cuda": 0.5, "host": 0.5, "cpu": 2.0}
+UNKNOWN_S = {**dict.fromkeys(GPU_BACKENDS, 0.5), "host": 0.5, "cpu": 2.0}
 """Seconds assumed for a point of each backend without earlier rows."""
 
 RULE = ", ".join(f"{seconds:g} s on {backend}" for backend, seconds in UNKNOWN_S.items())

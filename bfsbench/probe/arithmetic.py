@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.backends.base import Device
 from bfsbench.probe.base import CHAINS, Probe, Trial, expect, kernel
 
@@ -16,7 +17,7 @@ def _trial(device: Device, block: int, name: str) -> Trial:
     """As many blocks of ``block`` threads as the device holds at once."""
     program = kernel(device, name)
     blocks = program.resident_blocks(block)
-    rounds = _ROUNDS if device.backend == "cuda" else _ROUNDS_EMULATED
+    rounds = _ROUNDS if device.backend in GPU_BACKENDS else _ROUNDS_EMULATED
     sums = device.empty(blocks * block, np.uint32)
     sums.fill(0)
     launch = program.bind(rounds, _BOUND, sums, block=block)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.backends.base import Device
 from bfsbench.bench import provenance
 from bfsbench.bench.columns import PROVENANCE
@@ -104,7 +105,7 @@ def read_ceilings(path: Path) -> Ceilings:
     rows = read_rows(path, COLUMNS, "file of ceilings")
     if not rows:
         raise InputError(f"{path} holds no ceilings")
-    if any(row["backend"] != "cuda" for row in rows):
+    if any(row["backend"] not in GPU_BACKENDS for row in rows):
         raise InputError(f"{path} holds figures of emulated kernels, which are not ceilings of a device")
     devices = {row["gpu"] for row in rows}
     if len(devices) > 1:

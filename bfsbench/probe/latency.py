@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.backends.base import Device
 from bfsbench.probe.base import Probe, Trial, bytes_in_words, expect, kernel
 
@@ -19,7 +20,7 @@ def _dependent_loads(device: Device, bits: int) -> Trial:
     following = np.empty_like(order)
     following[order] = np.roll(order, -1)
     start = int(np.flatnonzero(order == 0)[0])
-    steps = _STEPS if device.backend == "cuda" else 100
+    steps = _STEPS if device.backend in GPU_BACKENDS else 100
     goal = int(order[(start + steps) % len(order)])
     cycle, last = device.upload(following), device.empty(1, np.uint32)
     walk = kernel(device, "dependent_loads").bind(cycle, steps, last, block=1)
@@ -34,7 +35,7 @@ def _dependent_loads(device: Device, bits: int) -> Trial:
 def _barrier(device: Device, block: int) -> Trial:
     """A block of ``block`` threads on every multiprocessor."""
     blocks = device.limits.num_multiprocessors
-    rounds = _ROUNDS if device.backend == "cuda" else _ROUNDS_EMULATED
+    rounds = _ROUNDS if device.backend in GPU_BACKENDS else _ROUNDS_EMULATED
     state, missed = device.empty(2, np.uint32), device.empty(blocks * block, np.uint32)
     state.fill(0)
     launch = kernel(device, "barriers").bind(state, rounds, missed, block=block)

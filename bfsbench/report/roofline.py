@@ -25,6 +25,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.errors import InputError
 from bfsbench.report.rows import succeeded
 from bfsbench.report.table import Table
@@ -156,7 +157,7 @@ def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -
     from bfsbench.variants.base import KernelVariant
 
     timed = succeeded(rows)
-    timed = timed[timed["backend"] == "cuda"]
+    timed = timed[timed["backend"].isin(GPU_BACKENDS)]
     others = sorted(set(timed["gpu"]) - {ceilings.gpu})
     if others:
         raise InputError(
@@ -220,7 +221,7 @@ def _notes(rows: pd.DataFrame, frame: pd.DataFrame) -> Iterator[str]:
     if unknown:
         told = ", ".join(unknown)
         yield f"Only a level profile ('run --profile') can tell the edges, if anything can, of {told}."
-    left_out = int((rows["backend"] != "cuda").sum())
+    left_out = int((~rows["backend"].isin(GPU_BACKENDS)).sum())
     if left_out:
         yield f"Not held against a GPU's ceilings: {plural(left_out, 'row')} of programs on the CPU."
 

@@ -1,4 +1,4 @@
-"""Compiling ``.cu`` files with PyCUDA, and caching the binaries.
+"""Compiling ``.cu`` files with PyCUDA and nvcc, and caching the binaries.
 
 PyCUDA writes its cache in place and does not check what it reads. A process killed while it writes would
 leave a broken kernel to the next one. Here each process works in a folder of its own that begins with links
@@ -11,7 +11,6 @@ import atexit
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,18 +23,11 @@ from bfsbench.errors import ToolchainError
 from bfsbench.paths import KERNEL_HEADERS, cache_dir
 from bfsbench.toolchain import find_nvcc, first_error
 
-
-@dataclass(frozen=True)
-class Binary:
-    """A compiled file."""
-
-    module: Any
-    """PyCUDA's."""
-    cubin: bytes | None
-    """What it was loaded from; None where the driver has linked it."""
+Compiled = tuple[Any, bytes | None]
+"""PyCUDA's module, and the cubin that it was loaded from; None where the driver has linked it."""
 
 
-def compile_source(source: Path, options: list[str], child_kernels: bool, appended: str = "") -> Binary:
+def compile_source(source: Path, options: list[str], child_kernels: bool, appended: str = "") -> Compiled:
     """A ``.cu`` file, with some C++ behind it, loaded in the current context. Raises ToolchainError."""
     try:
         finished, own = _folders()
@@ -51,7 +43,7 @@ def compile_source(source: Path, options: list[str], child_kernels: bool, append
 
 def _compile(
     source: Path, options: list[str], child_kernels: bool, appended: str, cache_folder: Path
-) -> Binary:
+) -> Compiled:
     nvcc = find_nvcc()
     settings: dict[str, Any] = {
         "nvcc": str(nvcc),
@@ -65,9 +57,9 @@ def _compile(
     text = f'#line 1 "{source}"\n{source.read_text()}\n{appended}'
     try:
         if child_kernels:
-            return Binary(DynamicSourceModule(text, **settings), None)
+            return DynamicSourceModule(text, **settings), None
         cubin = compile(text, **settings)
-        return Binary(cuda.module_from_buffer(cubin), cubin)
+        return cuda.module_from_buffer(cubin), cubin
     except cuda.CompileError as error:
         raise ToolchainError(f"cannot compile {source.name}: {first_error(str(error.stderr))}") from error
 

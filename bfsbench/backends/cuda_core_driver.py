@@ -1,0 +1,274 @@
+"""The ``cuda-core`` backend's driver: NVIDIA's own Python packages, which need no CUDA toolkit.
+
+Kernels are compiled by NVRTC (:mod:`bfsbench.backends.cuda_core_compile`). What a search calls between its
+levels goes to the driver directly, through cuda-bindings: a launch takes a third of a microsecond. Importing
+this module needs cuda-core.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from cuda.bindings import driver as cuda
+
+from bfsbench.backends.base import Argument, Define, Event
+from bfsbench.backends.cuda_core_compile import compile_source
+from bfsbench.backends.cuda_driver import (
+    PENDING_CHILDREN,
+    DeviceAttribute,
+    FunctionAttribute,
+    Identity,
+    device_error,
+)
+from bfsbench.errors import DeviceError, ToolchainError
+from bfsbench.toolchain import nvrtc_version, too_new
+
+_BUFFER_POINTER, _BUFFER_SIZE = 1, 2
+"""CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE of cuda.h."""
+_NAME_LENGTH = 256
+
+Owner = TypeVar("Owner")
+
+
+def _error(status: Any) -> DeviceError:
+    """The error for a CUresult other than success."""
+    _, text = cuda.cuGetErrorString(status)
+    told = text.decode() if text else str(status)
+    return device_error(told, out_of_memory=status == cuda.CUresult.CUDA_ERROR_OUT_OF_MEMORY)
+
+
+def _checked(returned: tuple[Any, ...]) -> Any:
+    """What a function of the driver returns behind its CUresult."""
+    if returned[0]:
+        raise _error(returned[0])
+    return returned[1] if len(returned) > 1 else None
+
+
+class CoreLaunch:
+    """A prepared asynchronous call; see backends.base.Launch.
+
+    The parameters lie in one buffer that the driver copies at each launch. Only the last ints change.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        block: int,
+        shared: int,
+        arguments: bytes,
+        scalars: int,
+        stream: Any,
+        keep_alive: tuple[Argument, ...],
+    ) -> None:
+        self._keep_alive = keep_alive
+        self._function = function
+        self._block = block
+        self._shared = shared
+        self._stream = stream
+        self._fixed = len(arguments)
+        self._parameters = ctypes.create_string_buffer(arguments, max(1, self._fixed + 4 * scalars))
+        self._pack = struct.Struct("i" * scalars).pack_into
+        self._size = ctypes.c_size_t(self._fixed + 4 * scalars)
+        parameters, size = ctypes.addressof(self._parameters), ctypes.addressof(self._size)
+        self._settings = (ctypes.c_void_p * 5)(_BUFFER_POINTER, parameters, _BUFFER_SIZE, size, None)
+        self._extra = ctypes.addressof(self._settings)
+
+    def __call__(self, blocks: int, *scalars: int) -> None:
+        self._pack(self._parameters, self._fixed, *scalars)
+        (status,) = cuda.cuLaunchKernel(
+            self._function, blocks, 1, 1, self._block, 1, 1, self._shared, self._stream, None, self._extra
+        )
+        if status:
+            raise _error(status)
+
+
+class CoreFunction:
+    """See backends.cuda_driver.Function."""
+
+    def __init__(self, function: Any, stream: Any) -> None:
+        self._function = function
+        self._stream = stream
+
+    def attribute(self, which: FunctionAttribute) -> int:
+        return int(_checked(cuda.cuFuncGetAttribute(cuda.CUfunction_attribute(int(which)), self._function)))
+
+    def set_attribute(self, which: FunctionAttribute, value: int) -> None:
+        _checked(cuda.cuFuncSetAttribute(self._function, cuda.CUfunction_attribute(int(which)), value))
+
+    def bind(
+        self, block: int, shared: int, arguments: bytes, scalars: int, keep_alive: tuple[Argument, ...]
+    ) -> CoreLaunch:
+        return CoreLaunch(self._function, block, shared, arguments, scalars, self._stream, keep_alive)
+
+
+class CoreBinary:
+    """See backends.cuda_driver.Binary. The driver unloads it with its context."""
+
+    def __init__(self, cubin: bytes, stream: Any) -> None:
+        self.cubin: bytes | None = cubin
+        self._module = _checked(cuda.cuModuleLoadData(cubin))
+        self._stream = stream
+
+    def function(self, name: str) -> CoreFunction:
+        return CoreFunction(_checked(cuda.cuModuleGetFunction(self._module, name.encode())), self._stream)
+
+
+class _Memory:
+    """The address of memory on the device."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+
+    def __int__(self) -> int:
+        return self._address
+
+
+class CoreMirror:
+    """See backends.cuda_driver.Mirror."""
+
+    def __init__(self, here: int, there: int, count: int, stream: Any) -> None:
+        pinned = (ctypes.c_int32 * count).from_address(here)
+        self.words: npt.NDArray[np.int32] = np.frombuffer(memoryview(pinned), np.int32)
+        self._here = here
+        self._there = cuda.CUdeviceptr(there)
+        self._bytes = 4 * count
+        self._stream = stream
+
+    def update(self) -> None:
+        (status,) = cuda.cuMemcpyDtoHAsync(self._here, self._there, self._bytes, self._stream)
+        if not status:
+            (status,) = cuda.cuStreamSynchronize(self._stream)
+        if status:
+            raise _error(status)
+
+
+class CoreEvent:
+    """A CUDA event; see backends.base.Event."""
+
+    def __init__(self, event: Any, stream: Any) -> None:
+        self._event = event
+        self._stream = stream
+
+    def record(self) -> None:
+        (status,) = cuda.cuEventRecord(self._event, self._stream)
+        if status:
+            raise _error(status)
+
+    def milliseconds_since(self, earlier: Event) -> float:
+        if not isinstance(earlier, CoreEvent):
+            raise TypeError("both events must be of the same device")
+        _checked(cuda.cuEventSynchronize(self._event))
+        return float(_checked(cuda.cuEventElapsedTime(earlier._event, self._event)))
+
+
+class CoreDriver:
+    """See backends.cuda_driver.Driver.
+
+    Raises DeviceError when there is no GPU, ToolchainError without NVRTC or with one that is too new for the
+    driver.
+    """
+
+    backend = "cuda-core"
+
+    def __init__(self) -> None:
+        toolkit = nvrtc_version()
+        try:
+            _checked(cuda.cuInit(0))
+        except RuntimeError as error:  # the driver's library cannot be loaded
+            raise DeviceError(str(error)) from error
+        version = int(_checked(cuda.cuDriverGetVersion()))
+        if reason := too_new(toolkit, version):
+            raise ToolchainError(reason)
+        if _checked(cuda.cuDeviceGetCount()) == 0:
+            raise DeviceError("no CUDA device is visible")
+        self._device = _checked(cuda.cuDeviceGet(0))
+        _checked(cuda.cuDevicePrimaryCtxSetFlags(self._device, cuda.CUctx_flags.CU_CTX_SCHED_SPIN))
+        _checked(cuda.cuCtxSetCurrent(_checked(cuda.cuDevicePrimaryCtxRetain(self._device))))
+        pending = cuda.CUlimit.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
+        _checked(cuda.cuCtxSetLimit(pending, PENDING_CHILDREN))
+        self._stream = _checked(cuda.cuStreamCreate(0))
+        self._closed = False
+        self.identity = self._read_identity(toolkit, version)
+        self._arch = "sm_{}{}".format(*self.identity.compute_capability)
+
+    def _read_identity(self, toolkit: str, driver: int) -> Identity:
+        of = DeviceAttribute
+        name = _checked(cuda.cuDeviceGetName(_NAME_LENGTH, self._device))
+        bus_id = _checked(cuda.cuDeviceGetPCIBusId(_NAME_LENGTH, self._device))
+        return Identity(
+            name=name.rstrip(b"\0").decode(),
+            pci_bus_id=bus_id.rstrip(b"\0").decode(),
+            compute_capability=(
+                self.attribute(of.COMPUTE_CAPABILITY_MAJOR),
+                self.attribute(of.COMPUTE_CAPABILITY_MINOR),
+            ),
+            memory=int(_checked(cuda.cuDeviceTotalMem(self._device))),
+            driver=driver,
+            toolkit=toolkit,
+        )
+
+    def attribute(self, which: DeviceAttribute) -> int:
+        asked = cuda.CUdevice_attribute(int(which))
+        return int(_checked(cuda.cuDeviceGetAttribute(asked, self._device)))
+
+    def allocate(self, size: int) -> _Memory:
+        address = int(_checked(cuda.cuMemAlloc(size)))
+        return self._owned(_Memory(address), cuda.cuMemFree, address)
+
+    def mirror(self, address: int, count: int) -> CoreMirror:
+        here = int(_checked(cuda.cuMemAllocHost(4 * count)))
+        mirror = CoreMirror(here, address, count, self._stream)
+        self._owned(mirror.words, cuda.cuMemFreeHost, here)
+        return mirror
+
+    def fill_words(self, address: int, value: int, count: int) -> None:
+        (status,) = cuda.cuMemsetD32Async(address, value, count, self._stream)
+        if status:
+            raise _error(status)
+
+    def fill_bytes(self, address: int, value: int, count: int) -> None:
+        (status,) = cuda.cuMemsetD8Async(address, value, count, self._stream)
+        if status:
+            raise _error(status)
+
+    def upload(self, address: int, array: npt.NDArray[Any]) -> None:
+        _checked(cuda.cuMemcpyHtoD(address, array.ctypes.data, array.nbytes))
+
+    def download(self, array: npt.NDArray[Any], address: int) -> None:
+        _checked(cuda.cuMemcpyDtoH(array.ctypes.data, address, array.nbytes))
+
+    def event(self) -> CoreEvent:
+        event = _checked(cuda.cuEventCreate(0))
+        return self._owned(CoreEvent(event, self._stream), cuda.cuEventDestroy, event)
+
+    def synchronize(self) -> None:
+        (status,) = cuda.cuStreamSynchronize(self._stream)
+        if status:
+            raise _error(status)
+
+    def load(
+        self, source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
+    ) -> CoreBinary:
+        cubin = compile_source(source, defines, appended, self._arch, child_kernels=child_kernels)
+        return CoreBinary(cubin, self._stream)
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            cuda.cuDevicePrimaryCtxRelease(self._device)  # it may fail where a kernel has failed
+
+    def _owned(self, owner: Owner, free: Any, handle: Any) -> Owner:
+        """The owner of something that is freed with it, or with the context, whichever goes first."""
+        weakref.finalize(owner, self._free, free, handle).atexit = False
+        return owner
+
+    def _free(self, free: Any, handle: Any) -> None:
+        if not self._closed:
+            free(handle)

@@ -1,0 +1,219 @@
+"""The ``cuda`` backend's driver: PyCUDA. Importing this module needs PyCUDA."""
+
+from __future__ import annotations
+
+import atexit
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pycuda.driver as cuda
+
+from bfsbench.backends.base import Argument, Define, Event
+from bfsbench.backends.cuda_driver import (
+    PENDING_CHILDREN,
+    DeviceAttribute,
+    FunctionAttribute,
+    Identity,
+    device_error,
+)
+from bfsbench.backends.pycuda_compile import compile_source
+from bfsbench.errors import DeviceError
+from bfsbench.toolchain import NVCC_OPTIONS, find_nvcc
+
+
+def _translated(error: Exception) -> DeviceError:
+    return device_error(str(error), out_of_memory=isinstance(error, cuda.MemoryError))
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    try:
+        yield
+    except cuda.Error as error:
+        raise _translated(error) from error
+
+
+class PycudaLaunch:
+    """A prepared asynchronous call; see backends.base.Launch."""
+
+    def __init__(
+        self,
+        function: Any,
+        block: int,
+        shared: int,
+        arguments: bytes,
+        scalars: int,
+        stream: cuda.Stream,
+        keep_alive: tuple[Argument, ...],
+    ) -> None:
+        self._keep_alive = keep_alive
+        # The function below PyCUDA's prepared calls. Those pack all arguments at each launch, 2 us of 5.
+        self._launch = function._launch_kernel
+        self._block = (block, 1, 1)
+        self._shared = shared
+        self._arguments = arguments
+        self._pack = struct.Struct("i" * scalars).pack
+        self._stream = stream
+
+    def __call__(self, blocks: int, *scalars: int) -> None:
+        try:
+            self._launch(
+                (blocks, 1), self._block, self._arguments + self._pack(*scalars), self._shared, self._stream
+            )
+        except cuda.Error as error:
+            raise _translated(error) from error
+
+
+class PycudaFunction:
+    """See backends.cuda_driver.Function."""
+
+    def __init__(self, function: Any, stream: cuda.Stream) -> None:
+        self._function = function
+        self._stream = stream
+
+    def attribute(self, which: FunctionAttribute) -> int:
+        with translated():
+            return int(self._function.get_attribute(cuda.function_attribute(int(which))))
+
+    def set_attribute(self, which: FunctionAttribute, value: int) -> None:
+        with translated():
+            self._function.set_attribute(cuda.function_attribute(int(which)), value)
+
+    def bind(
+        self, block: int, shared: int, arguments: bytes, scalars: int, keep_alive: tuple[Argument, ...]
+    ) -> PycudaLaunch:
+        return PycudaLaunch(self._function, block, shared, arguments, scalars, self._stream, keep_alive)
+
+
+class PycudaBinary:
+    """See backends.cuda_driver.Binary; files whose kernels launch kernels have no cubin here."""
+
+    def __init__(self, module: Any, cubin: bytes | None, stream: cuda.Stream) -> None:
+        self._module = module
+        self.cubin = cubin
+        self._stream = stream
+
+    def function(self, name: str) -> PycudaFunction:
+        with translated():
+            return PycudaFunction(self._module.get_function(name), self._stream)
+
+
+class PycudaMirror:
+    """See backends.cuda_driver.Mirror."""
+
+    def __init__(self, address: int, count: int, stream: cuda.Stream) -> None:
+        with translated():
+            self.words: npt.NDArray[np.int32] = cuda.pagelocked_empty(count, np.int32)
+        self._address = address
+        self._stream = stream
+
+    def update(self) -> None:
+        try:
+            cuda.memcpy_dtoh_async(self.words, self._address, self._stream)
+            self._stream.synchronize()
+        except cuda.Error as error:
+            raise _translated(error) from error
+
+
+class PycudaEvent:
+    """A CUDA event; see backends.base.Event."""
+
+    def __init__(self, stream: cuda.Stream) -> None:
+        with translated():
+            self._event = cuda.Event()
+        self._stream = stream
+
+    def record(self) -> None:
+        try:
+            self._event.record(self._stream)
+        except cuda.Error as error:
+            raise _translated(error) from error
+
+    def milliseconds_since(self, earlier: Event) -> float:
+        if not isinstance(earlier, PycudaEvent):
+            raise TypeError("both events must be of the same device")
+        with translated():
+            self._event.synchronize()
+            return float(self._event.time_since(earlier._event))
+
+
+class PycudaDriver:
+    """See backends.cuda_driver.Driver. Raises DeviceError when there is no GPU."""
+
+    backend = "cuda"
+
+    def __init__(self) -> None:
+        find_nvcc()
+        with translated():
+            cuda.init()
+            if cuda.Device.count() == 0:
+                raise DeviceError("no CUDA device is visible")
+            self._device = cuda.Device(0)
+            self._context = self._device.make_context(cuda.ctx_flags.SCHED_SPIN)
+            atexit.register(self.close)  # PyCUDA aborts a process that ends with a context on its stack
+            cuda.Context.set_limit(cuda.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT, PENDING_CHILDREN)
+            self._stream = cuda.Stream()
+        self.identity = Identity(
+            name=self._device.name(),
+            pci_bus_id=self._device.pci_bus_id(),
+            compute_capability=self._device.compute_capability(),
+            memory=self._device.total_memory(),
+            driver=cuda.get_driver_version(),
+            toolkit=".".join(map(str, cuda.get_version()[:2])),
+        )
+
+    def attribute(self, which: DeviceAttribute) -> int:
+        with translated():
+            return int(self._device.get_attribute(cuda.device_attribute(int(which))))
+
+    def allocate(self, size: int) -> Any:
+        with translated():
+            return cuda.mem_alloc(size)
+
+    def mirror(self, address: int, count: int) -> PycudaMirror:
+        return PycudaMirror(address, count, self._stream)
+
+    def fill_words(self, address: int, value: int, count: int) -> None:
+        try:
+            cuda.memset_d32_async(address, value, count, self._stream)
+        except cuda.Error as error:
+            raise _translated(error) from error
+
+    def fill_bytes(self, address: int, value: int, count: int) -> None:
+        try:
+            cuda.memset_d8_async(address, value, count, self._stream)
+        except cuda.Error as error:
+            raise _translated(error) from error
+
+    def upload(self, address: int, array: npt.NDArray[Any]) -> None:
+        with translated():
+            cuda.memcpy_htod(address, array)
+
+    def download(self, array: npt.NDArray[Any], address: int) -> None:
+        with translated():
+            cuda.memcpy_dtoh(array, address)
+
+    def event(self) -> PycudaEvent:
+        return PycudaEvent(self._stream)
+
+    def synchronize(self) -> None:
+        with translated():
+            self._stream.synchronize()
+
+    def load(
+        self, source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
+    ) -> PycudaBinary:
+        options = [*NVCC_OPTIONS, *(f"-D{name}={value}" for name, value in defines.items())]
+        module, cubin = compile_source(source, options, child_kernels, appended)
+        return PycudaBinary(module, cubin, self._stream)
+
+    def close(self) -> None:
+        atexit.unregister(self.close)
+        with suppress(cuda.Error):  # a context in which a kernel failed goes with the process
+            self._context.pop()
+            self._context.detach()

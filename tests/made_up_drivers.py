@@ -1,0 +1,229 @@
+"""PyCUDA and cuda-bindings made up, for machines without a GPU: device memory is the host's."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from dataclasses import dataclass, field
+from enum import IntEnum
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+
+MEMORY = 1 << 20
+"""Bytes of the made-up device."""
+DEVICE = {
+    1: 1024,
+    5: 2**31 - 1,
+    8: 48 << 10,
+    10: 32,
+    16: 4,
+    38: 1 << 20,
+    39: 2048,
+    75: 9,
+    76: 0,
+    81: 228 << 10,
+}
+DEVICE |= {82: 65536, 97: 227 << 10, 106: 32, 111: 1024}
+"""Attributes by their number in cuda.h."""
+FUNCTION = {0: 512, 1: 1024, 4: 32, 8: 0, 11: 0, 14: 0}
+
+
+@dataclass
+class Launched:
+    """What a driver was handed to launch."""
+
+    blocks: int
+    block: int
+    shared: int
+    parameters: bytes
+
+
+@dataclass
+class Kept:
+    """What was done to the made-up driver."""
+
+    launches: list[Launched] = field(default_factory=list)
+    blocks_of_memory: dict[int, Any] = field(default_factory=dict)
+    freed: list[int] = field(default_factory=list)
+    attributes: dict[int, int] = field(default_factory=dict)
+    """Set on functions."""
+    says: str = ""
+    """The error of the next launch."""
+
+    def allocate(self, size: int) -> int:
+        block = ctypes.create_string_buffer(size)
+        self.blocks_of_memory[ctypes.addressof(block)] = block
+        return ctypes.addressof(block)
+
+    def launch(self, blocks: int, block: int, shared: int, parameters: bytes) -> None:
+        self.launches.append(Launched(blocks, block, shared, parameters))
+
+
+class CUresult(IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_OTHER = 999
+
+
+def _set_words(at: int, value: int, count: int) -> None:
+    for place in range(count):
+        ctypes.c_uint32.from_address(at + 4 * place).value = value
+
+
+def bindings(kept: Kept) -> SimpleNamespace:
+    """``cuda.bindings.driver``: every function returns its status and what it found."""
+    done = (CUresult.CUDA_SUCCESS,)
+
+    def allocated(size: int) -> tuple[Any, ...]:
+        return (*done, kept.allocate(size)) if size <= MEMORY else (CUresult.CUDA_ERROR_OUT_OF_MEMORY, 0)
+
+    def launch(*given: Any) -> tuple[Any, ...]:
+        _, blocks, _, _, block, _, _, shared, _, parameters, extra = given
+        assert parameters is None
+        settings = (ctypes.c_void_p * 5).from_address(extra)
+        assert (settings[0], settings[2], settings[4]) == (1, 2, None)
+        size = ctypes.c_size_t.from_address(settings[3] or 0).value
+        kept.launch(blocks, block, shared, ctypes.string_at(settings[1], size))
+        return (CUresult.CUDA_ERROR_OTHER,) if kept.says else done
+
+    def nothing(*_given: Any) -> tuple[Any, ...]:
+        return done
+
+    def filled(at: int, value: int, count: int, _stream: Any) -> tuple[Any, ...]:
+        _set_words(int(at), value, count)
+        return done
+
+    def copied(to: int, source: int, size: int, *_stream: Any) -> tuple[Any, ...]:
+        ctypes.memmove(int(to), int(source), size)
+        return done
+
+    return SimpleNamespace(
+        CUresult=CUresult,
+        CUctx_flags=SimpleNamespace(CU_CTX_SCHED_SPIN=1),
+        CUlimit=SimpleNamespace(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT=4),
+        CUdeviceptr=int,
+        CUdevice_attribute=int,
+        CUfunction_attribute=int,
+        cuInit=nothing,
+        cuDriverGetVersion=lambda: (*done, 13000),
+        cuDeviceGetCount=lambda: (*done, 1),
+        cuDeviceGet=lambda _ordinal: (*done, 0),
+        cuDeviceGetName=lambda size, _device: (*done, b"Made-up GPU".ljust(size, b"\0")),
+        cuDeviceGetPCIBusId=lambda size, _device: (*done, b"0000:01:00.0".ljust(size, b"\0")),
+        cuDeviceTotalMem=lambda _device: (*done, MEMORY),
+        cuDeviceGetAttribute=lambda which, _device: (*done, DEVICE[which]),
+        cuDevicePrimaryCtxSetFlags=nothing,
+        cuDevicePrimaryCtxRetain=lambda _device: (*done, "context"),
+        cuDevicePrimaryCtxRelease=nothing,
+        cuCtxSetCurrent=nothing,
+        cuCtxSetLimit=nothing,
+        cuStreamCreate=lambda _flags: (*done, "the stream"),
+        cuStreamSynchronize=nothing,
+        cuEventCreate=lambda _flags: (*done, "event"),
+        cuEventDestroy=nothing,
+        cuEventRecord=nothing,
+        cuEventSynchronize=nothing,
+        cuEventElapsedTime=lambda _start, _end: (*done, 1.5),
+        cuMemAlloc=allocated,
+        cuMemAllocHost=allocated,
+        cuMemFree=lambda at: kept.freed.append(at) or done,  # type: ignore[func-returns-value]
+        cuMemFreeHost=nothing,
+        cuMemsetD32Async=filled,
+        cuMemsetD8Async=lambda at, value, count, _stream: (ctypes.memset(int(at), value, count), done)[1],
+        cuMemcpyDtoHAsync=copied,
+        cuMemcpyDtoH=copied,
+        cuMemcpyHtoD=copied,
+        cuModuleLoadData=lambda _cubin: (*done, "module"),
+        cuModuleGetFunction=lambda _module, name: (*done, name),
+        cuFuncGetAttribute=lambda which, _function: (*done, FUNCTION[which]),
+        cuFuncSetAttribute=lambda _function, which, value: kept.attributes.update({which: value}) or done,  # type: ignore[func-returns-value]
+        cuLaunchKernel=launch,
+        cuGetErrorString=lambda status: (*done, (kept.says or CUresult(status).name).lower().encode()),
+    )
+
+
+class _Allocation:
+    """PyCUDA's: freed with its object."""
+
+    def __init__(self, kept: Kept, size: int) -> None:
+        self._kept, self._at = kept, kept.allocate(size)
+
+    def __int__(self) -> int:
+        return self._at
+
+    def __del__(self) -> None:
+        self._kept.freed.append(self._at)
+
+
+def pycuda(kept: Kept) -> MagicMock:
+    """``pycuda.driver``: failures are exceptions."""
+    driver = MagicMock(name="pycuda.driver")
+    driver.Error = type("Error", (Exception,), {})
+    driver.MemoryError = type("MemoryError", (driver.Error,), {})
+    driver.CompileError = type("CompileError", (driver.Error,), {})
+
+    def allocated(size: int) -> _Allocation:
+        if size > MEMORY:
+            raise driver.MemoryError("cuMemAlloc failed: out of memory")
+        return _Allocation(kept, size)
+
+    def launch(grid: Any, block: Any, parameters: bytes, shared: int, _stream: Any) -> None:
+        kept.launch(grid[0], block[0], shared, parameters)
+        if kept.says:
+            raise driver.Error(f"cuLaunchKernel failed: {kept.says}")
+
+    def to_host(array: Any, at: int, _stream: Any = None) -> None:
+        ctypes.memmove(array.ctypes.data, at, array.nbytes)
+
+    function = MagicMock()
+    function._launch_kernel.side_effect = launch
+    function.get_attribute.side_effect = FUNCTION.__getitem__
+    function.set_attribute.side_effect = lambda which, value: kept.attributes.update({which: value})
+    driver.module_from_buffer.return_value.get_function.return_value = function
+    driver.function_attribute.side_effect = driver.device_attribute.side_effect = int
+    device = driver.Device.return_value
+    device.name.return_value, device.pci_bus_id.return_value = "Made-up GPU", "0000:01:00.0"
+    device.compute_capability.return_value, device.total_memory.return_value = (9, 0), MEMORY
+    device.get_attribute.side_effect = DEVICE.__getitem__
+    driver.Device.count.return_value = 1
+    driver.get_driver_version.return_value, driver.get_version.return_value = 13000, (13, 0, 0)
+    driver.Event.return_value.time_since.return_value = 1.5
+    driver.mem_alloc.side_effect = allocated
+    driver.pagelocked_empty.side_effect = np.zeros
+    driver.memset_d32_async.side_effect = lambda at, value, count, _stream: _set_words(at, value, count)
+    driver.memset_d8_async.side_effect = lambda at, value, count, _stream: ctypes.memset(at, value, count)
+    driver.memcpy_dtoh_async.side_effect = driver.memcpy_dtoh.side_effect = to_host
+    driver.memcpy_htod.side_effect = lambda at, array: ctypes.memmove(at, array.ctypes.data, array.nbytes)
+    return driver
+
+
+def forget(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a module be imported anew, now and when the test has ended."""
+    monkeypatch.setitem(sys.modules, module, ModuleType(module))
+    del sys.modules[module]
+
+
+def install(backend: str, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the backend's modules be imported over a made-up driver, during a test; any file compiles."""
+    if backend == "cuda":
+        compiler = MagicMock(compile=MagicMock(return_value=b"cubin"))
+        package = ModuleType("pycuda")
+        modules = {"pycuda": package, "pycuda.driver": pycuda(kept), "pycuda.compiler": compiler}
+        names = ("pycuda_driver", "pycuda_compile")
+    else:
+        package = ModuleType("cuda")
+        core, inside = MagicMock(), SimpleNamespace(driver=bindings(kept))
+        core.Program.return_value.compile.return_value.code = b"cubin"
+        finder = MagicMock(DynamicLibNotFoundError=RuntimeError, StaticLibNotFoundError=OSError)
+        modules = {"cuda": package, "cuda.bindings": inside, "cuda.core": core, "cuda.pathfinder": finder}
+        names = ("cuda_core_driver", "cuda_core_compile")
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+        setattr(package, name.rpartition(".")[2], module)
+    for name in names:
+        forget(f"bfsbench.backends.{name}", monkeypatch)
+    monkeypatch.setattr("bfsbench.toolchain.nvrtc_version", lambda: "13.0")

@@ -1,0 +1,111 @@
+"""Kernels compiled by NVRTC, where NVIDIA's wheels are installed (extra ``cuda-core``); it needs no GPU."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from bfsbench.emulator import Contract
+from bfsbench.errors import ToolchainError
+from bfsbench.paths import CUDA_SRC, KERNEL_HEADERS
+from tests.benchmarks.kernel_builds import Build, all_builds
+
+pytest.importorskip("cuda.core")
+compiling = pytest.importorskip("bfsbench.backends.cuda_core_compile")
+
+ARCH = "sm_90"
+BUILDS = list(all_builds())
+SOME = [next(build for build in BUILDS if build.file == name) for name in ("push_private", "merrill", "luo")]
+PLAIN = 'extern "C" __global__ void plain(int *values) { values[threadIdx.x] = VALUE; }\n'
+
+
+@pytest.fixture(autouse=True)
+def cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def kernels(cubin: bytes) -> set[str]:
+    sections = [section.name for section in ELFFile(io.BytesIO(cubin)).iter_sections()]
+    return {name.removeprefix(".text.") for name in sections if name.startswith(".text.")}
+
+
+def check(build: Build) -> None:
+    """All kernels of a build's file are in its cubin."""
+    source = next(CUDA_SRC.rglob(f"{build.file}.cu"))
+    cubin = compiling.compile_source(source, dict(build.macros), "", ARCH, child_kernels=build.child_kernels)
+    assert {*Contract("").signatures(source, KERNEL_HEADERS)} <= kernels(cubin)
+
+
+@pytest.mark.parametrize("build", SOME, ids=str)
+def test_some_kernels_compile(build: Build) -> None:
+    check(build)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("build", BUILDS, ids=str)
+def test_every_kernel_compiles_with_every_value_of_its_macros(build: Build) -> None:
+    check(build)
+
+
+def test_kernels_that_launch_kernels_are_linked(tmp_path: Path) -> None:
+    source = tmp_path / "parent.cu"
+    source.write_text(
+        f'{PLAIN}extern "C" __global__ void parent(int *values) {{ plain<<<1, 32>>>(values); }}\n'
+    )
+    cubin = compiling.compile_source(source, {"VALUE": 1}, "", ARCH, child_kernels=True)
+    assert {"plain", "parent"} <= kernels(cubin)
+
+
+def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
+    source = tmp_path / "plain.cu"
+    source.write_text(PLAIN)
+    with pytest.raises(ToolchainError, match=r'cannot compile plain.cu: .*plain.cu\(1\): .*"VALUE" is undef'):
+        compiling.compile_source(source, {}, "", ARCH, child_kernels=False)
+    with pytest.raises(ToolchainError, match="int has 4 bytes"):
+        wrong = 'static_assert(sizeof(int) == 8, "int has 4 bytes");'
+        compiling.compile_source(source, {"VALUE": 1}, wrong, ARCH, child_kernels=False)
+
+
+def test_a_file_is_compiled_again_only_when_something_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, header = tmp_path / "plain.cu", tmp_path / "value.cuh"
+    source.write_text(f'#include "value.cuh"\n{PLAIN}')
+    header.write_text("#define VALUE 1\n")
+    made = [compiling.compile_source(source, {}, "", ARCH, child_kernels=False)]
+    monkeypatch.setattr(compiling, "Program", None)
+    assert compiling.compile_source(source, {}, "", ARCH, child_kernels=False) == made[0]
+    monkeypatch.undo()
+    monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "cache"))
+    header.write_text("#define VALUE 2\n")
+    assert compiling.compile_source(source, {}, "", ARCH, child_kernels=False) != made[0]
+
+
+def test_what_is_missing_is_named_with_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "plain.cu"
+    source.write_text(PLAIN)
+    monkeypatch.setattr(compiling, "find_nvidia_header_directory", lambda _name: None)
+    with pytest.raises(ToolchainError, match=r"CUDA's headers are missing: run .* nvidia-cuda-cccl"):
+        compiling.compile_source(source, {"VALUE": 1}, "", ARCH, child_kernels=False)
+
+    def not_found(name: str) -> None:
+        raise compiling.DynamicLibNotFoundError(name)
+
+    monkeypatch.setattr(compiling, "load_nvidia_dynamic_lib", not_found)
+    with pytest.raises(ToolchainError, match=r"launches kernels from kernels.* nvidia-nvjitlink"):
+        compiling.compile_source(source, {"VALUE": 1}, "", ARCH, child_kernels=True)
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "plain.cu"
+    source.write_text(PLAIN)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "file"))
+    with pytest.raises(ToolchainError, match=r"cannot write .*: Not a directory; set BFSBENCH_CACHE"):
+        compiling.compile_source(source, {"VALUE": 1}, "", ARCH, child_kernels=False)
