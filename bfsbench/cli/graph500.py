@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,12 +40,12 @@ def run_graph500(
         raise UsageError(f"graph500 measures one setting: give one value of {several[0]}")
     given = {name: value for name, (value,) in knobs.items()}
     asked = Asked.of(int(scale), variant, given, backend, schedule_seed)
-    stem = out / f"graph500-{int(scale)}-{variant}"
+    stem = out / f"graph500-{asked.scale}-{asked.variant.name}"
     rows, report = stem.with_suffix(".csv"), stem.with_suffix(".txt")
     if rows.exists():
         raise UsageError(f"{rows} exists: choose another --out")
-    click.echo(f"graph500: scale {int(scale)}, {variant}", err=True)
-    with click.progressbar(length=NUM_SOURCES, label="searches", file=click.get_text_stream("stderr")) as bar:
+    click.echo(f"graph500: scale {asked.scale}, {asked.variant.name}", err=True)
+    with click.progressbar(length=NUM_SOURCES, label="searches", file=sys.stderr) as bar:
         lines = [*run(asked, rows, lambda: bar.update(1)).lines()]
     with output(report) as file:
         file.write("\n".join(lines) + "\n")

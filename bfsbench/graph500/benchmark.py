@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,7 +75,7 @@ class Benchmark:
         axes = Axes([asked.variant], [None], [None])
         ((self._grid, self._block),) = launches(asked.variant, asked.knobs, axes)
         self._search = session.build(asked.variant.name, self._grid, self._block, asked.knobs)
-        uploaded_s = bring(self._search.graph, _layout(self._search)) if by_kernels else 0.0
+        uploaded_s = _bring(self._search)
         self._search.prepare()
         self.construction_s = self._built.construction_s + uploaded_s + self._search.preprocess_ms / 1e3
         self._device = session.device.describe() if session.device else {}
@@ -151,7 +151,8 @@ def run(asked: Asked, path: Path, advance: Callable[[], None]) -> Outcome:
             session.close()
 
 
-def _layout(search: KernelVariant) -> Iterator[str]:
-    yield from search.layout
-    if search.leaves_tree:
-        yield "COO"
+def _bring(search: Variant) -> float:
+    """Have on the device what a search of kernels reads of the graph; the time in s."""
+    if not isinstance(search, KernelVariant):
+        return 0.0
+    return bring(search.graph, (*search.layout, *(("COO",) if search.leaves_tree else ())))
