@@ -15,6 +15,7 @@
 // What has been found. The host sets `first` to the largest integer, and the rest to 0.
 struct tree_findings {
     unsigned long long edges;  // both ends of which are in the tree, as often as they are listed
+    int vertices, depth;       // of the tree
     int moved;                 // an ancestor in the last round
     int first[RULES];          // vertex at which each rule is broken
 
@@ -82,9 +83,17 @@ extern "C" __global__ void check_edges(const int *__restrict__ tails, const int 
     if (inside) atomicAdd(&found->edges, inside);
 }
 
-// Find vertices of the tree that no edge joins to their parent.
-extern "C" __global__ void check_joined(const int *__restrict__ parents, const unsigned *__restrict__ joined,
-                                        int num_vertices, int source, tree_findings *found) {
-    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads())
-        if (parents[v] != NO_PARENT && v != source && !(joined[v / 32] >> v % 32 & 1)) found->broken(5, v);
+// Find vertices of the tree that no edge joins to their parent, and count all of it.
+extern "C" __global__ void check_joined(const int *__restrict__ parents, const int *__restrict__ levels,
+                                        const unsigned *__restrict__ joined, int num_vertices, int source,
+                                        tree_findings *found) {
+    int reached = 0, depth = 0;
+    for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
+        if (parents[v] == NO_PARENT) continue;
+        if (v != source && !(joined[v / 32] >> v % 32 & 1)) found->broken(5, v);
+        depth = max(depth, levels[v]);
+        ++reached;
+    }
+    if (reached) atomicAdd(&found->vertices, reached);
+    if (depth) atomicMax(&found->depth, depth);
 }

@@ -52,10 +52,12 @@ def variants_or_all(
 
 
 def experiments(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of the experiments that travel with the package."""
+    """Names of the experiments that travel with the package, and of what has rules of its own."""
+    from bfsbench import graph500
     from bfsbench.experiments import bundled
 
-    return [CompletionItem(name) for name in bundled() if name.startswith(incomplete)]
+    names = [*bundled(), graph500.NAME]
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def tables(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

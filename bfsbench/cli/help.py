@@ -15,7 +15,7 @@ KNOB_PREFIX = "knob_"
 _SECTIONS = {
     "What": (
         *("datasets", "dataset", "family", "variants", "grid", "block", "preset", "benign"),
-        *("show", "graphs", "scale", "stand_ins"),
+        *("show", "graphs", "scale", "stand_ins", "variant"),
     ),
     "From where": ("source", "source_id", "num_sources", "seed", "seeds"),
     "How": ("repeats", "warmup", "timeout", "order", "cold", "energy", "profile", "parents"),

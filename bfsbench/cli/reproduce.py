@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bfsbench import graph500
 from bfsbench.bench.axes import split_list
 from bfsbench.cli import completion
-from bfsbench.cli.help import SectionedCommand
-from bfsbench.cli.sweep_options import Measuring, measuring_options
+from bfsbench.cli.graph500 import run_graph500
+from bfsbench.cli.help import SectionedCommand, knob_options
+from bfsbench.cli.sweep_options import Measuring, given_knobs, measuring_options
 from bfsbench.cli.sweeping import carry_out_points, print_plan
 from bfsbench.errors import UsageError
 from bfsbench.wording import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bfsbench.experiments.choice import Choice
     from bfsbench.experiments.declaration import Experiment
     from bfsbench.graphs.graph import Graph
@@ -30,11 +34,18 @@ RESULTS = Path("results")
 @click.option("--dry-run", is_flag=True, help="Print what would be measured and how long it may take.")
 @click.option(
     "--scale",
-    default=1.0,
-    show_default=True,
-    type=click.FloatRange(min=0, max=1, min_open=True),
+    type=click.FloatRange(min=0, min_open=True),
     metavar="S",
-    help="Shrink every graph to about this share of its vertices; results are marked as shrunk.",
+    help="Shrink every graph to about this share of its vertices; results are marked as shrunk. Of graph500: "
+    "2^S vertices.",
+)
+@click.option(
+    "--variant",
+    default="adaptive",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=completion.variants,
+    help="Of graph500: the search, to which knobs apply.",
 )
 @click.option(
     "--stand-ins",
@@ -58,33 +69,43 @@ RESULTS = Path("results")
     metavar="FILE",
     help="Measure nothing: make tables and pictures from the rows of these result files.",
 )
-def command(
+def reproduce(
     names: tuple[str, ...],
     show: bool,
     dry_run: bool,
-    scale: float,
+    scale: float | None,
+    variant: str,
     stand_ins: bool,
     graphs: tuple[str, ...],
     measuring: Measuring,
     out: Path,
     rows: tuple[Path, ...],
+    **knobs: str | None,
 ) -> None:
     """Run experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
 
     Each makes a result file, which 'bfsbench report' reads as well, and the experiment's tables and pictures:
     our times, the paper's beside them with the machine they were taken on, and whether its claims hold here.
     Points that fail become rows that say why; the exit code is then 1.
+
+    'graph500 --scale S' is the Graph500 benchmark, by its rules: 64 sources, each searched from once, parents
+    inside the time, every tree checked. Its report is written as graph500-S-NAME.txt.
     """
     from bfsbench.experiments import find
 
     if show:
         return _print_list()
+    if names == (graph500.NAME,):
+        values = given_knobs(knobs)
+        return run_graph500(scale, variant, values, measuring.backend, measuring.schedule_seed, out)
+    _require_shares(names, scale, knobs)
     if not names:
         raise UsageError("name an experiment (see 'bfsbench reproduce --list') or a file")
     experiments = [find(name) for name in names]
     labels = [label for value in graphs for label in split_list(value)]
     can_do_without = dry_run or bool(rows)
-    chosen = [_chosen(experiment, labels, scale, stand_ins, can_do_without) for experiment in experiments]
+    share = scale or 1.0
+    chosen = [_chosen(experiment, labels, share, stand_ins, can_do_without) for experiment in experiments]
     if rows:
         for experiment, choices in zip(experiments, chosen, strict=True):
             _show(experiment, list(rows), out, _loaded(choices) if experiment.needs_graphs else {})
@@ -98,6 +119,18 @@ def command(
         raise SystemExit(1)
 
 
+def _require_shares(names: tuple[str, ...], scale: float | None, knobs: Mapping[str, str | None]) -> None:
+    """Raises UsageError for options of graph500 where it is not what is run, or not alone."""
+    if graph500.NAME in names:
+        raise UsageError(
+            f"{graph500.NAME} is run alone: its --scale is another than that of the papers' graphs"
+        )
+    if scale is not None and scale > 1:
+        raise UsageError(f"--scale {scale:g} is no share of a graph's vertices: at most 1")
+    if any(value is not None for value in knobs.values()):
+        raise UsageError("knobs are those of the experiment's file; only graph500 takes others")
+
+
 def _print_list() -> None:
     from tabulate import tabulate
 
@@ -105,6 +138,7 @@ def _print_list() -> None:
 
     experiments = [find(name) for name in bundled()]
     lines = [(one.name, f"{one.paper} {one.figure}".strip(), one.title) for one in experiments]
+    lines.append((graph500.NAME, "Graph500", graph500.TITLE))
     click.echo(tabulate(lines, headers=["name", "reproduces", "what"]))
 
 
@@ -191,3 +225,6 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
     if paths := write_pictures(outcome, folder):
         names = ", ".join(path.name for path in paths)
         click.echo(f"{plural(len(paths), 'picture')} in {folder}/: {names}", err=True)
+
+
+command = knob_options(reproduce)

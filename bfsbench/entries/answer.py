@@ -40,26 +40,33 @@ def read(path: Path, num_vertices: int) -> npt.NDArray[np.int32]:
     return found
 
 
-def levels_of(parents: npt.NDArray[np.int32], graph: Graph, source: int) -> Levels:
-    """The levels, int32[V], of a breadth-first tree, int32[V], by pointer jumping. A negative parent means
-    not reached, except at the source.
+def tree_of(parents: npt.NDArray[np.int32], source: int) -> npt.NDArray[np.int32]:
+    """The tree, int32[V], of parents as programs give them: a negative one means not reached, except at the
+    source."""
+    import numpy as np
+
+    from bfsbench.families.bfs.parents import NO_PARENT
+
+    tree = np.where(parents < 0, NO_PARENT, parents).astype(np.int32)
+    tree[source] = source
+    return tree
+
+
+def levels_of(tree: npt.NDArray[np.int32], graph: Graph, source: int) -> Levels:
+    """The levels, int32[V], of a breadth-first tree, int32[V], by pointer jumping.
 
     Raises WrongParentsError for a tree that breaks one of Graph500's rules.
     """
     import numpy as np
 
     from bfsbench.families.bfs.parents import (
-        NO_PARENT,
         WrongParentsError,
         check_parents,
         levels_of_tree,
     )
 
-    num_vertices = graph.num_vertices
-    tree = np.where(parents < 0, NO_PARENT, parents).astype(np.int32)
-    tree[source] = source
-    if (tree >= num_vertices).any():
-        vertex = int(np.argmax(tree >= num_vertices))
+    if (tree >= graph.num_vertices).any():
+        vertex = int(np.argmax(tree >= graph.num_vertices))
         raise WrongParentsError(f"vertex {vertex} has parent {tree[vertex]}, which is no vertex")
     found = levels_of_tree(tree)
     check_parents(graph, source, found, tree)

@@ -191,6 +191,17 @@ class EntryVariant(HostVariant):
                 raise
         return self._levels
 
+    @property
+    def leaves_tree(self) -> bool:
+        return self.entry.call.answer == "parents"
+
+    def parents(self) -> npt.NDArray[np.int32]:
+        """The tree of the last search, after all of its checks. Raises WrongResultError."""
+        if not self.leaves_tree:
+            return super().parents()
+        self.levels()
+        return answer.tree_of(answer.read(self._running.path, self.graph.num_vertices), self._source)
+
     def _checked(self) -> npt.NDArray[np.int32]:
         running, call = self._running, self.entry.call
         running.note()
@@ -202,8 +213,8 @@ class EntryVariant(HostVariant):
                 running.process.pause()
         self._require_honest_time()
         found = answer.read(running.path, self.graph.num_vertices)
-        if call.answer == "parents":
-            return answer.levels_of(found, self.graph, self._source)
+        if self.leaves_tree:
+            return answer.levels_of(answer.tree_of(found, self._source), self.graph, self._source)
         found[found == call.unreached] = UNREACHED
         return found
 

@@ -75,14 +75,6 @@ __device__ __forceinline__ bool has_parent(const search &search, const unsigned 
     return false;
 }
 
-// Whether any lane of a warp has a parent; with TREE all learn of one.
-__device__ __forceinline__ bool any_parent(bool found, int &parent) {
-    if (!TREE) return __any_sync(ALL_LANES, found);
-    const unsigned lanes = __ballot_sync(ALL_LANES, found);
-    parent = __shfl_sync(ALL_LANES, parent, __ffs(lanes | 1u << 31) - 1);
-    return lanes != 0;
-}
-
 // Where the window ends with which the rest of a row begins.
 __device__ __forceinline__ edge_t window_end(edge_t at, edge_t end) {
     return min((at & ~(edge_t)(WINDOW - 1)) + WINDOW, end);

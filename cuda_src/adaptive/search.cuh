@@ -156,6 +156,14 @@ __device__ __forceinline__ unsigned long long warp_sum(unsigned long long mine) 
     return mine;
 }
 
+// Whether any lane of a warp has a parent; with TREE all learn of one.
+__device__ __forceinline__ bool any_parent(bool found, int &parent) {
+    if (!TREE) return __any_sync(ALL_LANES, found);
+    const unsigned lanes = __ballot_sync(ALL_LANES, found);
+    parent = __shfl_sync(ALL_LANES, parent, __ffs(lanes | 1u << 31) - 1);
+    return lanes != 0;
+}
+
 // What the warps of a block have found in a level, in shared memory.
 struct block_tally {
     tally sum;

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
 from bfsbench.families.bfs.parents import NO_PARENT, WrongParentsError, check_parents, levels_of_tree
-from bfsbench.families.bfs.tree_check import TreeCheck
+from bfsbench.families.bfs.tree_check import Tree, TreeCheck
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.base import DeviceGraph
@@ -88,8 +88,8 @@ def test_edges_listed_once_are_followed_both_ways_and_counted_as_listed(device: 
     edges: EdgeList = edge_list(5, pairs, "each_once")
     lists = device.upload(edges.sources), device.upload(edges.targets)
     check = TreeCheck(device, 5, *lists, len(pairs), both_ways=True)
-    assert check.check(device.upload(np.array([0, 0, 1, -1, -1], np.int32)), 0) == 4
+    assert check.check(device.upload(np.array([0, 0, 1, -1, -1], np.int32)), 0) == Tree(4, 3, 2)
     assert check.levels.download().tolist() == [0, 1, 2, -1, -1]
-    assert check.check(device.upload(np.array([-1, -1, -1, 3, 3], np.int32)), 3) == 2
+    assert check.check(device.upload(np.array([-1, -1, -1, 3, 3], np.int32)), 3) == Tree(2, 2, 1)
     with pytest.raises(WrongParentsError, match="rule 4: an edge from vertex 1"):
         check.check(device.upload(np.array([0, 0, NO_PARENT, -1, -1], np.int32)), 0)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Contract
+from bfsbench.backends.base import Buffer, Contract
 from bfsbench.errors import NoPathError, UsageError, WrongResultError
 from bfsbench.families.base import Paths
 from bfsbench.families.bfs.levels import Levels
@@ -71,24 +71,35 @@ def levels_of_tree(parents: Parents) -> Levels:
     return found
 
 
+class DeviceParents:
+    """Parents, int32[V] on the device, derived from levels there by a kernel over the CSC arrays."""
+
+    def __init__(self, graph: DeviceGraph, levels: Buffer) -> None:
+        device, num_vertices = graph.device, levels.size
+        wide = graph.column_offsets.dtype.itemsize == 8
+        macros = {"WIDE_OFFSETS": int(wide), "NO_PARENT": NO_PARENT}
+        contract = Contract(Path(__file__).name, {"offset_t": graph.column_offsets.dtype})
+        kernel = device.module(CUDA_SRC / "parents.cu", macros, contract=contract).kernel("parents")
+        self.parents = device.empty(num_vertices, np.int32)
+        arrays = {**graph.csc, "levels": levels, "parents": self.parents}
+        self._launch = kernel.bind(**arrays, num_vertices=num_vertices, block=BLOCK)
+        self._blocks = min(-(-num_vertices // BLOCK), device.limits.max_grid, (2**31 - 1) // BLOCK)
+
+    def derive(self) -> None:
+        """Derive them, asynchronously."""
+        self._launch(self._blocks)
+
+
 def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from levels, int32[V], by a kernel over the CSC arrays, twice. Raises DeviceError."""
-    device, num_vertices = graph.device, len(levels)
-    wide = graph.column_offsets.dtype.itemsize == 8
-    macros = {"WIDE_OFFSETS": int(wide), "NO_PARENT": NO_PARENT}
-    contract = Contract(Path(__file__).name, {"offset_t": graph.column_offsets.dtype})
-    kernel = device.module(CUDA_SRC / "parents.cu", macros, contract=contract).kernel("parents")
-    found = device.empty(num_vertices, np.int32)
-    arrays = {**graph.csc, "levels": device.upload(levels), "parents": found}
-    launch = kernel.bind(**arrays, num_vertices=num_vertices, block=BLOCK)
-    blocks = min(-(-num_vertices // BLOCK), device.limits.max_grid, (2**31 - 1) // BLOCK)
-    clock: Clock = DeviceClock(device)
+    """Derive parents from levels, int32[V], by a kernel, twice. Raises DeviceError."""
+    derived = DeviceParents(graph, graph.device.upload(levels))
+    clock: Clock = DeviceClock(graph.device)
     for _ in range(RUNS):
-        found.fill(POISON)
+        derived.parents.fill(POISON)
         clock.start()
-        launch(blocks)
+        derived.derive()
         milliseconds = clock.stop()
-        yield Paths(found.download(), milliseconds)
+        yield Paths(derived.parents.download(), milliseconds)
 
 
 def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:

@@ -53,7 +53,7 @@ class Search(Problem):
         search = _search(variant)
         if isinstance(search, KernelVariant) and search.leaves_tree:
             _check_tree(search, self.source)
-            return Paths(search.level_array.download(), 0.0)
+            return Paths(search.parents(), 0.0)
         return breadth_first_tree(self.graph, self.source, search)
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:

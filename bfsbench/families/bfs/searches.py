@@ -47,6 +47,16 @@ class SearchVariant(Variant):
     def levels(self) -> npt.NDArray[np.int32]:
         """Wait, and return int32[V]: the level of each vertex, UNREACHED where it has none."""
 
+    @property
+    def leaves_tree(self) -> bool:
+        """Whether a search leaves parents, from which ``levels`` counts the levels."""
+        return False
+
+    def parents(self) -> npt.NDArray[np.int32]:
+        """Wait, and return the tree that a search has left, int32[V]: the source is its own parent, a vertex
+        that is not reached has UNREACHED. Raises ValueError for a search that leaves levels."""
+        raise ValueError(f"{self.name} leaves levels")
+
 
 class HostVariant(HostProgram, SearchVariant):
     """A search by a native program, which allocates ``level_array`` in ``prepare``."""
@@ -85,14 +95,9 @@ class KernelVariant(KernelProgram, SearchVariant):
         """uint64[levels x counters] that kernels with counters add to. Set before ``prepare``; None in timed
         searches, which count nothing."""
         self.level_array: Buffer = self.device.empty(self.num_vertices, "int32")
+        """int32[V]: the levels or, where ``leaves_tree``, the parents after a search."""
         self.level_places: npt.NDArray[np.int32] | None = None
         """int32[V]: the index of each vertex's level in ``level_array``, if it is not its number."""
-
-    @property
-    def leaves_tree(self) -> bool:
-        """Whether ``level_array`` has the parents of a breadth-first tree instead of levels: the source is
-        its own parent, a vertex that is not reached has UNREACHED."""
-        return False
 
     def defines(self) -> dict[str, int | str]:
         counting = {"COUNTERS": int(self.counter_buffer is not None)} if self.counters else {}
@@ -123,13 +128,19 @@ class KernelVariant(KernelProgram, SearchVariant):
     def finish(self) -> None:
         """Wait for the search. Raises KernelError if its kernels report a failure."""
 
-    def levels(self) -> npt.NDArray[np.int32]:
+    def parents(self) -> npt.NDArray[np.int32]:
+        if not self.leaves_tree:
+            return super().parents()
         self.finish()
-        levels = self.level_array.download()
+        return self.level_array.download()
+
+    def levels(self) -> npt.NDArray[np.int32]:
         if self.leaves_tree:
             from bfsbench.families.bfs.parents import levels_of_tree
 
-            return levels_of_tree(levels)
+            return levels_of_tree(self.parents())
+        self.finish()
+        levels = self.level_array.download()
         return levels if self.level_places is None else levels[self.level_places]
 
     def level_counters(self) -> list[dict[str, int]]:

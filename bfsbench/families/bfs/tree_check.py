@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctypes import c_int, c_ulonglong
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,10 +27,26 @@ _BROKEN = {
 """What is wrong at a vertex, by rules; rule 2 holds by the way in which levels are counted."""
 
 
+@dataclass(frozen=True)
+class Tree:
+    """What is in a tree that was accepted."""
+
+    edges: int
+    """Of the list by which it was checked, as often as they are there."""
+    vertices: int
+    depth: int
+
+
 class TreeFindings(Struct):
     """What the kernels have found; see ``tree_check.cu``."""
 
-    _fields_: ClassVar = [("edges", c_ulonglong), ("moved", c_int), ("first", c_int * RULES)]
+    _fields_: ClassVar = [
+        ("edges", c_ulonglong),
+        ("vertices", c_int),
+        ("depth", c_int),
+        ("moved", c_int),
+        ("first", c_int * RULES),
+    ]
 
 
 class TreeCheck:
@@ -66,8 +83,8 @@ class TreeCheck:
         arcs = graph.edge_sources, graph.column_indices
         return TreeCheck(graph.device, host.num_vertices, *arcs, host.num_edges, both_ways=False)
 
-    def check(self, parents: Buffer, source: int) -> int:
-        """Wait, and check a tree, int32[V]. Returns how many edges of the list lie within it.
+    def check(self, parents: Buffer, source: int) -> Tree:
+        """Wait, and check a tree, int32[V].
 
         Raises WrongParentsError for the first rule that is broken, DeviceError.
         """
@@ -79,8 +96,11 @@ class TreeCheck:
         self._raise_if_broken(source)  # levels of what is no tree mean nothing
         tree: dict[str, Any] = {"parents": parents, "joined": self._joined, "found": self._found}
         self._launch("check_edges", **self._edges, **tree, levels=self.levels)
-        self._launch("check_joined", **tree, num_vertices=self._num_vertices, source=source)
-        return self._raise_if_broken(source)
+        vertices = {"num_vertices": self._num_vertices, "levels": self.levels, "source": source}
+        self._launch("check_joined", **tree, **vertices)
+        self._raise_if_broken(source)
+        found = self._found.read_struct()
+        return Tree(found.edges, found.vertices, found.depth)
 
     def _climb(self, parents: Buffer, source: int) -> None:
         """Count levels from the parents."""
@@ -101,10 +121,9 @@ class TreeCheck:
     def _launch(self, kernel: str, **arguments: Any) -> None:
         self._module.kernel(kernel).bind(block=BLOCK, **arguments)(self._blocks)
 
-    def _raise_if_broken(self, source: int) -> int:
+    def _raise_if_broken(self, source: int) -> None:
         found = self._found.read_struct()
         for rule, vertex in enumerate(found.first, 1):
             if vertex != _NOWHERE:
                 what = _BROKEN[rule].format(vertex, source)
                 raise WrongParentsError(f"the parents break rule {rule}: {what}")
-        return int(found.edges)
