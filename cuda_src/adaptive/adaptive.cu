@@ -15,8 +15,14 @@
 #define QUEUE_LOOKS 8e5f
 // Looks that a pulled level costs besides where rows are so long that some had to be put off.
 #define CHAIN_LOOKS 2e6f
+// Looks that it costs besides if a pulled level leaves all rows without a parent, by the longest of them; but no more
+// than so many for each arc of these rows.
+#define MISS_LOOKS 8e6f
+#define MISS_LOOKS_OF_ARC 10.0f
 // Words of a bitmap whose vertices a warp looks at together before the first level is pulled.
 #define CLOSE_WORDS 4
+// Times that a frontier has fewer edges than pay if it is not asked again from which on they pay.
+#define FAR_BELOW 4
 // No smaller share of the expected vertices is believed.
 #define LEAST_SPREAD 0.02f
 
@@ -33,6 +39,8 @@ enum step_kind { PUSH, PULL, PULL_RESTS, QUEUE, RUN_LEVELS, END, FAIL };
 struct course {
     long long unreached, unexplored;
     float spread;  // vertices that the last level found, as a share of those expected
+    float cover;   // the same of arcs, levels before included; 0 before there was one
+    float worth;   // edges of a frontier from which on pulling pays, as last computed
     frontier now;
     edge_t expanded;  // edges of the frontier that the last level has expanded
     unsigned phase;  // of the barrier
@@ -96,6 +104,13 @@ __device__ __noinline__ void close_unreachable(const search &search, int source)
     }
 }
 
+// The share of `rows` unreached vertices, with `arcs` arcs, that this number of edges meets if they are spread evenly:
+// about as many as fewer of both, edges that lead on and vertices to be found.
+__device__ __forceinline__ float met_by(edge_t edges, float rows, float arcs, const search &search) {
+    const float hits = __fdividef((float)edges * arcs, (float)search.num_edges);
+    return __fdividef(hits, hits + rows + 1);
+}
+
 // Whether looking for parents is expected to cost less than pushing this level. An unreached vertex looks at its
 // arcs until one leads to the frontier. If frontier arcs were spread evenly over what is unexplored, that took
 // unexplored / frontier edges looks. Where neighbours of neighbours are mostly known, as in meshes and web crawls, it
@@ -105,6 +120,9 @@ __device__ __noinline__ void close_unreachable(const search &search, int source)
 // An edge costs `pushed_edge` looks if it leads to a new vertex, for then there is a row to be queued, and a quarter of
 // that otherwise.
 //
+// Rows that the frontier does not meet are looked at to their ends, and all wait for the longest. How many these are
+// follows from what the last levels have met.
+//
 // The result is the number of edges from which on that is so: with c for the cost of pushing one, the solution of
 // edges * c = other looks + min(unreached * unexplored / spread / edges, unexplored).  It is an estimate, so quick
 // instructions will do; all blocks get the same.
@@ -113,20 +131,23 @@ __device__ __forceinline__ float edges_worth_pulling(const search &search, const
     const float arcs = fmaxf((float)at.unexplored, 0);
     const float leading_on = at.spread * __fdividef(arcs, (float)search.num_edges);
     const float c = (float)when.pushed_edge * (0.25f + 0.75f * leading_on);
+    const float missed = 1 - at.cover * met_by(at.now.found.edges, rows, arcs, search);
+    const float chain = at.cover > 0 ? fminf(missed * missed * MISS_LOOKS, missed * arcs * MISS_LOOKS_OF_ARC) : 0;
     const bool queueing = at.now.unqueued && at.now.found.edges / QUAD > when.small;
-    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + (at.put_off ? CHAIN_LOOKS : 0) -
+    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + (at.put_off ? CHAIN_LOOKS : 0) + chain -
                                   (queueing ? QUEUE_LOOKS : 0), 1);
     const float square = fixed * fixed + 4 * c * __fdividef(rows * arcs, at.spread);
     const float meeting = fixed + square * rsqrtf(square);
     return when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
 }
 
-// The share of the vertices that this number of edges, spread evenly, would have found: there are about as many as
-// fewer of both, edges that lead on and vertices to be found.
-__device__ __forceinline__ float spread_of(const search &search, const course &at) {
-    const float hits = __fdividef((float)at.expanded * fmaxf((float)at.unexplored, 0), (float)search.num_edges);
-    const float rows = fmaxf((float)at.unreached, 0), expected = __fdividef(hits * rows, hits + rows + 1);
-    return fminf(fmaxf(__fdividef((float)at.now.found.vertices, expected + 1), LEAST_SPREAD), 1.0f);
+// Learn from the last level how arcs are spread, before what it has found is taken off.
+__device__ __forceinline__ void learn_spread(const search &search, course &at) {
+    const float rows = fmaxf((float)at.unreached, 0), arcs = fmaxf((float)at.unexplored, 0);
+    const float met = met_by(at.expanded, rows, arcs, search);
+    at.spread = fminf(fmaxf(__fdividef((float)at.now.found.vertices, rows * met + 1), LEAST_SPREAD), 1.0f);
+    const float cover = fminf(fmaxf(__fdividef((float)at.now.found.edges, arcs * met + 1), at.spread), 1.0f);
+    at.cover = at.cover > 0 ? (at.cover + cover) / 2 : cover;
 }
 
 // The share of one of `blocks` blocks in the edges from which on nothing more is queued, since the next level will be
@@ -143,24 +164,27 @@ __device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small
     return now.found.edges / QUAD + now.queued <= small;
 }
 
-// Decide on the next step.
+// Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew from
+// which on it pays: all wait meanwhile.
 __device__ __forceinline__ void decide(const search &search, const thresholds &when, course &at) {
-    if (at.last == PUSH || at.last == PULL || at.last == PULL_RESTS) at.spread = spread_of(search, at);
+    const bool pulled = at.last == PULL || at.last == PULL_RESTS;
+    const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
+    if (!far_below && (pulled || at.last == PUSH)) learn_spread(search, at);
     if (at.last != QUEUE) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
         at.unreached -= at.now.found.vertices;
         at.unexplored -= at.now.found.edges;
     }
-    const float worth_pulling = edges_worth_pulling(search, at, when);
-    if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > worth_pulling)) {
+    if (!far_below) at.worth = edges_worth_pulling(search, at, when);
+    if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > at.worth)) {
         at.next = PULL;
     } else if (at.now.unqueued) {
         at.next = QUEUE;
     } else if (at.last != RUN_LEVELS && fits_cluster(at.now, when.small)) {  // which it may have given back
         at.next = RUN_LEVELS;
-        at.share = share_of(worth_pulling, CLUSTER_SIZE, when);
+        at.share = share_of(at.worth, CLUSTER_SIZE, when);
     } else {
         at.next = PUSH;
-        at.share = share_of(worth_pulling, gridDim.x, when);
+        at.share = share_of(at.worth, gridDim.x, when);
     }
 }
 
@@ -222,7 +246,7 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
     __shared__ course course;
     if (threadIdx.x == 0) {
         const unsigned phase = barrier_phase(&search.state->barrier);
-        course = {search.num_vertices, search.num_edges, 1, {}, 0, phase, 0, 0, 0, QUEUE};
+        course = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, phase, 0, 0, 0, QUEUE};
         decide(search, when, course);
     }
     __syncthreads();
@@ -230,8 +254,6 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
         const int step = course.step, level = course.level;
         unsigned *const visited = course.swapped ? second : first;
         unsigned *const visited_then = course.swapped ? first : second;
-        if (course.next == PUSH || course.next == QUEUE)
-            clear(shared.push, course.next == PUSH ? course.share : queue_share{ALL_LANES, ALL_LANES});
         switch (course.next) {
         case PULL: pull_level(search, visited, visited_then, shared.pull, step, level); break;
         case PULL_RESTS:
@@ -253,7 +275,11 @@ __device__ __forceinline__ void run(const search &search, unsigned *first, unsig
         if (course.next == PUSH || course.next == QUEUE)
             queue_claimed(search, shared.push, step + 1, course.next == PUSH ? level : level - 1);
         arrive_at_barrier(&search.state->barrier);
-        if (threadIdx.x == 0) course = after_step(search, when, max_polls, course);
+        if (threadIdx.x == 0) {
+            course = after_step(search, when, max_polls, course);
+            if (course.next == PUSH) clear(shared.push, course.share);
+            if (course.next == QUEUE) clear(shared.push, queue_share{ALL_LANES, ALL_LANES});
+        }
         __syncthreads();
         if (global_thread() == 0) prepare_step(search, records, course);
     }

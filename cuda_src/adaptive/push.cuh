@@ -29,15 +29,12 @@ struct push_buffers {
     block_tally found;
 };
 
-// Make a block's buffers ready for a step.
+// Make a block's buffers ready for a step: for its first thread, before a barrier of the block.
 __device__ __forceinline__ void clear(push_buffers &buffers, const queue_share &share) {
-    if (threadIdx.x == 0) {
-        buffers.size = buffers.parts = buffers.place = 0;
-        buffers.end = CLAIMED;
-        buffers.limit.reset(share.unit, share.most_units);
-        buffers.found.reset();
-    }
-    __syncthreads();
+    buffers.size = buffers.parts = buffers.place = 0;
+    buffers.end = CLAIMED;
+    buffers.limit.reset(share.unit, share.most_units);
+    buffers.found.reset();
 }
 
 // Give a vertex that has been claimed its level; it has its parent since the claim. Returns its row.

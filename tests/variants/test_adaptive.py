@@ -59,30 +59,44 @@ def looking_for_parents(positions: list[tuple[int, int | None]]) -> tuple[Graph,
 class Decisions:
     """Which levels are pulled when one block pushes or pulls all of them, and there are no long rows."""
 
-    def __init__(self, graph: Graph, source: int, cost: int) -> None:
+    def __init__(self, graph: Graph, cost: int) -> None:
         self.graph, self.cost = graph, cost
-        degree = int(np.diff(graph.row_offsets)[source])
-        self.unreached = graph.num_vertices - -(-degree // 4)  # the cluster counts the source's parts
-        self.unexplored = graph.num_edges - degree
-        self.spread = 1.0
+        self.unreached, self.unexplored, self.expanded = graph.num_vertices, graph.num_edges, 0
+        self.spread, self.cover = 1.0, 0.0
+        self.worth = self._worth_now(0)
 
-    def worth_pulling(self) -> float:
-        """Frontier edges from which on to pull."""
+    def worth_pulling(self, vertices: int, edges: int, last: str, unfinished: bool) -> float:
+        """Edges from which on to pull the next frontier, which is of so many vertices and edges."""
+        far_below = last != "pull" and not unfinished and 4 * edges < self.worth
+        if not far_below and last != "cluster":
+            self._learn(vertices, edges)
+        self.unreached -= vertices
+        self.unexplored -= edges
+        if not far_below:
+            self.worth = self._worth_now(edges)
+        self.expanded = edges
+        return self.worth
+
+    def _met(self, edges: int) -> float:
+        hits = edges * self.unexplored / self.graph.num_edges
+        return hits / (hits + max(0, self.unreached) + 1)
+
+    def _learn(self, vertices: int, edges: int) -> None:
+        met = self._met(self.expanded)
+        self.spread = min(1.0, max(0.02, vertices / (max(0, self.unreached) * met + 1)))
+        cover = min(1.0, max(self.spread, edges / (self.unexplored * met + 1)))
+        self.cover = (self.cover + cover) / 2 if self.cover else cover
+
+    def _worth_now(self, edges: int) -> float:
         if self.cost == 0:
             return float("inf")
         rows, arcs = max(0, self.unreached), self.unexplored
         c = self.cost * (0.25 + 0.75 * self.spread * arcs / self.graph.num_edges)
-        fixed = max(1.0, rows + self.graph.num_vertices / 4)
+        missed = 1 - self.cover * self._met(edges)
+        chain = min(8e6 * missed**2, 10 * missed * arcs) if self.cover else 0
+        fixed = max(1.0, rows + self.graph.num_vertices / 4 + chain)
         meeting = fixed + np.sqrt(fixed**2 + 4 * c * rows * arcs / self.spread)
         return float(min(meeting, 2 * (fixed + arcs)) / (2 * c))
-
-    def expand(self, edges: int, vertices: int, found_edges: int) -> None:
-        """Go on to the next level, which has so many vertices and edges."""
-        hits, rows = edges * self.unexplored / self.graph.num_edges, max(0, self.unreached)
-        expected = hits * rows / (hits + rows + 1)
-        self.spread = min(1.0, max(0.02, vertices / (expected + 1)))
-        self.unreached -= vertices
-        self.unexplored -= found_edges
 
 
 @pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
@@ -123,16 +137,19 @@ def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[i
     levels = reference_levels(graph, 0)
     degrees, expected = np.diff(graph.row_offsets), []
     sizes_of, edges_of = np.bincount(levels), np.bincount(levels, weights=degrees).astype(int).tolist()
-    decisions, unfinished = Decisions(graph, 0, cost), False
-    for level in range(int(levels.max()) + 1):
-        worth, edges = decisions.worth_pulling(), edges_of[level]
+    decisions, last, unfinished = Decisions(graph, cost), "cluster", False
+    vertices = -(-edges_of[0] // 4)  # the cluster counts the source's parts
+    for level, edges in enumerate(edges_of):
+        assume(abs(4 * edges - decisions.worth) > 0.001 * max(1, edges))
+        worth = decisions.worth_pulling(vertices, edges, last, unfinished)
         assume(abs(edges - worth) > 0.001 * max(1, edges))
-        expected.append("pull" if unfinished or edges > worth else "push")
-        if level < int(levels.max()):
-            decisions.expand(edges, int(sizes_of[level + 1]), edges_of[level + 1])
+        last = "pull" if unfinished or edges > worth else "push"
+        expected.append(last)
+        if level + 1 < len(edges_of):
+            vertices = int(sizes_of[level + 1])
             unit = 1 + int(min(worth / 4, 1e9))
             assume(abs(edges_of[level + 1] - 5 * unit) > 2)
-            unfinished = expected[-1] == "push" and cost > 0 and edges_of[level + 1] // unit > 4
+            unfinished = last == "push" and cost > 0 and edges_of[level + 1] // unit > 4
     found = layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=cost)
     assert found == expected
 
