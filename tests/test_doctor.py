@@ -22,7 +22,10 @@ from bfsbench.doctor import Check, Section
 from bfsbench.errors import ToolchainError
 
 PIP = f"{sys.executable} -m pip install"
-NVCC = "nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl"
+NVCC = (
+    "nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl "
+    "nvidia-cuda-profiler-api"
+)
 CORE = "cuda-core cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-nvjitlink"
 
 
@@ -111,6 +114,18 @@ def test_a_compiler_that_fails(bare: Path) -> None:
     fix = f'{PIP} ziglang && export CXX="{sys.executable} -m ziglang c++"'
     detail = f"{bare / 'g++'}: g++ 0.1; a test program fails: fatal error: no headers"
     assert doctor.cpp_compiler() == Check("C++ compiler", "broken", detail, fix)
+
+
+def test_a_compiler_that_cannot_be_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise ToolchainError("cannot compile a first file: error: no space left")
+
+    monkeypatch.setattr(toolchain, "prepare_compiler", fail)
+    check = doctor.cpp_compiler()
+    assert (check.state, check.detail.partition("; ")[2]) == (
+        "broken",
+        "cannot compile a first file: error: no space left",
+    )
 
 
 def test_a_compiler_that_writes_nothing(bare: Path) -> None:
@@ -202,6 +217,10 @@ def test_pycuda_is_told_where_the_toolkit_is(
     root = tmp_path.resolve() / "cuda"
     monkeypatch.setattr(toolchain, "find_nvcc", lambda: root / "bin" / "nvcc")
     fix = f"CUDA_ROOT={root} PATH={root}/bin:$PATH {PIP} pycuda"
+    without = "echo CUDA_ENABLE_CURAND = False >> ~/.aksetup-defaults.py"
+    assert doctor.pycuda() == Check("PyCUDA", "missing", "not installed", f"{without} && {fix}")
+    (root / "include").mkdir(parents=True)
+    (root / "include" / "curand.h").touch()
     assert doctor.pycuda() == Check("PyCUDA", "missing", "not installed", fix)
 
 
