@@ -1,6 +1,7 @@
 """What this installation can run, and the command that installs or repairs each missing part.
 
-Every check examines one thing and returns a record; none changes anything outside a temporary folder.
+Every check examines one thing and returns a record; none changes anything outside a temporary folder and the
+cache of the compiler of ziglang, which fills at its first use.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from bfsbench.paths import PACKAGE, cache_dir
 DRIVER_LIBRARY = toolchain.DRIVER_LIBRARY
 DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 COMPILE_LIMIT = 120
-"""Seconds; the first use of the compiler from PyPI builds a C++ library of its own."""
+"""Seconds for a test program."""
 
 PIP_INSTALL = toolchain.pip_install()
 INSTALL_COMPILER = f"{PIP_INSTALL} ziglang"
@@ -43,6 +44,8 @@ INSTALL_CORE_12 = toolchain.pip_install(*toolchain.CORE_PACKAGES_12)
 REINSTALL_CORE = toolchain.pip_install("--force-reinstall", *toolchain.CORE_PACKAGES)
 INSTALL_PYCUDA = f"{PIP_INSTALL} pycuda"
 REINSTALL_PYCUDA = f"{PIP_INSTALL} --force-reinstall --no-cache-dir --no-deps pycuda"
+WITHOUT_CURAND = "echo CUDA_ENABLE_CURAND = False >> ~/.aksetup-defaults.py"
+"""Settings of PyCUDA's installation: the wheels of nvcc come without the library of random numbers."""
 INSTALL_NVML = f"{PIP_INSTALL} nvidia-ml-py"
 INSTALL_PLATFORMDIRS = f"{PIP_INSTALL} platformdirs"
 MOVE_CACHE = "export BFSBENCH_CACHE=/path/to/a/writable/folder"
@@ -144,6 +147,10 @@ def cpp_compiler() -> Check:
         fix = "unset CXX" if "CXX" in str(error) else INSTALL_COMPILER
         return Check(name, "missing", str(error).partition(":")[0], fix)
     what = f"{' '.join(command)}: {toolchain.compiler_version()}"
+    try:
+        toolchain.prepare_compiler()
+    except ToolchainError as error:
+        return Check(name, "broken", f"{what}; {error}", CHANGE_COMPILER)
     with tempfile.TemporaryDirectory() as work:
         library = Path(work) / "answer.so"
         source = library.with_suffix(".cpp")
@@ -271,7 +278,8 @@ def _install_pycuda() -> str:
         return f"{INSTALL_NVCC} && bfsbench doctor"
     if shutil.which("nvcc") is not None:
         return INSTALL_PYCUDA
-    return f"CUDA_ROOT={root} PATH={root / 'bin'}:$PATH {INSTALL_PYCUDA}"
+    install = f"CUDA_ROOT={root} PATH={root / 'bin'}:$PATH {INSTALL_PYCUDA}"
+    return install if (root / "include" / "curand.h").exists() else f"{WITHOUT_CURAND} && {install}"
 
 
 def nvrtc() -> Check:

@@ -44,8 +44,9 @@ NVCC_PACKAGES = (
     "nvidia-nvvm",
     "nvidia-cuda-crt",
     "nvidia-cuda-cccl",
+    "nvidia-cuda-profiler-api",
 )
-"""NVIDIA's compiler from PyPI."""
+"""NVIDIA's compiler from PyPI, with the headers that PyCUDA is built with."""
 CORE_PACKAGES = (
     "cuda-core",
     "cuda-bindings",
