@@ -172,6 +172,7 @@ ORDER = ("min", "firstquartile", "median", "thirdquartile", "max")
 
 def test_statistics_are_those_of_the_specification() -> None:
     assert spread([4, 1, 3, 2, 5]) == dict(zip(ORDER, range(1, 6), strict=True))
+    assert [*spread(range(64)).values()] == [0, 15.5, 31.5, 47.5, 63]
     mean, deviation = harmonic([1.0, 2.0, 4.0])
     assert mean == pytest.approx(12 / 7)
     squares = (1 - 7 / 12) ** 2 + (1 / 2 - 7 / 12) ** 2 + (1 / 4 - 7 / 12) ** 2
