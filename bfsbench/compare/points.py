@@ -8,8 +8,10 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
+from bfsbench.bench.point import knob_values
 from bfsbench.bench.results import AXES, axes_of
 from bfsbench.compare.correction import (
     FALSE_RATE,
@@ -24,6 +26,7 @@ from bfsbench.compare.correction import (
 from bfsbench.compare.interval import LogRatio, compare_samples
 from bfsbench.compare.sides import Row, Side
 from bfsbench.errors import InputError
+from bfsbench.variants import all_variants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,8 +154,26 @@ def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
     points: dict[tuple[str, ...], list[Row]] = {}
     for row in side.rows:
         if row["backend"] != EMULATED:
-            points.setdefault(axes_of(row), []).append(row)
+            points.setdefault(_point_of(row), []).append(row)
     return {axes: _of_latest_code(rows) for axes, rows in points.items()}
+
+
+def _point_of(row: Row) -> tuple[str, ...]:
+    """The identity of a row's point. Knobs that its variant has got since the row was taken count as if they
+    had been there, with their defaults."""
+    knobs = _all_knobs(row["variant"], row["knobs"])
+    return tuple(knobs if name == "knobs" else value for name, value in zip(AXES, axes_of(row), strict=True))
+
+
+@cache
+def _all_knobs(variant: str, text: str) -> str:
+    """The column ``knobs`` with the defaults of what it lacks; as it is, of a variant not known here."""
+    declared = all_variants().get(variant)
+    given = knob_values(text)
+    if declared is None or not given:
+        return text
+    known = {knob.name: str(given.pop(knob.name, knob.default)) for knob in declared.knobs}
+    return " ".join(f"{name}={value}" for name, value in {**known, **given}.items())
 
 
 def _of_latest_code(rows: list[Row]) -> list[Row]:

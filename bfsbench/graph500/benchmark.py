@@ -38,7 +38,7 @@ class Asked:
     """Values of all knobs."""
     backend: str
     schedule_seed: int = 0
-    seed: int = 0
+    seed: int = 1
     """Of the graph and of the sources."""
 
     @staticmethod

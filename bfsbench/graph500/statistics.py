@@ -54,7 +54,8 @@ class Outcome:
 
 def spread(values: Sequence[float]) -> dict[str, float]:
     """Minimum, quartiles and maximum, by Graph500's names."""
-    return dict(zip(_ORDER, np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist(), strict=True))
+    found = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="averaged_inverted_cdf")
+    return dict(zip(_ORDER, found.tolist(), strict=True))
 
 
 def harmonic(rates: Sequence[float]) -> tuple[float, float]:

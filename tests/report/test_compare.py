@@ -68,6 +68,14 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return write(tmp_path / "a.csv", before), write(tmp_path / "b.csv", after)
 
 
+def test_rows_from_before_a_knob_have_its_default(tmp_path: Path) -> None:
+    knobs = "CLUSTER_SIZE=0 SMALL_PARTS=-1 TINY_PARTS=256 PUSHED_EDGE=6 MAY_PULL=1 LIKELY_FIRST=0"
+    before = write(tmp_path / "a.csv", [steady(1.0, variant="adaptive", knobs=knobs)])
+    rows = [steady(0.5 + tree, variant="adaptive", knobs=f"{knobs} TREE={tree}") for tree in (0, 1)]
+    found = json.loads(run(before, write(tmp_path / "b.csv", rows), "--format", "json").stdout)
+    assert [(p["verdict"], p["b_ms"]) for p in found["points"]["rows"]] == [("faster", 0.5)]
+
+
 def test_every_verdict(files: tuple[Path, Path]) -> None:
     result = run(*files, "--format", "json")
     assert result.exit_code == 1
