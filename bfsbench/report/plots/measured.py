@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bfsbench.bench.columns import AXES
 from bfsbench.errors import UsageError
@@ -108,8 +108,8 @@ class Measured:
         """The sources of a graph's searches, as text."""
         return in_words(self._sources.get(title, []), self.family, self._names.get(title, {}))
 
-    def source(self, title: str, source: float) -> str:
-        """One of a graph's sources, as text."""
+    def source(self, title: str, source: Any) -> str:
+        """One of a graph's sources, a whole number, as text."""
         return called(int(source), self._names.get(title, {}))
 
     @cached_property
