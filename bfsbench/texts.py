@@ -5,8 +5,8 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
     {% set all = rows("h200/all-variants.csv") %}
     On FLA `luo` takes {{ all.of(graph="USA-road-d.FLA", variant="luo").ms | number }} ms.
 
-``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims. Missing rows
-are an error, so a text cannot quote numbers that were not measured.
+``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims, ``kind_of``
+the family of a graph. Missing rows are an error, so a text cannot quote numbers that were not measured.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from bfsbench.errors import BfsbenchError, InputError, ToolchainError
 from bfsbench.experiments import find
 from bfsbench.experiments.claims import WORST_FIRST, findings, verdict_of
 from bfsbench.experiments.outcome import read_outcome
+from bfsbench.graphs.kinds import family_of_graph
+from bfsbench.report.footnotes import footnotes_of
+from bfsbench.report.ranking import ALL, rankings
 from bfsbench.report.rows import SETTING, configurations, fastest, select
 
 if TYPE_CHECKING:
@@ -101,6 +104,26 @@ class Rows:
         """The time in ms of the first row of each variant; in a tuning, that of its defaults."""
         first = self.frame[self.frame["status"] == "ok"].drop_duplicates("variant")
         return {str(name): float(ms) for name, ms in zip(first["variant"], first["search_ms"], strict=True)}
+
+    @property
+    def first(self) -> Rows:
+        """The rows with the knobs and block of the first row."""
+        same = (
+            self.frame[["knobs", "block"]].astype(str) == self.frame[["knobs", "block"]].iloc[0].astype(str)
+        ).all(axis=1)
+        return Rows(self.frame[same], f"the first setting of {self.what}")
+
+    @property
+    def ranking(self) -> list[dict[str, Any]]:
+        """The table ``ranking`` over all graphs, a row for each search, the best first."""
+        table = rankings(self.frame)[0]
+        records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        return [record for record in records if record["family"] == ALL]
+
+    @property
+    def footnotes(self) -> list[str]:
+        """A line for each program of others: whose clock, what it covers, what it took beside."""
+        return footnotes_of(self.frame)
 
     @property
     def graphs(self) -> list[str]:
@@ -198,6 +221,7 @@ def fill_in(template: Path, folder: Path) -> str:
             geometric_mean=geometric_mean,
             compared=partial(compared, folder),
             claims=partial(claims, folder),
+            kind_of=family_of_graph,
         )
     except jinja2.TemplateNotFound:
         raise InputError(f"cannot read {template}: there is no such file") from None

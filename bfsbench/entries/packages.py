@@ -41,13 +41,19 @@ def versions(entry: Entry) -> list[str]:
     return found
 
 
+def module_beside(entry: Entry) -> Path | None:
+    """The module beside the TOML file that an entry's Python function is in."""
+    module = entry.call.python.partition(":")[0]
+    file = entry.file.parent.joinpath(*module.split(".")).with_suffix(".py")
+    return file if module and file.is_file() else None
+
+
 def module_file(entry: Entry) -> Path | None:
     """The file of the module that an entry's Python function is in, without importing it."""
     module = entry.call.python.partition(":")[0]
     if not module:
         return None
-    beside = entry.file.parent.joinpath(*module.split(".")).with_suffix(".py")
-    if beside.is_file():
+    if beside := module_beside(entry):
         return beside
     try:
         spec = importlib.util.find_spec(module)

@@ -25,6 +25,11 @@ def with_footnotes(tables: Iterable[Table], rows: pd.DataFrame) -> list[Table]:
     return [replace(table, notes=(*table.notes, *_of(table, entries))) for table in tables]
 
 
+def footnotes_of(rows: pd.DataFrame) -> list[str]:
+    """A line for each entry that rows with a time are of."""
+    return footnotes(_entries(rows).drop_duplicates().to_dict("records"))  # type: ignore[arg-type]
+
+
 def footnotes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """A line for each entry that rows with a time are of; their numbers may be text."""
     found: dict[str, list[Mapping[str, Any]]] = {}

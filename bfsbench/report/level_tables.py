@@ -29,7 +29,8 @@ def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list
     for kind in kinds(rows):
         if "profile" not in kind.family.pictures:
             continue
-        found = Measured.of(kind, levels).levels
+        measured = Measured.of(kind, levels)
+        found = measured.levels
         name, title = f"levels{kind.suffix}", f"Levels{kind.heading}"
         if found is None or found.empty:
             made.append(Table(name, title, (), [], (_NOTHING,)))
@@ -37,13 +38,14 @@ def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list
         timed = not kind.suffix.endswith(EMULATED)
         note = f"{_NOTE}; us: its time." if timed else f"{_NOTE}."
         frame = found[[*AXES, "gpu", *_FACTS]]
-        made.append(Table.of(name, title, frame, (), _drawings(found, timed), legend=[note]))
+        made.append(Table.of(name, title, frame, (), _drawings(measured, timed), legend=[note]))
     return made
 
 
-def _drawings(found: pd.DataFrame, timed: bool) -> Iterator[Table]:
+def _drawings(measured: Measured, timed: bool) -> Iterator[Table]:
+    assert measured.levels is not None
     facts = {"edges_inspected": "arcs", **({"time_us": "us"} if timed else {})}
-    for (graph, source), some in found.groupby(["title", "source"], sort=False):
+    for (graph, source), some in measured.levels.groupby(["title", "source"], sort=False):
         frame = some.groupby("level", as_index=False).agg(frontier=("frontier_size", "max"))
         for name, search in some.groupby(search_names(some), sort=False):
             called = " ".join(str(name).split())
@@ -52,4 +54,4 @@ def _drawings(found: pd.DataFrame, timed: bool) -> Iterator[Table]:
             frame = frame.merge(shown, on="level", how="left")
         counts = [name for name in frame if not str(name).endswith(": us")]
         frame = frame.astype(dict.fromkeys(counts, "Int64"))
-        yield Table.of("", f"{graph}, source {source:.0f}", frame)
+        yield Table.of("", f"{graph}, source {measured.source(str(graph), source)}", frame)

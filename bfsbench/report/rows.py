@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -55,17 +55,13 @@ class Kind:
 
     def searched(self, graph: str, checksum: str) -> str:
         """From which sources a graph was searched, in words."""
-        return in_words(self.sources[graph, checksum], self.family, self._names.get((graph, checksum), ""))
+        names = self._names.get((graph, checksum), {})
+        return in_words(self.sources[graph, checksum], self.family, names)
 
     @cached_property
-    def _names(self) -> dict[tuple[str, str], str]:
-        """What the files of graphs call a source of theirs, where vertices have names."""
-        if "source_id" not in self.rows:
-            return {}
-        named = self.rows[["graph", "graph_checksum", "source_id"]].drop_duplicates()
-        named = named[named["source_id"].notna() & (named["source_id"] != "")]
-        keys = zip(named["graph"], named["graph_checksum"], strict=True)
-        return dict(zip(keys, named["source_id"], strict=True))
+    def _names(self) -> dict[Hashable, dict[int, str]]:
+        """See ``names_of_sources``, by graph and checksum."""
+        return names_of_sources(self.rows, ["graph", "graph_checksum"])
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
@@ -260,11 +256,27 @@ def short_names(graphs: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def in_words(sources: Sequence[int], family: Family, name: str = "") -> str:
-    """``source 7`` or ``64 sources``; what one run is where there are none, such as ``all pairs``. The one
-    source goes by its name, if it has one, with its number behind."""
+def names_of_sources(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, dict[int, str]]:
+    """For each value of ``by`` the names that graphs' files give to sources, where their vertices have
+    names."""
+    if "source_id" not in rows:
+        return {}
+    named = rows[rows["source_id"].notna() & (rows["source_id"] != "")]
+    groups = named.groupby(by, observed=True)[["source", "source_id"]]
+    return {
+        key: dict(zip(some["source"].astype(int), some["source_id"], strict=True)) for key, some in groups
+    }
+
+
+def in_words(sources: Sequence[int], family: Family, names: Mapping[int, str]) -> str:
+    """``source 7`` or ``64 sources``; what one run is where there are none, such as ``all pairs``."""
     if not sources:
         return family.one
     if len(sources) > 1:
         return f"{len(sources)} sources"
-    return f"source {name} ({sources[0]})" if name else f"source {sources[0]}"
+    return f"source {called(sources[0], names)}"
+
+
+def called(source: int, names: Mapping[int, str]) -> str:
+    """A source by its name, if it has one, with its number behind: ``ann (0)``, ``7``."""
+    return f"{names[source]} ({source})" if source in names else str(source)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from traceback import extract_tb
 from types import ModuleType
 
 from bfsbench.entries.find import declarations_in, entry_variants
+from bfsbench.entries.packages import module_beside
 from bfsbench.entries.variant import EntryVariant
 from bfsbench.errors import UsageError, unknown_name
 from bfsbench.families import families_here, families_of
@@ -81,7 +82,8 @@ def look() -> Found:
     families = dict(families_here())
     declared: list[type[Variant]] = []
     problems: list[str] = []
-    for module in _modules(problems):
+    entries = [*entry_variants((Path(folder).resolve() for folder in __path__), problems)]
+    for module in _modules({module_beside(one.entry) for one in entries}, problems):
         for family in families_of(module):
             if family.name in families:
                 problems.append(
@@ -89,7 +91,7 @@ def look() -> Found:
                 )
             families.setdefault(family.name, family)
         declared += _declared_by(module)
-    declared += entry_variants((Path(entry).resolve() for entry in __path__), problems)
+    declared += entries
     variants: dict[str, type[Variant]] = {}
     for variant in declared:
         try:
@@ -100,15 +102,16 @@ def look() -> Found:
     return Found(dict(sorted(variants.items())), families, tuple(problems))
 
 
-def _modules(problems: list[str]) -> Iterator[ModuleType]:
-    """The modules of all folders; a message is added to ``problems`` for each that could not be imported."""
+def _modules(others: Container[Path | None], problems: list[str]) -> Iterator[ModuleType]:
+    """The modules of all folders without ``others``, which entries name and run elsewhere; a message is added
+    to ``problems`` for each that could not be imported."""
     modules: dict[str, Path] = {}
     for folder in dict.fromkeys(Path(entry).resolve() for entry in __path__):
         if not folder.is_dir():
             problems.append(f"BFSBENCH_VARIANTS names {folder}, which is not a folder")
         for info in pkgutil.iter_modules([str(folder)]):
             file = folder / (f"{info.name}/__init__.py" if info.ispkg else f"{info.name}.py")
-            if not file.is_file():
+            if not file.is_file() or file in others:
                 continue  # a library that lies there is no module of ours
             if info.name in modules:
                 problems.append(f"{file} is called like {modules[info.name]}: rename it")

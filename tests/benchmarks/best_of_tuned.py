@@ -41,11 +41,15 @@ def settings(variant: type[Variant], tuned: Rows) -> list[Axes]:
     usual = Axes([variant], [None], [None])
     if variant.host:
         return [usual]
-    best = tuned.of(variant=variant.name).best
+    return [usual, Axes([variant], [None], [None], preset="auto"), fastest(variant, tuned)]
+
+
+def fastest(variant: type[Variant], rows: Rows) -> Axes:
+    """The setting of a search that was fastest in rows of one graph."""
+    best = rows.of(variant=variant.name).best
     known = {knob.name for knob in variant.knobs}
     knobs = {name: [value] for name, value in knob_values(best["knobs"]).items() if name in known}
-    fastest = Axes([variant], [None], [int(best["block"])], knobs)
-    return [usual, Axes([variant], [None], [None], preset="auto"), fastest]
+    return Axes([variant], [None], [int(best["block"])], knobs)
 
 
 @click.command()

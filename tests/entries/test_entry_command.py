@@ -171,3 +171,11 @@ def test_a_folder_anywhere(own: Path, tmp_path: Path) -> None:
 def test_requests_that_cannot_be(own: Path, words: tuple[str, ...], message: str) -> None:
     said = bfsbench("entry", *words, own=own, check=2)
     assert message in said and len(said.splitlines()) == 1
+
+
+def test_the_module_of_an_entry_is_no_variant_module(tmp_path: Path) -> None:
+    """It runs in the entry's own process only, so that what it lacks is said as of any entry."""
+    declare(tmp_path, "python", "honest", 'packages = ["absent-package"]')
+    (tmp_path / "cheats.py").write_text("import absent_package\n")
+    said = bfsbench("entry", "list", own=tmp_path, folder=tmp_path)
+    assert "absent-package is not installed" in " ".join(said.split())

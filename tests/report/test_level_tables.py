@@ -9,7 +9,11 @@ from result_rows import drawings, emulated_row, only, records, row
 
 from bfsbench.bench.results import read_results
 from bfsbench.report import Table, summary, tables
+from bfsbench.report.html.drawings import searched
 from bfsbench.report.levels import read_levels
+from bfsbench.report.plots.measured import Measured
+from bfsbench.report.plots.profile import profiles
+from bfsbench.report.rows import kinds
 
 
 def made(path: Path, *names: str) -> list[Table]:
@@ -37,6 +41,19 @@ def test_levels_of_emulated_kernels_have_no_times(tmp_path: Path) -> None:
     table = only(made(path, "levels"))
     assert "emulated" in table.title
     assert drawings(table)[0].columns == ("level", "frontier", "pull: arcs")
+
+
+def test_sources_go_by_their_names(tmp_path: Path) -> None:
+    rows = [row(source_id="ann"), row(source=1, source_id="bob")]
+    path = profiled(tmp_path, rows, [level(0), level(0, source=1)])
+    titles = [drawing.title for drawing in drawings(only(made(path, "levels")))]
+    assert titles == ["grid:directed, source ann (0)", "grid:directed, source bob (1)"]
+    (measured,) = [Measured.of(kind, read_levels([path])) for kind in kinds(read_results([path]))]
+    assert [one.title.rpartition(", ")[2] for one in profiles(measured)] == [
+        "source ann (0)",
+        "source bob (1)",
+    ]
+    assert [one.source for one in searched(measured)] == ["ann (0)", "bob (1)"]
 
 
 def test_rows_without_profiles_say_how_to_get_some(tmp_path: Path) -> None:

@@ -51,6 +51,13 @@ def filled(folder: Path, template: str) -> Result:
         ("{{ compared('a.csv', 'a.csv').count('slower') }}", "0"),
         ("{{ claims('bfs4k-table2', 'a.csv')['undecided'] }}", "1"),
         ("{{ geometric_mean([2, 8]) | number }}", "4"),
+        (
+            "{{ rows('a.csv').first.ms | number }} {{ rows('a.csv').of(variant='bfs4k').first.ms | number }}",
+            "2 7",
+        ),
+        ("{% for row in rows('a.csv').ranking %}{{ row.variant }} {{ row.graphs }} {% endfor %}", "pull 1 "),
+        ("{{ rows('a.csv').footnotes }}", "[]"),
+        ("{{ kind_of('wave:symmetrised') }} {{ kind_of('mine.csv') }}", "mesh other"),
     ],
 )
 def test_what_a_template_can_quote(folder: Path, template: str, text: str) -> None:

@@ -57,7 +57,8 @@ class Searched:
     """The level profile of one search."""
 
     graph: str
-    source: int
+    source: str
+    """Its number, and its name where vertices have names."""
     name: str
     fastest: bool
     """Whether it has the best grid and block among those with its knobs."""
@@ -72,11 +73,12 @@ def searched(measured: Measured) -> Iterator[Searched]:
     launch = ["title", "source", "label", "knobs", "grid", "block"]
     fastest = of_fastest_launch(levels)[launch].drop_duplicates().assign(fastest=True)
     levels = levels.merge(fastest, on=launch, how="left")
-    for (graph, _), found in levels.groupby(["title", "source"], sort=False):
+    for (graph, number), found in levels.groupby(["title", "source"], sort=False):
+        source = measured.source(str(graph), number)
         for name, search in found.groupby(search_names(found), sort=False):
             best = bool(search["fastest"].notna().any())
             where = " (emulated)" if measured.emulated else measured.heading
-            yield Searched(str(graph), int(search["source"].iloc[0]), f"{name}{where}", best, search)
+            yield Searched(str(graph), source, f"{name}{where}", best, search)
 
 
 def first_of(searches: list[Searched]) -> tuple[list[Searched], list[str]]:

@@ -34,7 +34,7 @@ def duplicates(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     levels = of_fastest_launch(_with_counters(profiled(measured)))
     heading = (title or "Duplicates") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
-        about = (str(graph), f"source {source:.0f}")
+        about = (str(graph), f"source {measured.source(str(graph), source)}")
         searches = list(found.groupby(search_names(found), sort=False))
         figure, (sizes, extra) = panels(heading, 2, across=2, size=(5.0, 3.6), about=about)
         for index, (label, rows) in enumerate(searches):

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bfsbench.bench.columns import AXES
 from bfsbench.errors import UsageError
 from bfsbench.report.plots.picture import wrapped
-from bfsbench.report.rows import EMULATED, Kind, configurations, fastest, in_words
+from bfsbench.report.rows import (
+    EMULATED,
+    Kind,
+    called,
+    configurations,
+    fastest,
+    in_words,
+    names_of_sources,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +106,16 @@ class Measured:
 
     def searched(self, title: str) -> str:
         """The sources of a graph's searches, as text."""
-        return in_words(self._sources.get(title, []), self.family)
+        return in_words(self._sources.get(title, []), self.family, self._names.get(title, {}))
+
+    def source(self, title: str, source: Any) -> str:
+        """One of a graph's sources, a whole number, as text."""
+        return called(int(source), self._names.get(title, {}))
+
+    @cached_property
+    def _names(self) -> dict[Hashable, dict[int, str]]:
+        """See ``names_of_sources``, by titles."""
+        return names_of_sources(self.rows, "title")
 
     @cached_property
     def _sources(self) -> dict[str, list[int]]:

@@ -62,7 +62,7 @@ def profiles(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     heading = (title or "Level profile") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
         searches = [(str(name), rows) for name, rows in found.groupby(search_names(found), sort=False)]
-        about = (str(graph), f"source {source:.0f}")
+        about = (str(graph), f"source {measured.source(str(graph), source)}")
         for page, shown in pages(searches, _SEARCHES):
             figure = _figure(heading, about, shown)
             names = file_name(f"profile{measured.suffix}", str(graph), f"{source:.0f}", page)

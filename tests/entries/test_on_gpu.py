@@ -1,0 +1,56 @@
+"""Python entries over CuPy arrays, timed by device events; without a GPU, over a stand-in for CuPy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bfsbench.errors import WrongResultError
+from bfsbench.graphs.load import load
+from tests.entries.test_cheats import timed
+from tests.entries.toy_entries import HEAD, LINE, TOYS
+
+
+@pytest.fixture(autouse=True)
+def cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CuPy for the programs that tests start, a stand-in where there is none or no GPU."""
+    try:
+        import cupy
+
+        cupy.cuda.Device(0).compute_capability  # noqa: B018
+    except Exception:  # CuPy has errors of its own for what is missing
+        paths = [str(TOYS / "stand_in"), os.environ.get("PYTHONPATH", "")]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+
+
+def declared(folder: Path, how: str, held_by: str = "events") -> Path:
+    """The TOML file of a toy on the GPU."""
+    (folder / "on_gpu.py").write_bytes((TOYS / "on_gpu.py").read_bytes())
+    file = folder / f"toy_{how}.toml"
+    call = f'[call]\npython = "on_gpu:{how}"\narrays = "cupy"\n'
+    file.write_text(f'{HEAD.format(name=f"toy_{how}")}{call}[clock]\nheld_by = "{held_by}"\n', "utf-8")
+    return file
+
+
+@pytest.mark.parametrize("how", ["honest", "returned"])
+@pytest.mark.parametrize("held_by", ["events", "ours"])
+def test_a_right_search(tmp_path: Path, how: str, held_by: str) -> None:
+    timing = timed(declared(tmp_path, how, held_by), load("kronecker(scale=6,edge_factor=4)"))
+    assert all(0 < ms <= wall for ms, wall in zip(timing.search_ms, timing.wall_ms, strict=True))
+    assert timing.preprocess_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("wrong", "1 of 40 levels differ"),
+        ("stale", "left 40 of 40 answers unwritten"),
+        ("returned_again", "40 of 40 levels differ"),
+        ("past_end", "wrote outside its array"),
+    ],
+)
+def test_a_wrong_search(tmp_path: Path, how: str, message: str) -> None:
+    with pytest.raises(WrongResultError, match=message):
+        timed(declared(tmp_path, how), load(LINE))
