@@ -23,6 +23,9 @@
 #define CLOSE_WORDS 4
 // Times that a frontier has fewer edges than pay if it is not asked again from which on they pay.
 #define FAR_BELOW 4
+// Times that an edge count from which on pulling is expected to pay is exceeded before nothing more is queued, while
+// no level has shown yet how arcs are spread: what is not queued must be pulled, whatever turns out.
+#define UNSURE 1.6f
 // No smaller share of the expected vertices is believed.
 #define LEAST_SPREAD 0.02f
 
@@ -169,7 +172,7 @@ __device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small
 __device__ __forceinline__ void decide(const search &search, const thresholds &when, course &at) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
-    if (!far_below && (pulled || at.last == PUSH)) learn_spread(search, at);
+    if (pulled || at.last == PUSH) learn_spread(search, at);
     if (at.last != QUEUE) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
         at.unreached -= at.now.found.vertices;
         at.unexplored -= at.now.found.edges;
@@ -184,7 +187,7 @@ __device__ __forceinline__ void decide(const search &search, const thresholds &w
         at.share = share_of(at.worth, CLUSTER_SIZE, when);
     } else {
         at.next = PUSH;
-        at.share = share_of(at.worth, gridDim.x, when);
+        at.share = share_of(at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x, when);
     }
 }
 

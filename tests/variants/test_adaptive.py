@@ -68,7 +68,7 @@ class Decisions:
     def worth_pulling(self, vertices: int, edges: int, last: str, unfinished: bool) -> float:
         """Edges from which on to pull the next frontier, which is of so many vertices and edges."""
         far_below = last != "pull" and not unfinished and 4 * edges < self.worth
-        if not far_below and last != "cluster":
+        if last != "cluster":
             self._learn(vertices, edges)
         self.unreached -= vertices
         self.unexplored -= edges
@@ -147,7 +147,8 @@ def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[i
         expected.append(last)
         if level + 1 < len(edges_of):
             vertices = int(sizes_of[level + 1])
-            unit = 1 + int(min(worth / 4, 1e9))
+            limit = worth if decisions.cover else 1.6 * worth
+            unit = 1 + int(min(limit / 4, 1e9))
             assume(abs(edges_of[level + 1] - 5 * unit) > 2)
             unfinished = last == "push" and cost > 0 and edges_of[level + 1] // unit > 4
     found = layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=cost)
