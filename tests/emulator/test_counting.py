@@ -73,6 +73,14 @@ def test_lanes_that_part_and_meet_again() -> None:
     assert numbers(found["some have returned"], *names) == (2, 40)
 
 
+def test_iterations_that_are_left_over_by_four_come_first() -> None:
+    found = run("unrolled", (64, 64))  # two warps
+    names, lanes = ("executions", "lanes"), sum(i % 7 for i in range(64))
+    assert numbers(found["left over, then by fours"], *names) == (2 * (3 + 4), lanes)
+    assert numbers(found["one by one"], *names) == (2 * 6, lanes)
+    assert numbers(found["iterations stay together"], *names) == (2 * 6, lanes)
+
+
 def test_bank_conflicts_and_barriers() -> None:
     found = run("banks", (64, 64))  # two warps
     conflicts = {mark: (of.executions, of.passes, of.conflicts) for mark, of in found.items()}

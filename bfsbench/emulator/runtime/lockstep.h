@@ -43,6 +43,8 @@ class Position {
     // It has come to a basic block, or to a step.
     void move(Loops& loops, const void* place);
     bool is_behind(const Position& other) const;
+    // At the same place, in the same iterations.
+    bool is_with(const Position& other) const;
 
   private:
     static constexpr unsigned kDepth = 8;  // deeper loops are not told apart
@@ -113,7 +115,7 @@ class Lockstep {
     Leave take_leave();
 
   private:
-    const void* next_site(unsigned warp) const;
+    unsigned next_lane(unsigned warp) const;  // its rank
 
     Loops& loops_;
     std::vector<Step> steps_;  // by rank
