@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bfsbench.emulator import Count, Emulator, LevelCount
+from bfsbench.emulator import Count, Emulator, Hardware, LevelCount
 from bfsbench.errors import KernelError
 from tests.emulator.conftest import KERNELS
 
@@ -120,6 +120,20 @@ def test_a_wait_without_end_is_an_error() -> None:
         device.module(COUNTED, {}).kernel("waiting").bind(flag, y, block=1)(1)
         with pytest.raises(KernelError, match="the launch has no end: all its threads wait"):
             device.synchronize()
+
+
+def test_a_load_may_find_what_was_there_before_another_multiprocessor_stored() -> None:
+    with Emulator(counted=True) as device:
+        data, flags, found = (device.upload(np.zeros(128, np.int32)) for _ in range(3))
+        device.module(COUNTED, {}).kernel("outdated").bind(data, flags, found, block=1)(2)
+        device.synchronize()
+        assert found.download()[:5].tolist() == [0, 0, 1, 1, 1]
+        assert data.download()[[0, 64]].tolist() == [1, 1]
+    with Emulator(counted=True, hardware=Hardware(multiprocessors=1)) as device:  # one cache
+        data, flags, found = (device.upload(np.zeros(128, np.int32)) for _ in range(3))
+        device.module(COUNTED, {}).kernel("outdated").bind(data, flags, found, block=1)(2)
+        device.synchronize()
+        assert found.download()[:5].tolist() == [0, 1, 1, 1, 1]
 
 
 def test_lanes_of_a_warp_read_before_any_writes() -> None:

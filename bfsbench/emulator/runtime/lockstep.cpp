@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kLockstepPatience = 1024;
 
 // Rounds of issues before a block hands over to others, so that they make their steps side by side.
-constexpr unsigned kTurn = 32;
+constexpr unsigned kTurn = 16;
 
 }  // namespace
 

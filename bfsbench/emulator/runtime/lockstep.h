@@ -27,6 +27,7 @@ struct Step {
     const char* address;
     unsigned bytes;
     Kind kind;
+    bool plain = false;  // a load that may find an old value
 };
 
 // From its first basic block to the highest place from which a lane has jumped back to that.
@@ -60,6 +61,7 @@ class Position {
 struct WarpRun {
     unsigned waiting = 0;  // lanes at a step
     uint64_t issued = 0;
+    unsigned may_be_old = 0;  // lanes of the last step whose loads may find old values
     // The last reads, by instruction and place. A warp that makes these again and again polls.
     struct Read {
         const void *site, *address;
@@ -108,6 +110,9 @@ class Lockstep {
     unsigned take(unsigned warp);
     bool has_next() const { return next_ < turns_.size(); }
     unsigned next() { return turns_[next_++]; }
+
+    // How often its warps have made a step, since its first block began.
+    uint64_t time = 0;
 
     // A round of issues has ended. When all warps poll, or the block has had its turn, others should have theirs.
     void end_round(bool all_poll);

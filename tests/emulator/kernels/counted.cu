@@ -71,6 +71,26 @@ extern "C" __global__ void waiting(volatile int *flag, int *y) {
     y[blockIdx.x] = 1;         // after the wait
 }
 
+// The second block stores when the first one has looked once.
+extern "C" __global__ void outdated(int *data, volatile int *flags, int *found) {
+    if (blockIdx.x == 0) {
+        found[0] = data[0];
+        flags[0] = 1;
+        while (flags[1] == 0) {
+        }
+        found[1] = data[0];   // from the cache
+        found[2] = data[64];  // not there before
+        __threadfence();
+        found[3] = data[0];
+    } else {
+        while (flags[0] == 0) {
+        }
+        data[0] = data[64] = 1;
+        found[4] = data[0];   // its own
+        flags[1] = 1;
+    }
+}
+
 // In lockstep, all lanes of a warp have read before one of them writes.
 extern "C" __global__ void rotate(int *x) {
     int next = x[(threadIdx.x + 1) % 32];
