@@ -108,7 +108,7 @@ def build_kernels(
     with instructions in the order of the source. Raises ToolchainError with the first error, naming file and
     line of the source.
     """
-    translation = translate(source, include, appended)
+    translation = translate(source, include, appended, unrolls=counted)
     if translation.launches_kernels and not child_kernels:
         raise ToolchainError(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"

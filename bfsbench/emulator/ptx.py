@@ -180,7 +180,7 @@ def _atomic(instruction: _Instruction, statement: _Statement) -> str:
     kind = instruction.type()
     address = statement.address(place, kind, instruction.space())
     arguments = ", ".join([address, *(statement.value(value, kind) for value in values)])
-    update = f"[](auto... emu_x) {{ return ::emu::{function}(emu_x...); }}"
+    update = f"[](auto... emu_x) EMU_INNER {{ return ::emu::{function}(emu_x...); }}"
     call = f"::emu::ptx::atom({instruction.order()}, {update}, {arguments})"
     return f"::emu::ptx::put({statement.place(target)}, {call});" if returns else f"{call};"
 

@@ -5,6 +5,7 @@
   ``extern __shared__ int s[];``.
 - ``asm("ld.acquire.gpu.u32 %0, [%1];" ...)`` becomes calls that do the same (ptx.py).
 - A local ``#include "x.cuh"`` is replaced by the translated file.
+- In builds that count, loops that nvcc unrolls are marked (unroll.py).
 
 Lines keep their file and number through ``#line`` directives, so that compilers name the ``.cu`` source.
 Kernels and shared variables that come out of macros are not supported, nor are shared variables outside
@@ -21,6 +22,7 @@ from pathlib import Path
 from bfsbench.emulator.ptx import ASM, translate_asm
 from bfsbench.emulator.signature import Parameter, parameters
 from bfsbench.emulator.source_text import Edit, SourceText, split_at_commas
+from bfsbench.emulator.unroll import functions_with_loops, unroll
 
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
@@ -65,13 +67,18 @@ class Translation:
     volatile: bool = False
     """Whether threads may poll memory in loops that call nothing."""
     shared_variables: int = 0
+    with_loops: set[str] | None = None
+    """Functions that no unrolled loop calls; None where no loop is to be unrolled."""
 
 
-def translate(source: Path, include: Sequence[Path] = (), appended: str = "") -> Translation:
+def translate(
+    source: Path, include: Sequence[Path] = (), appended: str = "", *, unrolls: bool = False
+) -> Translation:
     """Translate a ``.cu`` file. Raises ToolchainError, naming file and line, for constructs it cannot
-    translate. ``appended`` is C++ that is compiled after it.
+    translate. ``appended`` is C++ that is compiled after it; ``unrolls`` marks the loops that nvcc unrolls.
     """
-    result = Translation(include)
+    with_loops = functions_with_loops(texts(source, include)) if unrolls else None
+    result = Translation(include, with_loops=with_loops)
     body = _translate_file(source, result, ())
     owners = [f'static ::emu::Kernel {_FUNCTIONS}("{_FUNCTIONS}", nullptr);']
     owners += [f'static ::emu::Kernel {name}("{name}", &{_FUNCTIONS});' for name in result.kernels]
@@ -101,6 +108,7 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
         *_rewrite_shared(source, kernels, result),
         *_rewrite_launches(source, result),
         *_rewrite_asm(source),
+        *(unroll(source, result.with_loops) if result.with_loops is not None else ()),
     ]
     return f"#line 1 {_quoted(path)}\n{source.edited(edits)}\n"
 

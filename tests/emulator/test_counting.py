@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bfsbench.emulator import Count, Emulator, LevelCount
+from bfsbench.emulator import Count, Emulator, Hardware, LevelCount
 from bfsbench.errors import KernelError
 from tests.emulator.conftest import KERNELS
 
@@ -73,6 +73,14 @@ def test_lanes_that_part_and_meet_again() -> None:
     assert numbers(found["some have returned"], *names) == (2, 40)
 
 
+def test_iterations_that_are_left_over_by_four_come_first() -> None:
+    found = run("unrolled", (64, 64))  # two warps
+    names, lanes = ("executions", "lanes"), sum(i % 7 for i in range(64))
+    assert numbers(found["left over, then by fours"], *names) == (2 * (3 + 4), lanes)
+    assert numbers(found["one by one"], *names) == (2 * 6, lanes)
+    assert numbers(found["iterations stay together"], *names) == (2 * 6, lanes)
+
+
 def test_bank_conflicts_and_barriers() -> None:
     found = run("banks", (64, 64))  # two warps
     conflicts = {mark: (of.executions, of.passes, of.conflicts) for mark, of in found.items()}
@@ -112,6 +120,20 @@ def test_a_wait_without_end_is_an_error() -> None:
         device.module(COUNTED, {}).kernel("waiting").bind(flag, y, block=1)(1)
         with pytest.raises(KernelError, match="the launch has no end: all its threads wait"):
             device.synchronize()
+
+
+def test_a_load_may_find_what_was_there_before_another_multiprocessor_stored() -> None:
+    with Emulator(counted=True) as device:
+        data, flags, found = (device.upload(np.zeros(128, np.int32)) for _ in range(3))
+        device.module(COUNTED, {}).kernel("outdated").bind(data, flags, found, block=1)(2)
+        device.synchronize()
+        assert found.download()[:5].tolist() == [0, 0, 1, 1, 1]
+        assert data.download()[[0, 64]].tolist() == [1, 1]
+    with Emulator(counted=True, hardware=Hardware(multiprocessors=1)) as device:  # one cache
+        data, flags, found = (device.upload(np.zeros(128, np.int32)) for _ in range(3))
+        device.module(COUNTED, {}).kernel("outdated").bind(data, flags, found, block=1)(2)
+        device.synchronize()
+        assert found.download()[:5].tolist() == [0, 1, 1, 1, 1]
 
 
 def test_lanes_of_a_warp_read_before_any_writes() -> None:

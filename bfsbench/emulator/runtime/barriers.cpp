@@ -17,6 +17,11 @@ void require_same_barrier(const ResidentBlock& block, Wait where, int line) {
         fail("divergent barrier: it waits at line %d, others of its block at line %d", line, other);
 }
 
+// A barrier of several blocks has been passed.
+void acquire(const ResidentBlock& block) {
+    if (block.lockstep) block.lockstep->counting.acquire(block);
+}
+
 }  // namespace
 
 Votes block_barrier(bool predicate, int line) {
@@ -39,6 +44,7 @@ void grid_barrier(int line) {
     block.park(fiber, Wait::grid, line);
     if (block.waiting(Wait::grid).count() == block.live) worker->arrive_at_grid(block);
     worker->suspend(fiber);
+    acquire(block);
 }
 
 void cluster_arrive() {
@@ -61,6 +67,7 @@ void cluster_wait(int line) {
         worker->suspend(fiber);
     }
     fiber.arrived_at_cluster = false;
+    acquire(block);
     if (worker->machine.watch) Clocks::leave_cluster();
 }
 

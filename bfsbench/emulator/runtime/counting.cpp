@@ -15,6 +15,21 @@ constexpr size_t kSector = 32, kWord = 4, kBanks = 32;
 // If all that a launch has done this often is to look at the same places again, nobody will ever change them.
 constexpr uint64_t kMostPolls = 20'000'000;
 
+size_t shared_bytes(const Grid& grid) {
+    return grid.kernel.shared_bytes() + grid.kernel.functions->shared_bytes() + grid.dynamic_shared;
+}
+
+// The first-level cache has what is left of a multiprocessor's memory when it has been given shared memory for all
+// the blocks that it can hold, in one of these sizes (CUDA programming guide, compute capability 9.0).
+size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
+    constexpr size_t kAll = 256 << 10, kReserved = 1 << 10;  // of each block
+    size_t blocks = std::min(limits.threads_per_multiprocessor / threads, limits.blocks_per_multiprocessor);
+    for (size_t size : {32, 64, 100, 132, 164, 196}) {
+        if (std::max<size_t>(1, blocks) * (shared + kReserved) <= size << 10) return kAll - (size << 10);
+    }
+    return kAll - (228 << 10);
+}
+
 }  // namespace
 
 unsigned FewNumbers::add(uint64_t number) {
@@ -29,8 +44,10 @@ unsigned FewNumbers::add(uint64_t number) {
     }
 }
 
-void Counting::begin_launch(const Grid& grid) {
+void Counting::begin_launch(const Grid& grid, const Limits& limits) {
     grid_ = &grid;
+    multiprocessors_ = limits.multiprocessors;
+    views_.begin_launch(multiprocessors_, cache_beside(shared_bytes(grid), volume(grid.threads), limits));
     ++launch_;
     level_ = -1;
     polls_ = 0;
@@ -40,9 +57,7 @@ void Counting::begin_launch(const Grid& grid) {
 void Counting::begin_epoch() {
     ++epoch_;
     levels_.push_back({grid_->kernel.name, launch_, level_, volume(grid_->blocks), volume(grid_->threads),
-                       grid_->kernel.shared_bytes() + grid_->kernel.functions->shared_bytes() +
-                           grid_->dynamic_shared,
-                       {}});
+                       shared_bytes(*grid_), {}});
 }
 
 void Counting::add_module(const char* begin, size_t bytes) { modules_[begin] = bytes; }
@@ -58,8 +73,23 @@ void Counting::forget() {
 }
 
 void Counting::step(Fiber& fiber, const Step& step) {
+    views_.put_back();
     if (notes_ && begins_level(step)) return;
     worker->await_step(fiber, step);
+    Lockstep& lockstep = *block_of(fiber).lockstep;
+    unsigned multiprocessor = multiprocessor_of(block_of(fiber));
+    if (step.plain) {
+        if (!(lockstep.warp(fiber.rank / kWarpSize).may_be_old >> fiber.rank % kWarpSize & 1)) return;
+        views_.show(multiprocessor, lockstep.time, const_cast<char*>(step.address), step.bytes);
+    } else if (step.kind == Kind::write || step.kind == Kind::update) {
+        if (!buffers_.at(step.address).second) return;
+        views_.store(multiprocessor, lockstep.time, step.address, step.bytes);
+        if (step.kind == Kind::update) views_.drop(multiprocessor, step.address);
+    }
+}
+
+unsigned Counting::multiprocessor_of(const ResidentBlock& block) const {
+    return linear(block.index, block.grid) % multiprocessors_;
 }
 
 bool Counting::begins_level(const Step& step) {
@@ -75,6 +105,7 @@ bool Counting::begins_level(const Step& step) {
 
 void Counting::issue(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
+    ++lockstep.time;
     bool all_poll = true;
     for (unsigned warp = 0; warp < lockstep.warps(); ++warp) {
         if (!lockstep.warp(warp).waiting) continue;
@@ -97,6 +128,7 @@ void Counting::count_group(ResidentBlock& block, unsigned warp, unsigned lanes) 
         worker->grid->abort(place_of(*grid_, block.fibers[warp * kWarpSize + __builtin_ctz(lanes)]) +
                             "the launch has no end: all its threads wait");
     }
+    lockstep.warp(warp).may_be_old = 0;
     while (lanes) {
         const Step& step = lockstep.step(warp * kWarpSize + __builtin_ctz(lanes));
         unsigned together = lanes;
@@ -159,18 +191,21 @@ bool Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, 
         site.touched = &site.regions[place.begin];
     }
     if (step.kind == Kind::update) count_collisions(lockstep, first, lanes, site, count);
-    if (place.memory == Memory::global) return count_sectors(lockstep, first, lanes, site, count);
+    if (place.memory == Memory::global) return count_sectors(block, first, lanes, site, count);
     count_banks(lockstep, first, lanes, place, count);
     return false;
 }
 
-bool Counting::count_sectors(Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count) {
+bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lanes, Site& site, Count& count) {
+    Lockstep& lockstep = *block.lockstep;
     auto& parts = site.touched->sectors;
     parts.resize(site.place.bytes / kSector + 2);
     seen_.clear();
     size_t previous = ~size_t{0};
     WarpRun& warp = lockstep.warp(first / kWarpSize);
     uint64_t far_before = count.far_sectors;
+    bool plain = lockstep.step(first + __builtin_ctz(lanes)).plain, may_be_old = false;
+    unsigned multiprocessor = multiprocessor_of(block);
     each_lane(lanes, [&](unsigned lane) {
         const Step& step = lockstep.step(first + lane);
         auto offset = static_cast<size_t>(step.address - site.place.begin);
@@ -180,12 +215,14 @@ bool Counting::count_sectors(Lockstep& lockstep, unsigned first, unsigned lanes,
             previous = sector;
             if (seen_.add(sector) > 1) continue;
             ++count.sectors;
+            if (plain) may_be_old |= views_.load(multiprocessor, lockstep.time, site.place.begin + sector * kSector);
             count.far_sectors += !warp.had_lately(site.place.begin + sector * kSector, sector);
             if (parts[sector].epoch == epoch_) continue;
             parts[sector].epoch = epoch_;
             ++count.distinct_sectors;
         }
     });
+    if (may_be_old) warp.may_be_old |= lanes;
     return count.far_sectors > far_before;
 }
 

@@ -8,11 +8,13 @@
 
 #include "buffers.h"
 #include "lockstep.h"
+#include "views.h"
 
 namespace emu {
 
 class Grid;
 struct Fiber;
+struct Limits;
 struct ResidentBlock;
 
 enum class Memory : int { global, shared, remote, none };  // remote: another block's of the cluster
@@ -68,11 +70,17 @@ class Counting {
   public:
     explicit Counting(Buffers& buffers) : buffers_(buffers) {}
 
-    void begin_launch(const Grid& grid);
+    void begin_launch(const Grid& grid, const Limits& limits);
     void add_module(const char* begin, size_t bytes);
 
     // A thread, the current one, is about to do this. Others of its block go on before it does.
     void step(Fiber& fiber, const Step& step);
+
+    // What the current thread's block loads from now on is no older than now.
+    void acquire(const ResidentBlock& block) { views_.acquire(multiprocessor_of(block)); }
+
+    // The machine goes on with something else than the current thread.
+    void leave_thread() { views_.put_back(); }
 
     Loops loops;
 
@@ -109,13 +117,14 @@ class Counting {
         std::unordered_map<const char*, Touched> regions;
     };
 
+    unsigned multiprocessor_of(const ResidentBlock& block) const;
     void begin_epoch();
     bool begins_level(const Step& step);
     Place find(const ResidentBlock& block, const char* address) const;
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
     bool count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count);
     // Returns whether a lane goes where the warp has not been lately.
-    bool count_sectors(Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count);
+    bool count_sectors(ResidentBlock& block, unsigned first, unsigned lanes, Site& site, Count& count);
     void count_collisions(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count);
     void count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Place& place, Count& count);
     void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
@@ -127,6 +136,8 @@ class Counting {
     std::vector<Count> counts_;
     std::vector<LevelCount> levels_;
     FewNumbers seen_;
+    Views views_;
+    unsigned multiprocessors_ = 1;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
     int level_ = -1;

@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kLockstepPatience = 1024;
 
 // Rounds of issues before a block hands over to others, so that they make their steps side by side.
-constexpr unsigned kTurn = 32;
+constexpr unsigned kTurn = 16;
 
 }  // namespace
 
@@ -47,6 +47,12 @@ bool Position::is_behind(const Position& other) const {
     return place_ < other.place_;
 }
 
+bool Position::is_with(const Position& other) const {
+    auto same = [](const Iteration& a, const Iteration& b) { return a.loop == b.loop && a.number == b.number; };
+    return place_ == other.place_ && std::equal(iterations_, iterations_ + depth_, other.iterations_,
+                                                other.iterations_ + other.depth_, same);
+}
+
 void WarpRun::remember(const Step& step) {
     Read now{step.site, step.address};
     if (step.kind == Kind::read && std::find(reads, reads + kReads, now) != reads + kReads) {
@@ -80,26 +86,25 @@ void Lockstep::wait(unsigned rank, const Step& step) {
     ++waiting_;
 }
 
-const void* Lockstep::next_site(unsigned index) const {
+unsigned Lockstep::next_lane(unsigned index) const {
     const WarpRun& warp = warps_[index];
     bool furthest = warp.issued % kLockstepPatience == kLockstepPatience - 1;
     unsigned chosen = index * kWarpSize + __builtin_ctz(warp.waiting);
     for (unsigned left = warp.waiting & (warp.waiting - 1); left; left &= left - 1) {
         unsigned rank = index * kWarpSize + __builtin_ctz(left);
-        if (steps_[rank].site == steps_[chosen].site) continue;
         if (positions_[rank].is_behind(positions_[chosen]) != furthest) chosen = rank;
     }
-    return steps_[chosen].site;
+    return chosen;
 }
 
 unsigned Lockstep::take(unsigned index) {
     WarpRun& warp = warps_[index];
-    const void* site = next_site(index);
+    const Position& next = positions_[next_lane(index)];
     unsigned lanes = 0;
     if (!has_next()) turns_.clear(), next_ = 0;
     for (unsigned left = warp.waiting; left; left &= left - 1) {
         unsigned lane = __builtin_ctz(left), rank = index * kWarpSize + lane;
-        if (steps_[rank].site != site) continue;
+        if (!positions_[rank].is_with(next)) continue;
         lanes |= 1u << lane;
         turns_.push_back(rank);
     }

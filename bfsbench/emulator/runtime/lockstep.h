@@ -27,6 +27,7 @@ struct Step {
     const char* address;
     unsigned bytes;
     Kind kind;
+    bool plain = false;  // a load that may find an old value
 };
 
 // From its first basic block to the highest place from which a lane has jumped back to that.
@@ -43,6 +44,8 @@ class Position {
     // It has come to a basic block, or to a step.
     void move(Loops& loops, const void* place);
     bool is_behind(const Position& other) const;
+    // At the same place, in the same iterations.
+    bool is_with(const Position& other) const;
 
   private:
     static constexpr unsigned kDepth = 8;  // deeper loops are not told apart
@@ -58,6 +61,7 @@ class Position {
 struct WarpRun {
     unsigned waiting = 0;  // lanes at a step
     uint64_t issued = 0;
+    unsigned may_be_old = 0;  // lanes of the last step whose loads may find old values
     // The last reads, by instruction and place. A warp that makes these again and again polls.
     struct Read {
         const void *site, *address;
@@ -107,13 +111,16 @@ class Lockstep {
     bool has_next() const { return next_ < turns_.size(); }
     unsigned next() { return turns_[next_++]; }
 
+    // How often its warps have made a step, since its first block began.
+    uint64_t time = 0;
+
     // A round of issues has ended. When all warps poll, or the block has had its turn, others should have theirs.
     void end_round(bool all_poll);
     // Whether the turn is over; begins another one if so.
     Leave take_leave();
 
   private:
-    const void* next_site(unsigned warp) const;
+    unsigned next_lane(unsigned warp) const;  // its rank
 
     Loops& loops_;
     std::vector<Step> steps_;  // by rank

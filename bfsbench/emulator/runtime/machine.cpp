@@ -86,7 +86,7 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
         Grid grid(k, entry, s, values, resident_blocks(k, volume(s.block), s.shared),
                   seeded_ ? &random_ : nullptr);
         if (watch) watch->begin_launch(grid, child);
-        if (counting) counting->begin_launch(grid);
+        if (counting) counting->begin_launch(grid, limits_);
         std::string error = run_grid(grid);
         if (watch) watch->end_launch();
         std::string damage = buffers.damage();

@@ -269,7 +269,10 @@ void watch(const void* address, size_t bytes, Act act, Scope scope, const void* 
     if (StackPool::is_on(here().stack, address)) return;
     if (Lockstep* lockstep = block_of(here()).lockstep.get()) {
         auto* place = static_cast<const char*>(address);
-        return lockstep->counting.step(here(), {site, place, static_cast<unsigned>(bytes), static_cast<Kind>(act)});
+        bool plain = act == Act::read && scope == Scope::none;
+        lockstep->counting.step(here(), {site, place, static_cast<unsigned>(bytes), static_cast<Kind>(act), plain});
+        if (order == Order::acquire || order == Order::acq_rel) lockstep->counting.acquire(block_of(here()));
+        return;
     }
     Watch* on = worker->machine.watch.get();
     if (!on) return;
@@ -281,6 +284,8 @@ void fence(Scope scope) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     yield_point();
     if (Watch* on = worker->machine.watch.get()) on->clocks.fence(scope);
+    Lockstep* lockstep = current ? block_of(here()).lockstep.get() : nullptr;
+    if (lockstep && scope == Scope::device) lockstep->counting.acquire(block_of(here()));
 }
 
 }  // namespace emu

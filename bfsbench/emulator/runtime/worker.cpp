@@ -24,7 +24,7 @@ constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
 // Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
-constexpr size_t kSideBySide = 8192;
+constexpr size_t kSideBySide = 16384;
 
 // One interruption in this number leaves the block for another one.
 constexpr unsigned kOneInLeaves = 4;
@@ -75,6 +75,7 @@ int Worker::draw_patience() {
 Fiber* Worker::pick(ResidentBlock& block) {
     if (grid->aborted()) return nullptr;
     if (Lockstep* lockstep = block.lockstep.get()) {
+        lockstep->counting.leave_thread();
         if (block.must_issue()) lockstep->counting.issue(block);
         if (grid->aborted()) return nullptr;
         if (lockstep->has_next()) return &block.fibers[lockstep->next()];
@@ -114,6 +115,7 @@ void Worker::suspend(Fiber& fiber) {
 
 void Worker::give_way(Fiber& fiber) {
     if (grid->aborted()) abandon();
+    if (machine.counting) machine.counting->leave_thread();
     ResidentBlock& block = block_of(fiber);
     bool alone = !block.runnable();
     block.ready.insert(fiber.rank);

@@ -28,6 +28,16 @@ extern "C" __global__ void divergent(const int *x, int *y) {
     y[i] = sum;                // some have returned
 }
 
+// Lanes go round up to six times; nvcc unrolls the first loop.
+extern "C" __global__ void unrolled(const int *x, int *y) {
+    int end = threadIdx.x % 7, sum = 0;
+    for (int k = 0; k < end; ++k) sum += x[k];  // left over, then by fours
+    for (int k = 0; k < end; ++k) {
+        if (x[k] == 1) break;                   // one by one
+        atomicAdd(&y[threadIdx.x], sum);        // iterations stay together
+    }
+}
+
 extern "C" __global__ void banks(const int *x, int *y) {
     __shared__ int s[32 * 32];
     __shared__ long long wide[64];
@@ -59,6 +69,26 @@ extern "C" __global__ void waiting(volatile int *flag, int *y) {
     while (*flag == 0) {       // looked at
     }
     y[blockIdx.x] = 1;         // after the wait
+}
+
+// The second block stores when the first one has looked once.
+extern "C" __global__ void outdated(int *data, volatile int *flags, int *found) {
+    if (blockIdx.x == 0) {
+        found[0] = data[0];
+        flags[0] = 1;
+        while (flags[1] == 0) {
+        }
+        found[1] = data[0];   // from the cache
+        found[2] = data[64];  // not there before
+        __threadfence();
+        found[3] = data[0];
+    } else {
+        while (flags[0] == 0) {
+        }
+        data[0] = data[64] = 1;
+        found[4] = data[0];   // its own
+        flags[1] = 1;
+    }
 }
 
 // In lockstep, all lanes of a warp have read before one of them writes.

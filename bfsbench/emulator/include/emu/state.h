@@ -86,13 +86,13 @@ EMU_API void meet(const void* site);
 EMU_API void fence(Scope scope);
 
 // An access by a function of the emulator; atomics and polling loads may be interrupted in any build.
-inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
+EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
     watch(address, bytes, act, Scope::none, site);
 #endif
 }
-inline void note_ordered([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
+EMU_INNER inline void note_ordered([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
                          [[maybe_unused]] Act act, Scope scope, [[maybe_unused]] Order order,
                          [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
@@ -101,7 +101,7 @@ inline void note_ordered([[maybe_unused]] const void* address, [[maybe_unused]] 
     if (scope != Scope::none) yield_point();
 #endif
 }
-inline void note_atomic([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
+EMU_INNER inline void note_atomic([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
                         [[maybe_unused]] Scope scope, [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
     watch(address, bytes, Act::update, scope, site);
@@ -110,7 +110,7 @@ inline void note_atomic([[maybe_unused]] const void* address, [[maybe_unused]] s
 #endif
 }
 
-inline void note_barrier([[maybe_unused]] const void* site) {
+EMU_INNER inline void note_barrier([[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
     meet(site);
 #endif

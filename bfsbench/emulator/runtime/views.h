@@ -1,0 +1,81 @@
+// The values that plain loads find while other multiprocessors store. They may be old ones, as a first-level cache is
+// not kept up to date.
+//
+// A multiprocessor sees its own stores at once. Those of others it sees when they are some steps old, and only in
+// sectors that are not in its cache: there a sector stays as it was. A fence, an acquire or a barrier of several
+// blocks empties the cache. Atomics, volatile loads and loads of a scope go past it, and an atomic drops its line.
+//
+// Memory always holds what was stored last. For a load that is to find an older value, that is put there, and
+// the newer one is put back before the machine does anything else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace emu {
+
+class Views {
+  public:
+    // Each multiprocessor has a cache of this size, in bytes.
+    void begin_launch(unsigned multiprocessors, size_t cache);
+
+    // A warp loads this sector; its block has made this number of steps. Returns whether it may hold old values.
+    bool load(unsigned multiprocessor, uint64_t time, const char* address);
+    // A thread of the warp is about to load from such a sector.
+    void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes);
+    // A thread is about to change memory.
+    void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
+    void drop(unsigned multiprocessor, const char* address);
+    // What others have stored so far is seen from now on.
+    void acquire(unsigned multiprocessor) { views_[multiprocessor].acquired = stores_; }
+
+    // The load has been made.
+    void put_back() {
+        if (!newer_.empty()) put_back_all();
+    }
+
+  private:
+    using Word = uint32_t;
+    static constexpr size_t kSector = 32, kSectors = 4;  // of a line
+    static constexpr size_t kWays = 4;
+    static constexpr size_t kStored = 1 << 16;
+    static constexpr unsigned kMostKept = 8;
+
+    struct Store {
+        uint64_t time, number;
+        unsigned multiprocessor;
+        Word before;
+    };
+    struct Sector {
+        uint64_t time, number;  // of its load, and of the stores before
+        bool there;
+    };
+    struct Line {
+        uintptr_t line = 0;
+        uint64_t used = 0;
+        Sector sectors[kSectors] = {};
+    };
+    struct View {
+        uint64_t acquired = 0, uses = 0;
+        std::vector<Line> lines;  // in sets of kWays
+    };
+    struct Newer {
+        Word* place;
+        Word value;
+    };
+
+    static Line& line_of(View& view, uintptr_t line);
+    Word seen(const View& view, unsigned multiprocessor, uint64_t time, const Word* place) const;
+    void put_back_all();
+
+    size_t sets_ = 1;  // of a cache
+    std::vector<View> views_;
+    std::unordered_map<const Word*, std::vector<Store>> history_;  // the latest stores to each word, in order
+    std::vector<bool> stored_ = std::vector<bool>(kStored);        // sectors that may have been stored to
+    uint64_t stores_ = 0;
+    std::vector<Newer> newer_;
+};
+
+}  // namespace emu
