@@ -155,9 +155,7 @@ def cpp_compiler() -> Check:
         library = Path(work) / "answer.so"
         source = library.with_suffix(".cpp")
         source.write_text(_CPP)
-        complaint = _run(
-            [*command, "-std=c++17", "-fPIC", "-shared", "-pthread", str(source), "-o", str(library)]
-        )
+        complaint = _run([*command, *toolchain.COMPILE, *toolchain.LINK, str(source), "-o", str(library)])
         if complaint is None:
             complaint = _load(library)
     if complaint is not None:

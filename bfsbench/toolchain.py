@@ -29,8 +29,10 @@ from bfsbench.errors import ToolchainError
 from bfsbench.machine import usable_cores
 from bfsbench.paths import cache_dir
 
-_COMPILE = ("-std=c++17", "-O3", "-fPIC", "-pthread")
-_LINK = ("-shared", "-pthread")
+COMPILE = ("-std=c++17", "-O3", "-fPIC", "-pthread")
+"""Options of every compilation of C++."""
+LINK = ("-shared", "-pthread")
+"""Options of every link. For each set of options the compiler of ziglang builds a library at first use."""
 
 
 def pip_install(*packages: str) -> str:
@@ -120,7 +122,7 @@ def prepare_compiler() -> None:
         source = Path(work) / "empty.cpp"
         source.write_text("#include <string>\nstd::string empty() { return {}; }\n", encoding="utf-8")
         made = ["-o", str(source.with_suffix(".so"))]
-        _run([*command, *_COMPILE, *_LINK, str(source), *made], "a first file", Path(work))
+        _run([*command, *COMPILE, *LINK, str(source), *made], "a first file", Path(work))
     cold.parent.mkdir(parents=True, exist_ok=True)
     cold.touch()
 
@@ -199,14 +201,14 @@ def _build(
                 return source
             rule, started = work / f"{source.stem}.d", time.time()
             made = ["-MMD", "-MF", str(rule), "-c", str(source), "-o", str(rule.with_suffix(".o"))]
-            _run([*compiler(), *_COMPILE, *flags, *made], name, work)
+            _run([*compiler(), *COMPILE, *flags, *made], name, work)
             headers.update(_headers(rule, source, started))
             return rule.with_suffix(".o")
 
         with ThreadPoolExecutor(usable_cores()) as pool:
             objects = list(map(str, pool.map(compile_one, sources)))
         made = work / "library.so"
-        command = [*compiler(), *_LINK, *_soname(f"{record.stem}.so"), *objects, *link_flags]
+        command = [*compiler(), *LINK, *_soname(f"{record.stem}.so"), *objects, *link_flags]
         _run([*command, "-o", str(made)], name, work)
         library = record.parent / f"{name}-{_digest(made)}.so"
         storage.publish(made, library)
