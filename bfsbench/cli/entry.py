@@ -81,13 +81,20 @@ def _table() -> Table:
 @click.argument("name")
 @click.option("--kind", type=click.Choice(_KINDS), required=True, help="The kind of call.")
 @click.option(
+    "--device",
+    type=click.Choice(["cpu", "gpu"]),
+    default="cpu",
+    show_default=True,
+    help="Where it searches: on a GPU a command is in CUDA, and a Python function gets arrays of CuPy.",
+)
+@click.option(
     "--in",
     "parent",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
     help="Folder to create it in; by default that of your own entries, which are always found.",
 )
-def new(name: str, kind: str, parent: Path | None) -> None:
+def new(name: str, kind: str, device: str, parent: Path | None) -> None:
     """Write a working entry NAME, as a start for your own.
 
     'command' is a program of its own, 'library' a C function in a shared library, 'python' a Python function.
@@ -98,7 +105,7 @@ def new(name: str, kind: str, parent: Path | None) -> None:
 
     if name in look().variants:
         raise UsageError(f"there is a variant {name}: choose another name")
-    made = write(name, kind, parent or own_folder())
+    made = write(name, kind, parent or own_folder(), device)
     for file in made:
         click.echo(f"wrote {file}")
     given = name if parent is None else str(made[0].parent)
@@ -151,6 +158,8 @@ def check(name: str, timeout: float) -> None:
     result = trial(variant, timeout)
     for line in result.lines:
         click.echo(line)
+    if variant.entry.call.command and any(line.startswith("timeout:") for line in result.lines):
+        click.echo("hint: a command prints 'ready', then a time for each source, and flushes after each line")
     verdict = "nothing is wrong" if result.right == result.searches else "see above"
     click.echo(f"{variant.name}: {result.right} of {result.searches} searches are right: {verdict}")
     if result.right < result.searches:

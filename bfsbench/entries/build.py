@@ -40,9 +40,11 @@ def made_files(entry: Entry) -> list[Path]:
 
 def missing(entry: Entry) -> str:
     """The command that builds the entry, in one line; empty if it is built."""
-    if entry.build is None or (record_of(entry) and all(file.is_file() for file in made_files(entry))):
+    there = all(file.is_file() for file in made_files(entry))
+    if entry.build is None or (there and record_of(entry)):
         return ""
-    return f"entry {entry.name} is not built: run 'bfsbench entry build {entry.name}'"
+    why = "has changed since it was built" if there else "is not built"
+    return f"entry {entry.name} {why}: run 'bfsbench entry build {entry.name}'"
 
 
 def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] = print) -> Path:

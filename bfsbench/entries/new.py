@@ -9,25 +9,31 @@ from bfsbench.entries.declaration import KINDS, is_name
 from bfsbench.errors import UsageError
 
 _SKELETONS = Path(__file__).parent / "skeletons"
+_HEADER = _SKELETONS / "entry.h"
+"""What commands in C, C++ and CUDA include."""
 _NAME = "NAME"
 
 
-def new(name: str, kind: str, parent: Path) -> list[Path]:
+def new(name: str, kind: str, parent: Path, device: str = "cpu") -> list[Path]:
     """Write the files of a new entry into the folder ``parent``/``name``; these, the TOML file first.
 
-    Raises UsageError for an invalid name, and if the name exists.
+    Raises UsageError for an invalid name, if the name exists, and for a library on a GPU.
     """
     if not is_name(name):
         raise UsageError(f"'{name}' is no name: lower-case letters, digits and _, a letter first")
     if kind not in KINDS:
         raise UsageError(f"there is no kind '{kind}': choose from {', '.join(KINDS)}")
+    if (kind, device) == ("library", "gpu"):
+        raise UsageError("a library is given arrays on the host: for a GPU choose command or python")
+    skeleton = _SKELETONS / (kind if device == "cpu" else f"{kind}_{device}")
+    files = sorted(skeleton.iterdir(), key=lambda file: file.suffix != ".toml")
     folder = parent / name
     if folder.exists():
         raise UsageError(f"{folder} exists: choose another name, or remove it")
     made = []
     try:
         folder.mkdir(parents=True)
-        for file in sorted((_SKELETONS / kind).iterdir(), key=lambda file: file.suffix != ".toml"):
+        for file in [*files, *([_HEADER] if kind == "command" else [])]:
             place = folder / file.name.replace(_NAME, name)
             storage.write(place, file.read_text(encoding="utf-8").replace(_NAME, name).encode())
             made.append(place)

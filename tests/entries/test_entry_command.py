@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bfsbench import variants
+from bfsbench.entries.declaration import read
 from tests.commands import bfsbench as run
 from tests.entries.toy_entries import LINE, compile_toys, declare, marked_processes
 
@@ -161,6 +163,7 @@ def test_a_folder_anywhere(own: Path, tmp_path: Path) -> None:
         (("new", "Mine", "--kind", "python"), "'Mine' is no name"),
         (("new", "cpu_queue", "--kind", "python"), "there is a variant cpu_queue"),
         (("new", "my_python", "--kind", "python"), "there is a variant my_python"),
+        (("new", "x", "--kind", "library", "--device", "gpu"), "for a GPU choose command or python"),
         (("build", "my_python"), "has nothing to build"),
         (("build", "my_comand"), "unknown entry 'my_comand': did you mean my_command?"),
         (("build", "cpu_queue"), "cpu_queue is a variant of this package, no entry"),
@@ -179,3 +182,33 @@ def test_the_module_of_an_entry_is_no_variant_module(tmp_path: Path) -> None:
     (tmp_path / "cheats.py").write_text("import absent_package\n")
     said = bfsbench("entry", "list", own=tmp_path, folder=tmp_path)
     assert "absent-package is not installed" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("kind", "suffixes"), [("command", [".toml", ".cu", ".h"]), ("python", [".toml", ".py"])]
+)
+def test_a_new_entry_for_a_gpu(tmp_path: Path, kind: str, suffixes: list[str]) -> None:
+    words = ("new", "mine", "--kind", kind, "--device", "gpu", "--in", str(tmp_path))
+    said = bfsbench("entry", *words, own=tmp_path)
+    wrote = [Path(line.removeprefix("wrote ")) for line in said.splitlines() if line.startswith("wrote")]
+    assert [file.suffix for file in wrote] == suffixes
+    entry = read(wrote[0])
+    assert entry is not None and entry.call.device == "gpu"
+    assert all("NAME" not in file.read_text() for file in wrote)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="there is no nvcc")
+def test_a_new_entry_in_cuda_is_built(tmp_path: Path) -> None:
+    bfsbench(
+        "entry", "new", "mine", "--kind", "command", "--device", "gpu", "--in", str(tmp_path), own=tmp_path
+    )
+    file = tmp_path / "mine" / "mine.toml"
+    file.write_text(file.read_text().replace("-arch=native", "-arch=sm_90"))  # for a machine without a GPU
+    assert "built" in bfsbench("entry", "build", "mine", own=tmp_path, folder=tmp_path)
+
+
+def test_a_command_that_never_is_ready_gets_a_hint(swept: Path, own: Path) -> None:
+    words = ("entry", "check", "toy_command_hangs", "--timeout", "0.1")
+    said = bfsbench(*words, own=own, folder=swept.parent, check=1).splitlines()
+    assert said[-2].startswith("hint: a command prints 'ready', then a time for each source")

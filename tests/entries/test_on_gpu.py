@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from bfsbench.entries import new
 from bfsbench.errors import WrongResultError
 from bfsbench.graphs.load import load
 from tests.entries.test_cheats import timed
 from tests.entries.toy_entries import HEAD, LINE, TOYS
+
+SKELETON = Path(new.__file__).parent / "skeletons" / "python_gpu" / "NAME.py"
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +30,8 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def declared(folder: Path, how: str, held_by: str = "events") -> Path:
     """The TOML file of a toy on the GPU."""
-    (folder / "on_gpu.py").write_bytes((TOYS / "on_gpu.py").read_bytes())
+    for file, name in ((SKELETON, "skeleton.py"), (TOYS / "on_gpu.py", "on_gpu.py")):
+        (folder / name).write_bytes(file.read_bytes())
     file = folder / f"toy_{how}.toml"
     call = f'[call]\npython = "on_gpu:{how}"\narrays = "cupy"\n'
     file.write_text(f'{HEAD.format(name=f"toy_{how}")}{call}[clock]\nheld_by = "{held_by}"\n', "utf-8")

@@ -1,0 +1,74 @@
+/* A search on a GPU as a program of its own, started as: NAME GRAPH ANSWER. Replace what is in `expand` and `search`. */
+#include "entry.h"
+
+#define CHECK(call)                                                                  \
+    do {                                                                             \
+        cudaError_t error = (call);                                                  \
+        if (error != cudaSuccess) fail(cudaGetErrorString(error));                   \
+    } while (0)
+
+static Graph graph;
+static int64_t *offsets; /* these four are on the device */
+static int32_t *columns, *level_array, *changed;
+static cudaEvent_t first, last;
+
+/* A thread for each vertex: those of the level give the next one to neighbours that have none. Several may write the
+ * same level to a vertex, which is no harm. */
+__global__ void expand(const int64_t *offsets, const int32_t *columns, int64_t num_vertices, int32_t *levels,
+                       int32_t level, int32_t *changed) {
+    int64_t v = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= num_vertices || levels[v] != level) return;
+    for (int64_t e = offsets[v]; e < offsets[v + 1]; e++) {
+        int32_t w = columns[e];
+        if (levels[w] >= 0) continue;
+        levels[w] = level + 1;
+        *changed = 1;
+    }
+}
+
+/* Fill levels, int32[num_vertices], -1 where a vertex is not reached; the ms that it took. */
+static double search(int32_t source, int32_t *levels) {
+    const int block = 256, zero = 0;
+    const unsigned blocks = (unsigned)((graph.num_vertices + block - 1) / block);
+    const size_t bytes = (size_t)graph.num_vertices * 4;
+    CHECK(cudaEventRecord(first));
+    CHECK(cudaMemset(level_array, -1, bytes));
+    CHECK(cudaMemcpy(level_array + source, &zero, 4, cudaMemcpyHostToDevice));
+    int32_t more = 1;
+    for (int32_t level = 0; more; level++) {
+        CHECK(cudaMemset(changed, 0, 4));
+        expand<<<blocks, block>>>(offsets, columns, graph.num_vertices, level_array, level, changed);
+        CHECK(cudaGetLastError());
+        CHECK(cudaMemcpy(&more, changed, 4, cudaMemcpyDeviceToHost));
+    }
+    CHECK(cudaEventRecord(last));
+    CHECK(cudaEventSynchronize(last));
+    float took;
+    CHECK(cudaEventElapsedTime(&took, first, last));
+    CHECK(cudaMemcpy(levels, level_array, bytes, cudaMemcpyDeviceToHost));
+    return took;
+}
+
+/* Put the graph on the device, with offsets of 64 bits. */
+static void upload(void) {
+    const size_t n = (size_t)graph.num_vertices, m = (size_t)graph.num_edges;
+    int64_t *wide = (int64_t *)malloc((n + 1) * 8);
+    if (!wide) fail("not enough memory");
+    for (size_t v = 0; v <= n; v++) wide[v] = offset(&graph, graph.row_offsets, (int64_t)v);
+    CHECK(cudaMalloc(&offsets, (n + 1) * 8));
+    CHECK(cudaMalloc(&columns, m * 4 + 4)); /* never of no bytes */
+    CHECK(cudaMalloc(&level_array, n * 4));
+    CHECK(cudaMalloc(&changed, 4));
+    CHECK(cudaMemcpy(offsets, wide, (n + 1) * 8, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(columns, graph.column_indices, m * 4, cudaMemcpyHostToDevice));
+    free(wide);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) fail("two arguments are wanted: GRAPH ANSWER");
+    graph = read_graph(argv[1]);
+    upload();
+    CHECK(cudaEventCreate(&first));
+    CHECK(cudaEventCreate(&last));
+    return serve(&graph, argv[2], search);
+}
