@@ -22,7 +22,7 @@ from pathlib import Path
 from bfsbench.emulator.ptx import ASM, translate_asm
 from bfsbench.emulator.signature import Parameter, parameters
 from bfsbench.emulator.source_text import Edit, SourceText, split_at_commas
-from bfsbench.emulator.unroll import functions_with_loops, unroll
+from bfsbench.emulator.unroll import functions_with_loops, part, unroll
 
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
@@ -108,7 +108,7 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
         *_rewrite_shared(source, kernels, result),
         *_rewrite_launches(source, result),
         *_rewrite_asm(source),
-        *(unroll(source, result.with_loops) if result.with_loops is not None else ()),
+        *_rewrite_loops(source, result),
     ]
     return f"#line 1 {_quoted(path)}\n{source.edited(edits)}\n"
 
@@ -216,6 +216,12 @@ def _rewrite_launches(source: SourceText, result: Translation) -> Iterator[Edit]
         arguments = source.code[opening.end() : close].strip()
         call = f"::emu::launch<({function})>(emu_kernels::{owner}, ::emu::LaunchShape({shape})"
         yield Edit(match.start(), close + 1, f"{call}, {arguments})" if arguments else f"{call})")
+
+
+def _rewrite_loops(source: SourceText, result: Translation) -> Iterator[Edit]:
+    if result.with_loops is not None:
+        yield from unroll(source, result.with_loops)
+        yield from part(source)
 
 
 def _rewrite_asm(source: SourceText) -> Iterator[Edit]:

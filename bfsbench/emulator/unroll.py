@@ -1,10 +1,14 @@
-"""The loops that nvcc unrolls by four, in builds that count.
+"""What nvcc makes of loops, in builds that count: some are unrolled by four, and some exits lead further.
 
 When lanes have loops of different lengths, unrolling changes the steps of their warp: each lane first makes
 the iterations that are left over by four, then all go on by fours. Here such a loop becomes two, one after
 the other, the first for what is left over. Which loops those are was read off the machine code that nvcc 13.0
 makes of this project's kernels: innermost ones that count up by one to a bound that is known when they start,
 and that end in no other way.
+
+A loop that a function leaves by returning a constant is left by lanes of a warp at different times. The function
+is inlined, so each lane goes on at once to what its caller does with the constant, and meets the others behind
+that. Here such lanes say so.
 """
 
 from __future__ import annotations
@@ -31,6 +35,8 @@ _CONSTANT_ARRAY = re.compile(r"\bconst\b[^;(){},]*\*\s*__restrict__\s+(\w+)")
 _ELEMENT = re.compile(r"\b(\w+)\s*\[[^\[\]]*\]")
 _MEMORY = re.compile(r"[\[*]|->|\b(?!min\b|max\b)\w+\s*\(")
 """What may change in the loop: memory, or the result of a call. A product is taken for one, too."""
+_LOOP = re.compile(r"\b(?:for|while)\s*\(")
+_CONSTANT_RETURN = re.compile(r"\breturn\s+(?:true|false|\d+)\s*;")
 _HEADED = re.compile(r"(?:if\s*(?:constexpr\s*)?|for\s*|while\s*|switch\s*)\(")
 _ELSE = re.compile(r"\s*else\b")
 
@@ -64,6 +70,17 @@ def unroll(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
         if divided := _divided(split_at(";", head, head), constant):
             yield Edit(match.start(), closing + 1, divided[0])
             yield Edit(end, end, divided[1])
+
+
+def part(source: SourceText) -> Iterator[Edit]:
+    """Mark the places where a loop is left by returning a constant."""
+    found: set[int] = set()
+    for match in _LOOP.finditer(source.statements):
+        body = source.closing(match.end() - 1) + 1
+        for left in _CONSTANT_RETURN.finditer(source.statements, body, _end_of_statement(source, body)):
+            if left.start() not in found:
+                found.add(left.start())
+                yield Edit(left.start(), left.end(), f"{{ ::emu::part(); {left.group()} }}")
 
 
 def _divided(head: list[str], constant: set[str]) -> tuple[str, str] | None:

@@ -192,7 +192,7 @@ bool Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, 
     }
     if (step.kind == Kind::update) count_collisions(lockstep, first, lanes, site, count);
     if (place.memory == Memory::global) return count_sectors(block, first, lanes, site, count);
-    count_banks(lockstep, first, lanes, place, count);
+    count_banks(lockstep, first, lanes, site, count);
     return false;
 }
 
@@ -226,12 +226,26 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
     return count.far_sectors > far_before;
 }
 
+// nvcc adds up first what a warp's lanes add to one word, if it can see that this is the same word for all threads.
+// Here: if it has been.
+void Counting::follow_words(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site) {
+    auto offset = [&](unsigned lane) { return lockstep.step(first + lane).address - site.place.begin; };
+    const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;  // or any block's
+    if (site.word_epoch != epoch_ || site.word_region != region) {
+        site.word_epoch = epoch_, site.word_region = region, site.word = offset(__builtin_ctz(lanes));
+        site.scattered = false;
+    }
+    each_lane(lanes, [&](unsigned lane) { site.scattered |= offset(lane) != site.word; });
+}
+
+// Lanes that go to one word take a sector each, unless they have been added up.
 void Counting::count_collisions(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site,
                                 Count& count) {
     auto& parts = site.touched->words;
     parts.resize(site.place.bytes / kWord + 2);
     seen_.clear();
     uint64_t most = 0, distinct = 0;
+    follow_words(lockstep, first, lanes, site);
     bool global = count.memory == static_cast<int>(Memory::global);
     each_lane(lanes, [&](unsigned lane) {
         auto offset = static_cast<size_t>(lockstep.step(first + lane).address - site.place.begin);
@@ -243,16 +257,24 @@ void Counting::count_collisions(const Lockstep& lockstep, unsigned first, unsign
         if (part.epoch != epoch_) part = {epoch_, 0};
         count.hottest = std::max(count.hottest, uint64_t{++part.times});
     });
-    count.collisions += static_cast<unsigned>(__builtin_popcount(lanes)) - distinct;
+    uint64_t collisions = static_cast<unsigned>(__builtin_popcount(lanes)) - distinct;
+    count.collisions += collisions;
+    if (global && site.scattered) count.sectors += collisions;
     count.most_collisions = std::max(count.most_collisions, most);
 }
 
 // A pass serves one word of each bank, to all lanes that want that word. Atomics on one word take a pass each, unless
-// it is the same for all lanes: nvcc has them add up first.
-// Lanes that want 8 bytes come in halves of the warp, those that want 16 in quarters.
-void Counting::count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Place& place,
+// they have been added up.
+// Lanes that want 8 bytes come in halves of the warp, those that want 16 in quarters. Atomics on 8 bytes are a loop of
+// compare-and-swap, from which lanes return one after the other: passes, but no conflicts.
+void Counting::count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Site& site,
                            Count& count) {
-    unsigned width = std::max(1u, lockstep.step(first + __builtin_ctz(lanes)).bytes / unsigned{kWord});
+    const Step& one = lockstep.step(first + __builtin_ctz(lanes));
+    if (one.kind == Kind::update && one.bytes == 2 * kWord) {
+        count.passes += static_cast<unsigned>(__builtin_popcount(lanes));
+        return;
+    }
+    unsigned width = std::max(1u, one.bytes / unsigned{kWord});
     unsigned at_a_time = kWarpSize / std::min(width, 4u);
     for (unsigned begin = 0; begin < kWarpSize; begin += at_a_time) {
         unsigned part = at_a_time == kWarpSize ? lanes : lanes & ((1u << at_a_time) - 1) << begin;
@@ -261,7 +283,7 @@ void Counting::count_banks(const Lockstep& lockstep, unsigned first, unsigned la
         seen_.clear();
         each_lane(part, [&](unsigned lane) {
             const Step& step = lockstep.step(first + lane);
-            auto word = static_cast<size_t>(step.address - place.begin) / kWord;
+            auto word = static_cast<size_t>(step.address - site.place.begin) / kWord;
             for (size_t end = word + std::max(1u, step.bytes / unsigned{kWord}); word < end; ++word) {
                 unsigned times = seen_.add(word);
                 distinct += times == 1;
@@ -269,7 +291,7 @@ void Counting::count_banks(const Lockstep& lockstep, unsigned first, unsigned la
                 passes = std::max(passes, ++in_bank[word % kBanks]);
             }
         });
-        if (distinct == 1) passes = 1;
+        if (distinct == 1 && !site.scattered) passes = 1;
         count.passes += passes;
         count.conflicts += passes - 1;
     }

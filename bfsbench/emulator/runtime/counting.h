@@ -115,6 +115,11 @@ class Counting {
         const char* region = nullptr;
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
+        // Of atomics: the offset of the first word in the epoch and region, and whether it went to others, too.
+        ptrdiff_t word = 0;
+        const char* word_region = nullptr;
+        uint32_t word_epoch = 0;
+        bool scattered = false;
     };
 
     unsigned multiprocessor_of(const ResidentBlock& block) const;
@@ -126,7 +131,8 @@ class Counting {
     // Returns whether a lane goes where the warp has not been lately.
     bool count_sectors(ResidentBlock& block, unsigned first, unsigned lanes, Site& site, Count& count);
     void count_collisions(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count);
-    void count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Place& place, Count& count);
+    void count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Site& site, Count& count);
+    void follow_words(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site);
     void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
     Count& count_of(Site& site, const Step& step, Memory memory);
 

@@ -16,6 +16,7 @@ constexpr unsigned kTurn = 16;
 }  // namespace
 
 void Position::move(Loops& loops, const void* place) {
+    if (place <= parted_at_) parted_ = 0, parted_at_ = nullptr;  // another iteration of an outer loop
     if (place <= place_) {
         Loop& loop = loops.try_emplace(place, Loop{place, place_}).first->second;
         loop.last = std::max(loop.last, place_);
@@ -44,13 +45,13 @@ bool Position::is_behind(const Position& other) const {
         if (in_others || in_mine) return in_others;
         break;
     }
-    return place_ < other.place_;
+    return place_ != other.place_ ? place_ < other.place_ : parted_ < other.parted_;
 }
 
 bool Position::is_with(const Position& other) const {
     auto same = [](const Iteration& a, const Iteration& b) { return a.loop == b.loop && a.number == b.number; };
-    return place_ == other.place_ && std::equal(iterations_, iterations_ + depth_, other.iterations_,
-                                                other.iterations_ + other.depth_, same);
+    return place_ == other.place_ && (parted_ == other.parted_ || !other.parted_) &&
+           std::equal(iterations_, iterations_ + depth_, other.iterations_, other.iterations_ + other.depth_, same);
 }
 
 void WarpRun::remember(const Step& step) {
@@ -105,6 +106,7 @@ unsigned Lockstep::take(unsigned index) {
     for (unsigned left = warp.waiting; left; left &= left - 1) {
         unsigned lane = __builtin_ctz(left), rank = index * kWarpSize + lane;
         if (!positions_[rank].is_with(next)) continue;
+        positions_[rank].join(next);
         lanes |= 1u << lane;
         turns_.push_back(rank);
     }

@@ -7,6 +7,8 @@
 // Who is behind? Code is laid out as in the source: what comes later stands higher. A jump backwards begins another
 // iteration of a loop, which reaches from where it leads to the highest place that it has been made from. Lanes are
 // compared by their iterations, from the outermost loop that they share, then by where they are.
+//
+// Lanes that leave a loop early, in different iterations, go on by themselves, up to where lanes are that have not.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +46,11 @@ class Position {
     // It has come to a basic block, or to a step.
     void move(Loops& loops, const void* place);
     bool is_behind(const Position& other) const;
-    // At the same place, in the same iterations.
+    // At the same place, in the same iterations, and not after different exits from a loop.
     bool is_with(const Position& other) const;
+    // It leaves a loop early, with those that do so behind the same step of their warp.
+    void part(uint64_t step) { parted_ = step, parted_at_ = place_; }
+    void join(const Position& other) { parted_ = other.parted_; }
 
   private:
     static constexpr unsigned kDepth = 8;  // deeper loops are not told apart
@@ -54,6 +59,8 @@ class Position {
         unsigned number;
     };
     const void* place_ = nullptr;
+    const void* parted_at_ = nullptr;
+    uint64_t parted_ = 0;  // behind which step; 0: it has not
     unsigned depth_ = 0;
     Iteration iterations_[kDepth];  // of the loops that it is in, outermost first; 0th ones are left out
 };
@@ -101,6 +108,7 @@ class Lockstep {
 
     bool any_waiting() const { return waiting_ > 0; }
     void move(unsigned rank, const void* place) { positions_[rank].move(loops_, place); }
+    void part(unsigned rank) { positions_[rank].part(warps_[rank / kWarpSize].issued); }
     void wait(unsigned rank, const Step& step);
     const Step& step(unsigned rank) const { return steps_[rank]; }
     WarpRun& warp(unsigned index) { return warps_[index]; }

@@ -280,6 +280,10 @@ void watch(const void* address, size_t bytes, Act act, Scope scope, const void* 
     on->access(static_cast<const char*>(address), bytes, act, scope, order, site);
 }
 
+void part() {
+    if (Lockstep* lockstep = current ? block_of(here()).lockstep.get() : nullptr) lockstep->part(current->rank);
+}
+
 void fence(Scope scope) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     yield_point();

@@ -82,6 +82,9 @@ EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, cons
 // The current thread is about to wait for others at a barrier of its warp, block, cluster or grid.
 EMU_API void meet(const void* site);
 
+// The current thread leaves a loop before its end, to go where those that end it do not.
+EMU_API void part();
+
 // Orders what the thread has done before what it does after, for threads of the scope.
 EMU_API void fence(Scope scope);
 
