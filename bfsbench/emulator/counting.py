@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from bfsbench.emulator.lines import Line
 
+MOST_POLLS = 20_000_000
+"""If all that a launch has done this often is to look at the same places again, nobody will change them."""
 KINDS = ("load", "store", "atomic", "barrier")
 STEPS = ("steps", "far", "near", "shared_steps", "atomics", "barriers")
 """Of the longest warp; see LevelCount."""

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench.emulator import counting
 from bfsbench.emulator.contract import Contract
 from bfsbench.emulator.counting import Count, LevelCount, NativeCount, NativeLevelCount, count, level_count
 from bfsbench.emulator.hardware import Hardware
@@ -99,7 +100,7 @@ class Emulator:
         native = self.hardware.native()
         self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, num_workers, watched)
         if counted:
-            self.runtime.emu_start_counting(self.machine)
+            self.runtime.emu_start_counting(self.machine, counting.MOST_POLLS)
         self._modules: dict[tuple[object, ...], Module] = {}
         self._handles: list[int] = []
         self._libraries: dict[str, Path] = {}

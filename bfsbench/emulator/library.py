@@ -56,7 +56,7 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "emu_resident_blocks": (_UNSIGNED, [_POINTER, _POINTER, _UNSIGNED, _SIZE]),
     "emu_check": (ctypes.c_int, [_POINTER, _POINTER, _UNSIGNED, _SIZE]),
     "emu_launch": (ctypes.c_int, [_POINTER, _POINTER, _UNSIGNED, _UNSIGNED, _SIZE, _POINTER]),
-    "emu_start_counting": (None, [_POINTER]),
+    "emu_start_counting": (None, [_POINTER, ctypes.c_uint64]),
     "emu_counts": (_SIZE, [_POINTER, _POINTER]),
     "emu_level_counts": (_SIZE, [_POINTER, _POINTER]),
     "emu_forget_counts": (None, [_POINTER]),

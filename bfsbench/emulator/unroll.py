@@ -2,13 +2,14 @@
 
 When lanes have loops of different lengths, unrolling changes the steps of their warp: each lane first makes
 the iterations that are left over by four, then all go on by fours. Here such a loop becomes two, one after
-the other, the first for what is left over. Which loops those are was read off the machine code that nvcc 13.0
+the other, the first for what is left over. A body that only computes is unrolled twice: its iterations go by
+sixteen, then eight, four and one by one. Which loops those are was read off the machine code that nvcc 13.0
 makes of this project's kernels: innermost ones that count up by one to a bound that is known when they start,
 and that end in no other way.
 
-A loop that a function leaves by returning a constant is left by lanes of a warp at different times. The function
-is inlined, so each lane goes on at once to what its caller does with the constant, and meets the others behind
-that. Here such lanes say so.
+Lanes leave a loop at different times when a function returns a constant from it. The function is inlined, so
+each lane goes on at once to what the caller does with the constant, and meets the others behind that. Here such
+lanes say so.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from collections.abc import Iterable, Iterator
 
 from bfsbench.emulator.source_text import Edit, SourceText, split_at
 
-_FACTOR = 4
+_FOURS = (2, "emu_part ? ~3ll : 3ll")
+_SIXTEENS = (4, "!emu_part ? ~15ll : emu_part < 3 ? 16ll >> emu_part : 3ll")
+"""The number of parts of a loop, and which bits of the number of iterations each part takes."""
 _FOR = re.compile(r"\bfor\s*\(")
 _FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\([^;{}]*\)\s*(?:const\s*)?\{")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
@@ -26,6 +29,10 @@ _STATEMENTS = frozenset({"if", "for", "while", "switch"})
 _LOOP_OR_MEETING = re.compile(r"\b(?:for|while|do|asm|sync|__sync\w*|__\w+_sync|__nanosleep)\b")
 """Inner loops, and what lanes of a warp do together."""
 _EXIT = re.compile(r"\b(?:break|return|goto)\b")
+_MORE_THAN_COMPUTES = re.compile(
+    r"\bif\b|\bcontinue\b|[?(]|&&|\|\||\]\s*[-+*/%|&^]?=(?!=)|\*\s*\w+\s*=(?!=)|\+\+|--"
+)
+"""Branches, calls, and changes of memory."""
 _UNROLL_PRAGMA = re.compile(r"#[ \t]*pragma[ \t]+(?:no)?unroll\b[^\n]*\s*$")
 _START = re.compile(r"[\w:]+\s+(\w+)\s*=.*", re.DOTALL)
 _CONDITION = re.compile(r"(\w+)\s*(?:<|!=)\s*([^<>=!&|?]+)", re.DOTALL)
@@ -67,7 +74,8 @@ def unroll(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
         if _UNROLL_PRAGMA.search(source.mask[: match.start()]):
             continue
         head = source.code[match.end() : closing]
-        if divided := _divided(split_at(";", head, head), constant):
+        parts = _FOURS if _MORE_THAN_COMPUTES.search(body) else _SIXTEENS
+        if divided := _divided(split_at(";", head, head), constant, *parts):
             yield Edit(match.start(), closing + 1, divided[0])
             yield Edit(end, end, divided[1])
 
@@ -83,7 +91,7 @@ def part(source: SourceText) -> Iterator[Edit]:
                 yield Edit(left.start(), left.end(), f"{{ ::emu::part(); {left.group()} }}")
 
 
-def _divided(head: list[str], constant: set[str]) -> tuple[str, str] | None:
+def _divided(head: list[str], constant: set[str], parts: int, bits: str) -> tuple[str, str] | None:
     """The text before and behind the body of a divided loop; None if it does not count to a known bound.
 
     A step with a name may turn out to be one when the function has been inlined. A bound in an array that the
@@ -102,13 +110,14 @@ def _divided(head: list[str], constant: set[str]) -> tuple[str, str] | None:
     by = step.group(4) or "1"
     if by.isdigit() and by != "1":
         return None
-    unrolled = f"__builtin_constant_p({by}) && {by} == 1 && {name} < emu_bound"
-    left_over = f"({unrolled} ? (emu_bound - {name}) % {_FACTOR} : 0)"
+    bits = f"__builtin_constant_p({by}) && {by} == 1 ? {bits} : emu_part ? 0 : ~0ll"
+    all_of_them = f"const auto emu_all = {name} < emu_bound ? emu_bound - {name} : 0"
+    end = f"const auto emu_end = {name} + (emu_all & ({bits}))"
     before = (
-        f"{{ {head[0]}, emu_bound = {bound}, emu_end = {name} + {left_over}; int emu_part = 0; "
-        f"do {{ if ({name} < emu_end) do "
+        f"{{ {head[0]}, emu_bound = {bound}; {all_of_them}; int emu_part = 0; "
+        f"do {{ {end}; if ({name} < emu_end) do "
     )
-    return before, f" while ({head[2]}, {name} < emu_end); emu_end = emu_bound; }} while (++emu_part < 2); }}"
+    return before, f" while ({head[2]}, {name} < emu_end); }} while (++emu_part < {parts}); }}"
 
 
 def _calls(body: str) -> set[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bfsbench.emulator import Count, Emulator, Hardware, LevelCount
+from bfsbench.emulator import Count, Emulator, Hardware, LevelCount, counting
 from bfsbench.errors import KernelError
 from tests.emulator.conftest import KERNELS
 
@@ -81,6 +81,21 @@ def test_iterations_that_are_left_over_by_four_come_first() -> None:
     assert numbers(found["iterations stay together"], *names) == (2 * 6, lanes)
 
 
+def test_lanes_that_leave_a_loop_early_go_on_by_themselves() -> None:
+    with Emulator(counted=True) as device:
+        x, y = (
+            device.upload(np.array([0, 0, 0, 1, 0, 0, 0, 0], np.int32)),
+            device.upload(np.zeros(32, np.int32)),
+        )
+        device.module(COUNTED, {}).kernel("early").bind(x, y, block=32)(1)
+        device.synchronize()
+        stores = {mark_of(of): (of.executions, of.lanes) for of in device.counts()[0] if of.kind == "store"}
+    # Lane i begins at x[i % 4] and looks up to i % 8 times; the one is in x[3].
+    found = {i: 4 - i % 4 for i in range(32) if i % 8 >= 4 - i % 4}
+    assert stores["by the number of looks"] == (len(set(found.values())), len(found))
+    assert stores["all again"] == (1, 32)
+
+
 def test_bank_conflicts_and_barriers() -> None:
     found = run("banks", (64, 64))  # two warps
     conflicts = {mark: (of.executions, of.passes, of.conflicts) for mark, of in found.items()}
@@ -113,8 +128,8 @@ def test_waiting_for_another_block_is_no_work() -> None:
     assert found["after the wait"].executions == 2
 
 
-@pytest.mark.exhaustive  # tens of millions of looks at a flag
-def test_a_wait_without_end_is_an_error() -> None:
+def test_a_wait_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "MOST_POLLS", 10_000)
     with Emulator(counted=True) as device:
         flag, y = (device.upload(np.zeros(2, np.int32)) for _ in range(2))
         device.module(COUNTED, {}).kernel("waiting").bind(flag, y, block=1)(1)

@@ -46,7 +46,7 @@ def translated(tmp_path: Path, loop: str) -> str:
 @pytest.mark.parametrize("loop", DIVIDED)
 def test_a_loop_that_counts_to_a_known_bound_is_divided(tmp_path: Path, loop: str) -> None:
     text = translated(tmp_path, loop)
-    assert text.count("emu_part < 2") == 1
+    assert text.count("++emu_part < ") == 1
     (line,) = [line for line in text.splitlines() if "emu_part" in line]
     assert line.count("{") == line.count("}")
     assert text.splitlines()[text.splitlines().index(line) + 1].strip() == "else y[0] = 1;"
@@ -55,6 +55,24 @@ def test_a_loop_that_counts_to_a_known_bound_is_divided(tmp_path: Path, loop: st
 @pytest.mark.parametrize("loop", WHOLE.values(), ids=WHOLE)
 def test_any_other_loop_stays_whole(tmp_path: Path, loop: str) -> None:
     assert loop in translated(tmp_path, loop)
+
+
+@pytest.mark.parametrize(
+    ("body", "parts"),
+    [("sum |= x[e];", 4), ("{ y[e] = 1; }", 2), ("if (x[e]) sum = 1;", 2), ("sum += first_of(x);", 2)],
+)
+def test_a_body_that_only_computes_is_unrolled_twice(tmp_path: Path, body: str, parts: int) -> None:
+    text = translated(tmp_path, f"{{ int sum = 0; for (int e = begin; e < end; ++e) {body} y[0] = sum; }}")
+    assert f"++emu_part < {parts}" in text
+
+
+@pytest.mark.parametrize("result", ["true", "0"])
+def test_returning_a_constant_from_a_loop_is_marked(tmp_path: Path, result: str) -> None:
+    text = translated(
+        tmp_path, f"{{ auto f = [&] {{ while (begin < end) return {result}; return 1; }}; y[0] = f(); }}"
+    )
+    assert text.count(f"{{ ::emu::part(); return {result}; }}") == 1
+    assert text.count("::emu::part") == 1
 
 
 def test_only_builds_that_count_divide_loops(tmp_path: Path) -> None:

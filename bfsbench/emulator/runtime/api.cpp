@@ -21,8 +21,8 @@ extern "C" EMU_API emu::Machine* emu_create(const emu::Limits* limits, uint64_t 
 }
 
 // Counts from now on what kernels do that were compiled for it; on a machine of one worker that does not watch.
-extern "C" EMU_API void emu_start_counting(emu::Machine* machine) {
-    machine->counting = std::make_unique<emu::Counting>(machine->buffers);
+extern "C" EMU_API void emu_start_counting(emu::Machine* machine, uint64_t most_polls) {
+    machine->counting = std::make_unique<emu::Counting>(machine->buffers, most_polls);
 }
 
 extern "C" EMU_API size_t emu_counts(const emu::Machine* machine, const emu::Count** counts) {

@@ -12,9 +12,6 @@ namespace {
 
 constexpr size_t kSector = 32, kWord = 4, kBanks = 32;
 
-// If all that a launch has done this often is to look at the same places again, nobody will ever change them.
-constexpr uint64_t kMostPolls = 20'000'000;
-
 size_t shared_bytes(const Grid& grid) {
     return grid.kernel.shared_bytes() + grid.kernel.functions->shared_bytes() + grid.dynamic_shared;
 }
@@ -124,7 +121,7 @@ void Counting::count_group(ResidentBlock& block, unsigned warp, unsigned lanes) 
     lockstep.warp(warp).remember(first);
     bool polls = lockstep.warp(warp).polls();
     polls_ = polls ? polls_ + 1 : 0;
-    if (polls_ > kMostPolls) {
+    if (polls_ > most_polls_) {
         worker->grid->abort(place_of(*grid_, block.fibers[warp * kWarpSize + __builtin_ctz(lanes)]) +
                             "the launch has no end: all its threads wait");
     }

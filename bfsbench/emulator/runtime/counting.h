@@ -68,7 +68,8 @@ class FewNumbers {
 
 class Counting {
   public:
-    explicit Counting(Buffers& buffers) : buffers_(buffers) {}
+    // If all that a launch has done `most_polls` times is to look at the same places again, it has no end.
+    Counting(Buffers& buffers, uint64_t most_polls) : buffers_(buffers), most_polls_(most_polls) {}
 
     void begin_launch(const Grid& grid, const Limits& limits);
     void add_module(const char* begin, size_t bytes);
@@ -137,6 +138,7 @@ class Counting {
     Count& count_of(Site& site, const Step& step, Memory memory);
 
     Buffers& buffers_;
+    const uint64_t most_polls_;
     std::map<const char*, size_t> modules_;
     std::unordered_map<const void*, Site> sites_;
     std::vector<Count> counts_;

@@ -7,8 +7,8 @@ namespace emu {
 namespace {
 
 // A lane that waits in a loop for one further on in its warp would hold it up for ever: once in this number of
-// issues, the lanes that are the furthest go first.
-constexpr uint64_t kLockstepPatience = 1024;
+// issues, the lanes that are the furthest go first. Loops that only look are recognised, others (a lock) are not.
+constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
 // Rounds of issues before a block hands over to others, so that they make their steps side by side.
 constexpr unsigned kTurn = 16;
@@ -89,7 +89,8 @@ void Lockstep::wait(unsigned rank, const Step& step) {
 
 unsigned Lockstep::next_lane(unsigned index) const {
     const WarpRun& warp = warps_[index];
-    bool furthest = warp.issued % kLockstepPatience == kLockstepPatience - 1;
+    uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
+    bool furthest = warp.issued % patience == patience - 1;
     unsigned chosen = index * kWarpSize + __builtin_ctz(warp.waiting);
     for (unsigned left = warp.waiting & (warp.waiting - 1); left; left &= left - 1) {
         unsigned rank = index * kWarpSize + __builtin_ctz(left);

@@ -38,6 +38,18 @@ extern "C" __global__ void unrolled(const int *x, int *y) {
     }
 }
 
+__device__ bool has_one(const int *x, int end) {
+    for (int k = 0; k < end; ++k)
+        if (x[k] == 1) return true;
+    return false;
+}
+
+// Lanes find the one after one to four looks, or never; those that do at the same time go on together.
+extern "C" __global__ void early(const int *x, int *y) {
+    if (has_one(x + threadIdx.x % 4, threadIdx.x % 8)) y[threadIdx.x] = 1;  // by the number of looks
+    y[threadIdx.x] = 2;                                                     // all again
+}
+
 extern "C" __global__ void banks(const int *x, int *y) {
     __shared__ int s[32 * 32];
     __shared__ long long wide[64];
