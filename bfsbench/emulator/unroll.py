@@ -8,8 +8,8 @@ makes of this project's kernels: innermost ones that count up by one to a bound 
 and that end in no other way.
 
 Lanes leave a loop at different times when a function returns a constant from it. The function is inlined, so
-each lane goes on at once to what the caller does with the constant, and meets the others behind that. Here such
-lanes say so.
+each lane goes on at once to what the caller does with the constant, and meets the others behind that. Here
+such lanes say so.
 """
 
 from __future__ import annotations

@@ -1,17 +1,22 @@
 """What the emulator counts, held against Nsight Compute on a GPU, kernel by kernel.
 
-    python tests/benchmarks/emulator_against_ncu.py NCU.csv SEARCHES.csv [--out TABLE.csv]
+    python tests/benchmarks/emulator_against_ncu.py NCU.csv SEARCHES.csv [--variant NAME]... [--out TABLE.csv]
 
 NCU.csv has a row for each launch with ncu's metrics, in order; SEARCHES.csv says of each search, by its
 number, graph, source, variant, block and knobs. A launch of ``count_launch`` with as many blocks as the
-number of the search comes before each of them. Every search is run again on the emulator.
+number of the search comes before each of them. Every search is run again on the emulator. A search of several
+kernels has a row for all of them, too.
+
+How often a kernel polls depends on time. A poll is a request for one sector, so ``load_beyond``, the sectors
+of loads beyond one for each request, is free of polls; of kernels that poll it is compared in place of
+requests and sectors.
 """
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -19,6 +24,7 @@ import pandas as pd
 
 from bfsbench.bench.point import Point, knob_values
 from bfsbench.explain import count
+from bfsbench.explain.counters import Counters
 from bfsbench.graphs.load import load
 from bfsbench.variants import find
 
@@ -52,6 +58,7 @@ def of_ncu(sums: dict[str, float]) -> dict[str, float]:
             found[f"{kind}_{what}"] = sum(sums[_GLOBAL.format(what, name)] for name in names)
     found["requests"] = sum(found[f"{kind}_requests"] for kind in operations)
     found["sectors"] = sum(found[f"{kind}_sectors"] for kind in operations)
+    found["load_beyond"] = found["load_sectors"] - found["load_requests"]
     found["conflicts"] = sum(sums[_SHARED.format(name)] for name in ("ld", "st", "atom"))
     return found
 
@@ -66,49 +73,82 @@ def of_emulator(lines: pd.DataFrame, launches: pd.DataFrame) -> dict[str, float]
         found[f"{kind}_sectors"] = of_kind["sectors"].sum()
     found["requests"] = on_global["executions"].sum()
     found["sectors"] = on_global["sectors"].sum()
+    found["load_beyond"] = found["load_sectors"] - found["load_requests"]
     found["conflicts"] = lines["conflicts"].sum()
     return found
 
 
-def compared(ncu: Path, searches: Path) -> Iterator[dict[str, object]]:
-    """A row for each kernel and counter that both have."""
+def compared(ncu: Path, searches: Path, variants: tuple[str, ...]) -> Iterator[dict[str, object]]:
+    """A row for each kernel and counter that both have, and for all kernels of a search."""
     sums = measured(ncu)
+    known = {kernel for _, _, kernel in sums}  # not those that were launched before ncu looked
     for search in csv.DictReader(searches.open(newline="")):
-        graph = load(search["graph"])
         variant = find(search["variant"])
-        knobs = tuple(variant.knob_values(knob_values(search["knobs"])).items())
-        block = variant.own_block(dict(knobs)) or int(search["block"])
-        counted = count(
-            Point(search["graph"], int(search["source"]), variant.name, "cpu", None, block, knobs), graph
-        )
-        for kernel, lines in counted.lines.groupby("kernel"):
-            on_gpu = sums.get((search["graph_number"], search["search"], str(kernel)))
-            if on_gpu is None:
-                continue
-            expected = of_ncu(on_gpu)
-            found = of_emulator(lines, counted.launches[counted.launches["kernel"] == kernel])
-            for name, value in found.items():
-                ratio = value / expected[name] if expected[name] else 1.0 if value == 0 else float("inf")
+        if variants and variant.name not in variants:
+            continue
+        counted = counters(search)
+        lines = counted.lines[counted.lines["kernel"].isin(known)]
+        launches = counted.launches[counted.launches["kernel"].isin(known)]
+        of_search = {
+            key[2]: one for key, one in sums.items() if key[:2] == (search["graph_number"], search["search"])
+        }
+        kernels = [name for name in lines["kernel"].unique() if name in of_search]
+        parts = [(name, lines[lines["kernel"] == name], of_search[name]) for name in kernels]
+        if len(of_search.keys() | set(lines["kernel"])) > 1:
+            parts.append(("all", lines, added(of_search.values())))
+        for name, of_kernel, on_gpu in parts:
+            launched = launches if name == "all" else launches[launches["kernel"] == name]
+            polls = of_kernel["polls"].sum() > 0
+            for counter, value, expected in pairs(of_emulator(of_kernel, launched), of_ncu(on_gpu), polls):
                 yield {
                     "graph": search["graph"],
                     "source": search["source"],
                     "variant": variant.name,
-                    "block": block,
-                    "kernel": kernel,
-                    "counter": name,
+                    "block": counted.point.block,
+                    "kernel": name,
+                    "counter": counter,
                     "emulator": int(value),
-                    "ncu": int(expected[name]),
-                    "ratio": round(ratio, 4),
+                    "ncu": int(expected),
+                    "ratio": round(value / expected, 4) if expected else 1.0 if value == 0 else float("inf"),
                 }
+
+
+def counters(search: dict[str, str]) -> Counters:
+    """The emulator's counters of a row of SEARCHES.csv."""
+    variant = find(search["variant"])
+    knobs = tuple(variant.knob_values(knob_values(search["knobs"])).items())
+    block = variant.own_block(dict(knobs)) or int(search["block"])
+    point = Point(search["graph"], int(search["source"]), variant.name, "cpu", None, block, knobs)
+    return count(point, load(search["graph"]))
+
+
+def added(sums: Iterable[dict[str, float]]) -> dict[str, float]:
+    """The sums of several kernels."""
+    found: dict[str, float] = defaultdict(float)
+    for one in sums:
+        for name, value in one.items():
+            found[name] += value
+    return found
+
+
+def pairs(
+    found: dict[str, float], expected: dict[str, float], polls: bool
+) -> Iterator[tuple[str, float, float]]:
+    """Counters of both sides."""
+    timed = ("load_requests", "load_sectors", "requests", "sectors")
+    for name, value in found.items():
+        if not polls or name not in timed:
+            yield name, value, expected[name]
 
 
 @click.command()
 @click.argument("ncu", type=click.Path(exists=True, path_type=Path))
 @click.argument("searches", type=click.Path(exists=True, path_type=Path))
+@click.option("--variant", "variants", multiple=True, help="Only this variant.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the table to this file.")
-def main(ncu: Path, searches: Path, out: Path | None) -> None:
+def main(ncu: Path, searches: Path, variants: tuple[str, ...], out: Path | None) -> None:
     """Print, or write, emulator against ncu."""
-    frame = pd.DataFrame(compared(ncu, searches))
+    frame = pd.DataFrame(compared(ncu, searches, variants))
     if out:
         frame.to_csv(out, index=False, lineterminator="\n")
     click.echo(frame.to_string(index=False))

@@ -1,0 +1,63 @@
+"""What was counted on an H200 is what the emulator counts."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.emulator_against_ncu import compared
+from tests.conftest import ROOT
+
+COUNTED = ROOT / "results" / "h200" / "emulator"
+EXACT = ("pull", "spmv", "push_frontier")
+"""Variants whose warps do the same whatever others do meanwhile: they have no races, or harmless ones."""
+WITHIN = {"frontier_numbers": 0.05, "virtual_warp": 0.05, "edge_frontier_numbers": 0.05}
+
+
+@pytest.fixture
+def lattice(tmp_path: Path) -> Path:
+    """The searches of the lattice."""
+    header, *rows = (COUNTED / "ncu-searches.csv").read_text().splitlines()
+    path = tmp_path / "searches.csv"
+    path.write_text("\n".join([header, *(row for row in rows if "lattice" in row)]))
+    return path
+
+
+def ratios(searches: Path, variant: str) -> dict[str, float]:
+    rows = compared(COUNTED / "ncu.csv", searches, (variant,))
+    return {f"{row['kernel']} {row['counter']}": float(str(row["ratio"])) for row in rows}
+
+
+@pytest.mark.parametrize(
+    "variant", ["pull", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in EXACT[1:])]
+)
+def test_searches_without_races_agree(lattice: Path, variant: str) -> None:
+    found = ratios(lattice, variant)
+    assert len(found) == 11
+    assert found == pytest.approx(dict.fromkeys(found, 1.0), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "variant",
+    ["frontier_numbers", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in list(WITHIN)[1:])],
+)
+def test_searches_with_benign_races_agree_within_a_twentieth(lattice: Path, variant: str) -> None:
+    found = ratios(lattice, variant)
+    assert found == pytest.approx(dict.fromkeys(found, 1.0), abs=WITHIN[variant])
+
+
+def test_the_committed_table_is_of_these_measurements() -> None:
+    with (COUNTED / "against-ncu.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    totals = [row for row in table if row["counter"] in ("requests", "sectors") and row["kernel"] != "all"]
+    graphs = {row["graph"] for row in totals}
+    agree = {
+        kernel
+        for kernel in {row["kernel"] for row in totals}
+        if {row["graph"] for row in totals if row["kernel"] == kernel} == graphs
+        and all(abs(float(row["ratio"]) - 1) <= 0.05 for row in totals if row["kernel"] == kernel)
+    }
+    assert len(graphs) == 3
+    assert len(agree) >= 8
