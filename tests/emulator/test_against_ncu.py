@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bfsbench.paths import CUDA_SRC
 from tests.benchmarks.emulator_against_ncu import compared
-from tests.conftest import ROOT
 
-COUNTED = ROOT / "results" / "h200" / "emulator"
+COUNTED = CUDA_SRC.parent / "results" / "h200" / "emulator"
 EXACT = ("pull", "spmv", "push_frontier")
 """Variants whose warps do the same whatever others do meanwhile: they have no races, or harmless ones."""
 WITHIN = {"frontier_numbers": 0.05, "virtual_warp": 0.05, "edge_frontier_numbers": 0.05}
