@@ -16,6 +16,7 @@ namespace emu {
 struct Region {
     size_t bytes, element;
     std::unique_ptr<Shadow> shadow;  // made when it is first needed
+    size_t place = 0;  // in the memory of the GPU, the same on every run
 };
 
 class Buffers {
@@ -47,6 +48,7 @@ class Buffers {
   private:
     std::mutex mutex_;
     std::map<const char*, Region> buffers_;
+    size_t next_place_ = 0;
     std::map<const char*, size_t> freed_;
     std::map<const char*, bool> guarded_;
     std::pair<const char*, Region*> last_{};

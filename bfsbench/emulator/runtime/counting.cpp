@@ -82,18 +82,22 @@ void Counting::step(Fiber& fiber, Step step) {
     bool full = fiber.trace->come_to(step.site, Deed(step));
     if (full || !notes) worker->await_steps(fiber);
     if (step.kind != Kind::write && step.kind != Kind::update) return;
-    if (!buffers_.at(step.address).second) return;
+    auto [begin, buffer] = buffers_.at(step.address);
+    if (!buffer) return;
     const ResidentBlock& block = block_of(fiber);
     unsigned multiprocessor = multiprocessor_of(block);
     views_.store(multiprocessor, block.lockstep->time, step.address, step.bytes);
-    if (step.kind == Kind::update) views_.drop(multiprocessor, step.address);
+    if (step.kind == Kind::update) views_.drop(multiprocessor, buffer->place + static_cast<size_t>(step.address - begin));
 }
 
 // Its warp makes the step later, after those in its trace.
 void Counting::show_old(const Fiber& fiber, const char* address, size_t bytes) {
     const ResidentBlock& block = block_of(fiber);
     uint64_t time = block.lockstep->time + fiber.trace->size();
-    views_.show(multiprocessor_of(block), time, const_cast<char*>(address), bytes);
+    auto [begin, buffer] = buffers_.at(address);
+    if (!buffer) return;
+    size_t place = buffer->place + static_cast<size_t>(address - begin);
+    views_.show(multiprocessor_of(block), time, const_cast<char*>(address), bytes, place);
 }
 
 unsigned Counting::multiprocessor_of(const ResidentBlock& block) const {
@@ -171,7 +175,7 @@ Count& Counting::count_of(Site& site, const Step& step, Memory memory) {
 }
 
 Counting::Place Counting::find(const ResidentBlock& block, const char* address) const {
-    if (auto [begin, region] = buffers_.at(address); region) return {begin, region->bytes, Memory::global};
+    if (auto [begin, region] = buffers_.at(address); region) return {begin, region->bytes, Memory::global, region};
     for (const ResidentBlock* other : block.cluster->blocks) {
         Place place{other->arena_begin, other->arena_bytes, other == &block ? Memory::shared : Memory::remote};
         if (place.has(address)) return place;
@@ -211,7 +215,7 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
     size_t previous = ~size_t{0};
     WarpRun& warp = lockstep.warp(first / kWarpSize);
     uint64_t far_before = count.far_sectors;
-    bool plain = lockstep.step(first + __builtin_ctz(lanes)).plain;
+    bool plain = site.place.buffer && lockstep.step(first + __builtin_ctz(lanes)).plain;
     unsigned multiprocessor = multiprocessor_of(block);
     each_lane(lanes, [&](unsigned lane) {
         const Step& step = lockstep.step(first + lane);
@@ -222,7 +226,7 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
             previous = sector;
             if (seen_.add(sector) > 1) continue;
             ++count.sectors;
-            if (plain) views_.load(multiprocessor, lockstep.time, site.place.begin + sector * kSector);
+            if (plain) views_.load(multiprocessor, lockstep.time, site.place.buffer->place + sector * kSector);
             count.far_sectors += !warp.had_lately(site.place.begin + sector * kSector, sector);
             if (parts[sector].epoch == epoch_) continue;
             parts[sector].epoch = epoch_;

@@ -21,8 +21,8 @@ class Views {
     // Each multiprocessor has a cache of this size, in bytes.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // A warp loads this sector; its block has made this number of steps.
-    void load(unsigned multiprocessor, uint64_t time, const char* address);
+    // A warp loads this sector; its block has made this number of steps. A `place` is one in the memory of the GPU.
+    void load(unsigned multiprocessor, uint64_t time, size_t place);
     // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
     bool may_be_old(const char* address, size_t bytes) const {
         bool stored = false;
@@ -32,13 +32,13 @@ class Views {
         }
         return stored;
     }
-    void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes);
+    void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
     // How many there have been, and whether one of those after the first `number` was to this place.
     uint64_t stores() const { return stores_; }
     bool stored_since(const char* address, uint64_t number) const;
     // A thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
-    void drop(unsigned multiprocessor, const char* address);
+    void drop(unsigned multiprocessor, size_t place);
     // What others have stored so far is seen from now on.
     void acquire(unsigned multiprocessor) { views_[multiprocessor].acquired = stores_; }
 
