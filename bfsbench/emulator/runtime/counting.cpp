@@ -87,7 +87,8 @@ void Counting::step(Fiber& fiber, Step step) {
     const ResidentBlock& block = block_of(fiber);
     unsigned multiprocessor = multiprocessor_of(block);
     views_.store(multiprocessor, block.lockstep->time, step.address, step.bytes);
-    if (step.kind == Kind::update) views_.drop(multiprocessor, buffer->place + static_cast<size_t>(step.address - begin));
+    if (step.kind != Kind::update) return;
+    views_.drop(multiprocessor, buffer->place + static_cast<size_t>(step.address - begin));
 }
 
 // Its warp makes the step later, after those in its trace.

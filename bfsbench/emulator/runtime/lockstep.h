@@ -1,12 +1,16 @@
 // Lanes of a warp in lockstep, as far as accesses to memory and barriers go: these are a lane's steps.
 //
 // A lane runs ahead through plain loads, whose steps are kept in its trace. It waits at any other step: a store, an
-// atomic, a volatile load, a barrier. When no thread of the block can go on, every warp issues steps: the lane that
-// is behind all others makes one, with those at the same instruction. So lanes that have left a branch or a loop
-// early wait for the others behind it, as on a GPU. When a lane that waits has made all its steps, it goes on.
+// atomic, a volatile load, a barrier, and a load of which counting.h says so. When no thread of the block can go on,
+// every warp issues one step: that of the lane that is behind all others, with those at the same instruction. So lanes
+// that have left a branch or a loop early wait for the others behind it, as on a GPU. When the trace of a lane that
+// waits is done, it goes on.
 //
-// So no lane of a warp stores before the others have made the loads that come first; and where threads race, a load
-// may be as old as the last step that its lane has waited at.
+// Lanes that have always done the same have one position, `common`, and what they do next need not be compared while it
+// is the path that they have followed. When they part, each gets a trace and a position of its own.
+//
+// No lane of a warp stores before the others have made the loads that come first. Where threads race, a load may be as
+// old as the last step that its lane has waited at.
 //
 // Who is behind? Code is laid out as in the source: what comes later stands higher. A jump backwards begins another
 // iteration of a loop, which reaches from where it leads to the highest place that it has been made from. Lanes are

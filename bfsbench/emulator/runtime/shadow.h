@@ -19,7 +19,8 @@ class Past {
   public:
     Past() = default;
     Past(Moment moment, unsigned site, Act act, Scope scope)
-        : bits_(moment << 24 | uint64_t{site} << 8 | static_cast<uint64_t>(scope) << 6 | static_cast<uint64_t>(act) << 4) {}
+        : bits_(moment << 24 | uint64_t{site} << 8 | static_cast<uint64_t>(scope) << 6 |
+                static_cast<uint64_t>(act) << 4) {}
     // The same access, to these bytes.
     Past to(unsigned bytes) const { return Past(bits_ & ~uint64_t{0xf} | bytes); }
 
@@ -73,7 +74,9 @@ class Shadow {
     void clear() {
         memset(written_.get(), 0, words_);
         memset(last_writes_.get(), 0, (words_ / kPart + 1) * sizeof(Moment));
-        for (auto* pasts : {&writes_, &first_reads_, &last_reads_}) memset(static_cast<void*>(pasts->get()), 0, words_ * sizeof(Past));
+        for (auto* pasts : {&writes_, &first_reads_, &last_reads_}) {
+            memset(static_cast<void*>(pasts->get()), 0, words_ * sizeof(Past));
+        }
     }
     bool fits(size_t bytes) const { return words_ == bytes / kWordBytes + 2; }
 

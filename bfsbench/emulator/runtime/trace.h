@@ -25,15 +25,19 @@ class Deed {
   public:
     Deed() = default;
     explicit Deed(const Step& step)
-        : bits_(uint64_t{step.bytes < kMostBytes ? step.bytes : kMostBytes} << kBytesAt | uint64_t{step.plain} << kPlainAt |
-                static_cast<uint64_t>(step.kind) << kKindAt | reinterpret_cast<uint64_t>(step.address)) {}
+        : bits_(uint64_t{step.bytes < kMostBytes ? step.bytes : kMostBytes} << kBytesAt |
+                uint64_t{step.plain} << kPlainAt | static_cast<uint64_t>(step.kind) << kKindAt |
+                reinterpret_cast<uint64_t>(step.address)) {}
     const char* address() const { return reinterpret_cast<const char*>(bits_ & ((uint64_t{1} << kKindAt) - 1)); }
     Kind kind() const { return static_cast<Kind>(bits_ >> kKindAt & 7); }
     Step step(const void* site) const {
         return {site, address(), static_cast<unsigned>(bits_ >> kBytesAt), kind(), (bits_ >> kPlainAt & 1) != 0};
     }
     // Steps to different addresses are alike, jumps from different places are not.
-    bool is_like(Deed other) const { return (kind() >= Kind::jump ? bits_ ^ other.bits_ : (bits_ ^ other.bits_) >> kKindAt) == 0; }
+    bool is_like(Deed other) const {
+        uint64_t differ = bits_ ^ other.bits_;
+        return (kind() >= Kind::jump ? differ : differ >> kKindAt) == 0;
+    }
 
   private:
     static constexpr unsigned kKindAt = 48, kPlainAt = 51, kBytesAt = 52, kMostBytes = 4095;

@@ -96,7 +96,8 @@ void Watch::report_endless() {
 void Watch::lose_launch(const Thread& thread) {
     Past now(0, sites_.at(thread.refused_launch).number, Act::update, Scope::none);
     const char* error = nullptr;
-    if (!is_known(Fault::lost_launch, now, nullptr)) report(Fault::lost_launch, {}, error + thread.last_error, thread, now, nullptr);
+    if (is_known(Fault::lost_launch, now, nullptr)) return;
+    report(Fault::lost_launch, {}, error + thread.last_error, thread, now, nullptr);
 }
 
 Watch::Place Watch::find_shared(const char* address) const {
@@ -214,12 +215,13 @@ bool Watch::is_known(Fault fault, const Past& now, const Past* other) {
 void Watch::report(Fault fault, const Place& place, const char* address, const Thread& thread, const Past& now,
                    const Past* other) {
     auto actor = [&](const Past& past, unsigned block, unsigned rank) {
-        return Actor{sites_.address(past.site()), static_cast<int>(past.act()), static_cast<int>(past.scope()), block, rank};
+        auto [act, scope] = std::make_pair(static_cast<int>(past.act()), static_cast<int>(past.scope()));
+        return Actor{sites_.address(past.site()), act, scope, block, rank};
     };
     Actor first = actor(now, linear(thread.block->index, thread.block->grid), thread.rank), second{};
     if (other) second = actor(*other, clocks.index_of_block(*other), clocks.instant(*other).thread);
-    findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), first, second, place.begin, place.bytes,
-                         place.element, address - place.begin, 1, grid_->kernel.name});
+    findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), first, second, place.begin,
+                         place.bytes, place.element, address - place.begin, 1, grid_->kernel.name});
 }
 
 // An access outside of all memory is not executed.
