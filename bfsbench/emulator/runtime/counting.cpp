@@ -237,9 +237,9 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
     return count.far_sectors > far_before;
 }
 
-// A lane has run ahead of what others of its warp and block stored. One load in so many does no harm.
+// A lane has run ahead of what others of its warp and block stored. Where few loads are overtaken, lanes still do not wait.
 void Counting::count_overtaken(Lockstep& lockstep, unsigned first, unsigned lanes, const void* address, Site& site) {
-    constexpr uint64_t kOneIn = 64, kFew = 4;
+    constexpr uint64_t kOneIn = 64;
     if (site.waits) return;
     each_lane(lanes, [&](unsigned lane) {
         const Step& step = lockstep.step(first + lane);
@@ -248,7 +248,7 @@ void Counting::count_overtaken(Lockstep& lockstep, unsigned first, unsigned lane
         site.overtaken += may_be && views_.stored_since(step.address, before);
     });
     site.loads += static_cast<unsigned>(__builtin_popcount(lanes));
-    if (site.overtaken < kFew || site.overtaken * kOneIn < site.loads) return;
+    if (!site.overtaken || site.overtaken * kOneIn < site.loads) return;
     site.waits = true;
     waiting_[slot_of(address)] = 1;
 }
