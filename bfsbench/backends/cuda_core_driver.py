@@ -28,7 +28,7 @@ from bfsbench.backends.cuda_driver import (
     device_error,
 )
 from bfsbench.errors import DeviceError, ToolchainError
-from bfsbench.toolchain import nvrtc_version, too_new
+from bfsbench.toolchain import DRIVER_LIBRARY, nvrtc_version, too_new
 
 _BUFFER_POINTER, _BUFFER_SIZE = 1, 2
 """CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE of cuda.h."""
@@ -178,11 +178,11 @@ class CoreDriver:
     backend = "cuda-core"
 
     def __init__(self) -> None:
-        toolkit = nvrtc_version()
         try:
             _checked(cuda.cuInit(0))
-        except RuntimeError as error:  # the driver's library cannot be loaded
-            raise DeviceError(str(error)) from error
+        except RuntimeError as error:
+            raise DeviceError(f"{DRIVER_LIBRARY} cannot be loaded") from error
+        toolkit = nvrtc_version()
         version = int(_checked(cuda.cuDriverGetVersion()))
         if reason := too_new(toolkit, version):
             raise ToolchainError(reason)
