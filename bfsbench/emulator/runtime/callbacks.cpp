@@ -9,14 +9,24 @@ using emu::Scope;
 #define CALLBACK extern "C" EMU_API
 #define HERE __builtin_return_address(0)
 
+namespace {
+
+// Inline, as every access passes it.
+inline __attribute__((always_inline)) void touch(const char* address, size_t bytes, Act act, Scope scope, const void* site) {
+    if (!emu::watching) return emu::watch(address, bytes, act, scope, site);
+    emu::watching->access(address, bytes, act, scope, emu::Order::relaxed, site);
+}
+
+}  // namespace
+
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
+    if (emu::watching) return emu::watching->step();  // accesses are where a watched thread may be interrupted
     if (!emu::current) return;
     if (emu::Lockstep* lockstep = emu::block_of(*emu::current).lockstep.get()) {
         return lockstep->move(emu::current->rank, HERE);
     }
     emu::yield_point();
-    if (emu::Watch* on = emu::worker->machine.watch.get()) on->step();
 }
 
 CALLBACK void __tsan_init() {}
@@ -32,8 +42,10 @@ CALLBACK void __tsan_write_range(void* address, size_t bytes) {
     emu::watch(address, bytes, Act::write, Scope::none, HERE);
 }
 
-#define ACCESS(name, bytes, act, scope) \
-    CALLBACK void __tsan_##name##bytes(void* address) { emu::watch(address, bytes, Act::act, Scope::scope, HERE); }
+#define ACCESS(name, bytes, act, scope)                                             \
+    CALLBACK void __tsan_##name##bytes(void* address) {                             \
+        touch(static_cast<const char*>(address), bytes, Act::act, Scope::scope, HERE); \
+    }
 #define ACCESSES(bytes)                                      \
     ACCESS(read, bytes, read, none)                          \
     ACCESS(write, bytes, write, none)                        \

@@ -30,6 +30,12 @@ struct Fiber : Thread {
     bool arrived_at_cluster;  // but has not waited for the others yet
     int line;                 // of the barrier it waits at
     unsigned cluster_phase;   // of its last arrival
+
+    // In a machine that watches.
+    uint32_t clock;  // steps of synchronisation
+    Moment moment;   // if it is one of this era
+    Past last;       // its last access, and where that was
+    const char* last_address;
 };
 
 // Lanes that wait in the same collective with the same mask. Several groups of one warp may wait at a time.
@@ -95,8 +101,8 @@ struct ResidentBlock : Block {
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
-    // Whether these bytes of the arena are all of one variable of the kernel, or of the dynamic part.
-    bool has_variable(const Grid& grid, size_t offset, size_t bytes) const;
+    // The variable of the kernel, or dynamic part, that has this byte of the arena.
+    Extent variable_at(const Grid& grid, size_t offset) const;
 
     bool runnable() const {
         return ready.count() > 0 || started < fibers.size() ||

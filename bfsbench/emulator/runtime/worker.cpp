@@ -10,7 +10,7 @@
 namespace emu {
 
 __thread Thread* current = nullptr;
-thread_local Worker* worker = nullptr;
+__thread Worker* worker = nullptr;
 
 namespace {
 
@@ -69,7 +69,9 @@ void finish_thread() { worker->finish(current_fiber()); }
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     if (restless_) return 1;
-    return static_cast<int>(1 + random_->below(1u << random_->below(10)));
+    constexpr unsigned kBits = 9;
+    unsigned draw = random_->below((kBits + 1) << kBits);  // a number of bits, and bits
+    return static_cast<int>(1 + (draw & ((1u << (draw >> kBits)) - 1)));
 }
 
 Fiber* Worker::pick(ResidentBlock& block) {
@@ -169,6 +171,7 @@ void Worker::abandon() {
 void Worker::run(Grid& launched) {
     grid = &launched;
     worker = this;
+    watching = machine.watch.get();
     grid->join();
     restless_ = random_ && (machine.watch ? machine.dense : random_->below(8) != 0);
     while (ResidentBlock* block = next_block()) {
@@ -183,6 +186,7 @@ void Worker::run(Grid& launched) {
         }
     }
     drop_everything();
+    watching = nullptr;
     worker = nullptr;
 }
 

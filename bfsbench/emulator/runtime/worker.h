@@ -74,7 +74,7 @@ class Worker {
 };
 
 // The worker of this operating-system thread.
-extern thread_local Worker* worker;
+extern __thread Worker* worker __attribute__((tls_model("initial-exec")));
 
 std::string place_of(const Grid& grid, const Thread& thread);
 
