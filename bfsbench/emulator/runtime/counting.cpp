@@ -51,6 +51,12 @@ void Counting::begin_launch(const Grid& grid, const Limits& limits) {
     begin_epoch();
 }
 
+void Counting::begin_block(ResidentBlock& block) {
+    if (!block.lockstep) block.lockstep = std::make_unique<Lockstep>(*this, loops);
+    block.lockstep->begin(block.live);
+    for (Fiber& fiber : block.fibers) fiber.trace = &block.lockstep->trace(fiber.rank);
+}
+
 void Counting::begin_epoch() {
     ++epoch_;
     levels_.push_back({grid_->kernel.name, launch_, level_, volume(grid_->blocks), volume(grid_->threads),
@@ -69,54 +75,61 @@ void Counting::forget() {
     ++epoch_;
 }
 
-void Counting::step(Fiber& fiber, const Step& step) {
+void Counting::step(Fiber& fiber, Step step) {
     views_.put_back();
-    if (notes_ && begins_level(step)) return;
-    worker->await_step(fiber, step);
-    Lockstep& lockstep = *block_of(fiber).lockstep;
-    unsigned multiprocessor = multiprocessor_of(block_of(fiber));
-    if (step.plain) {
-        if (!(lockstep.warp(fiber.rank / kWarpSize).may_be_old >> fiber.rank % kWarpSize & 1)) return;
-        views_.show(multiprocessor, lockstep.time, const_cast<char*>(step.address), step.bytes);
-    } else if (step.kind == Kind::write || step.kind == Kind::update) {
-        if (!buffers_.at(step.address).second) return;
-        views_.store(multiprocessor, lockstep.time, step.address, step.bytes);
-        if (step.kind == Kind::update) views_.drop(multiprocessor, step.address);
-    }
+    bool notes = is_note(step.address);
+    if (notes) step.kind = Kind::note;
+    bool full = fiber.trace->come_to(step.site, Deed(step));
+    if (full || !notes) worker->await_steps(fiber);
+    if (step.kind != Kind::write && step.kind != Kind::update) return;
+    if (!buffers_.at(step.address).second) return;
+    const ResidentBlock& block = block_of(fiber);
+    unsigned multiprocessor = multiprocessor_of(block);
+    views_.store(multiprocessor, block.lockstep->time, step.address, step.bytes);
+    if (step.kind == Kind::update) views_.drop(multiprocessor, step.address);
+}
+
+void Counting::show_old(const Fiber& fiber, const char* address, size_t bytes) {
+    const ResidentBlock& block = block_of(fiber);
+    views_.show(multiprocessor_of(block), block.lockstep->time, const_cast<char*>(address), bytes);
 }
 
 unsigned Counting::multiprocessor_of(const ResidentBlock& block) const {
     return linear(block.index, block.grid) % multiprocessors_;
 }
 
-bool Counting::begins_level(const Step& step) {
-    auto offset = static_cast<size_t>(step.address - notes_);
-    if (offset >= notes_bytes_) return false;
-    auto level = static_cast<int>(offset / notes_element_);
-    if (level != level_) {
-        level_ = level;
-        begin_epoch();
-    }
-    return true;
+void Counting::begin_level(const char* note) {
+    auto level = static_cast<int>(static_cast<size_t>(note - notes_) / notes_element_);
+    if (level == level_) return;
+    level_ = level;
+    begin_epoch();
 }
 
 void Counting::issue(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
-    ++lockstep.time;
+    lockstep.begin_round();
     bool all_poll = true;
+    unsigned most = 0;
     for (unsigned warp = 0; warp < lockstep.warps(); ++warp) {
-        if (!lockstep.warp(warp).waiting) continue;
-        unsigned lanes = lockstep.take(warp);
-        count_group(block, warp, lanes);
-        all_poll &= lockstep.warp(warp).polls();
+        unsigned steps = 0;
+        for (; lockstep.can_issue(warp) && steps < Lockstep::kTurn; ++steps) {
+            unsigned lanes = lockstep.take(warp);
+            if (!lanes) break;
+            count_group(block, warp, lanes);
+            lockstep.release(warp, lanes);
+        }
+        most = std::max(most, steps);
+        if (steps) all_poll &= lockstep.warp(warp).polls();
     }
-    lockstep.end_round(all_poll);
+    lockstep.time += most;
+    lockstep.end_round(most, all_poll);
 }
 
 // Lanes that go to different regions through one pointer are a request to each.
 void Counting::count_group(ResidentBlock& block, unsigned warp, unsigned lanes) {
     Lockstep& lockstep = *block.lockstep;
     const Step& first = lockstep.step(warp * kWarpSize + __builtin_ctz(lanes));
+    if (first.kind == Kind::note) return begin_level(first.address);
     Site& site = sites_[first.site];
     lockstep.warp(warp).remember(first);
     bool polls = lockstep.warp(warp).polls();
@@ -125,7 +138,6 @@ void Counting::count_group(ResidentBlock& block, unsigned warp, unsigned lanes) 
         worker->grid->abort(place_of(*grid_, block.fibers[warp * kWarpSize + __builtin_ctz(lanes)]) +
                             "the launch has no end: all its threads wait");
     }
-    lockstep.warp(warp).may_be_old = 0;
     while (lanes) {
         const Step& step = lockstep.step(warp * kWarpSize + __builtin_ctz(lanes));
         unsigned together = lanes;
@@ -201,7 +213,7 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
     size_t previous = ~size_t{0};
     WarpRun& warp = lockstep.warp(first / kWarpSize);
     uint64_t far_before = count.far_sectors;
-    bool plain = lockstep.step(first + __builtin_ctz(lanes)).plain, may_be_old = false;
+    bool plain = lockstep.step(first + __builtin_ctz(lanes)).plain;
     unsigned multiprocessor = multiprocessor_of(block);
     each_lane(lanes, [&](unsigned lane) {
         const Step& step = lockstep.step(first + lane);
@@ -212,14 +224,13 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
             previous = sector;
             if (seen_.add(sector) > 1) continue;
             ++count.sectors;
-            if (plain) may_be_old |= views_.load(multiprocessor, lockstep.time, site.place.begin + sector * kSector);
+            if (plain) views_.load(multiprocessor, lockstep.time, site.place.begin + sector * kSector);
             count.far_sectors += !warp.had_lately(site.place.begin + sector * kSector, sector);
             if (parts[sector].epoch == epoch_) continue;
             parts[sector].epoch = epoch_;
             ++count.distinct_sectors;
         }
     });
-    if (may_be_old) warp.may_be_old |= lanes;
     return count.far_sectors > far_before;
 }
 
@@ -316,10 +327,8 @@ void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
 
 void meet(const void* site) {
     if (!current) return;
-    auto& fiber = *static_cast<Fiber*>(current);
-    if (Lockstep* lockstep = block_of(fiber).lockstep.get()) {
-        lockstep->counting.step(fiber, {site, nullptr, 0, Kind::barrier});
-    }
+    if (!here().trace) return;
+    worker->machine.counting->step(here(), {site, nullptr, 0, Kind::barrier});
 }
 
 }  // namespace emu

@@ -8,16 +8,18 @@
 
 #include "buffers.h"
 #include "lockstep.h"
+#include "resident_block.h"
 #include "views.h"
 
 namespace emu {
 
 class Grid;
-struct Fiber;
 struct Limits;
-struct ResidentBlock;
 
 enum class Memory : int { global, shared, remote, none };  // remote: another block's of the cluster
+
+// The thread waits until its warp has made the steps of its trace.
+void await_steps(Fiber& fiber);
 
 // Filled for the Python side, field by field.
 
@@ -72,10 +74,19 @@ class Counting {
     Counting(Buffers& buffers, uint64_t most_polls) : buffers_(buffers), most_polls_(most_polls) {}
 
     void begin_launch(const Grid& grid, const Limits& limits);
+    void begin_block(ResidentBlock& block);
     void add_module(const char* begin, size_t bytes);
 
-    // A thread, the current one, is about to do this. Others of its block go on before it does.
-    void step(Fiber& fiber, const Step& step);
+    // A thread, the current one, is about to do this, and others of its block go on before it does.
+    void step(Fiber& fiber, Step step);
+    // It is about to load without regard to others, and goes on.
+    void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
+        views_.put_back();
+        if (fiber.trace->come_to(site, Deed({site, address, static_cast<unsigned>(bytes), Kind::read, true}))) {
+            await_steps(fiber);
+        }
+        if (views_.may_be_old(address, bytes)) show_old(fiber, address, bytes);
+    }
 
     // What the current thread's block loads from now on is no older than now.
     void acquire(const ResidentBlock& block) { views_.acquire(multiprocessor_of(block)); }
@@ -85,7 +96,7 @@ class Counting {
 
     Loops loops;
 
-    // No thread of a block can go on without a step: its warps make one each.
+    // No thread of a block can go on: its warps make steps until one can.
     void issue(ResidentBlock& block);
 
     // Stores here say that a level begins: that of the element's index.
@@ -123,9 +134,11 @@ class Counting {
         bool scattered = false;
     };
 
+    void show_old(const Fiber& fiber, const char* address, size_t bytes);
     unsigned multiprocessor_of(const ResidentBlock& block) const;
     void begin_epoch();
-    bool begins_level(const Step& step);
+    bool is_note(const char* address) const { return static_cast<size_t>(address - notes_) < notes_bytes_; }
+    void begin_level(const char* note);
     Place find(const ResidentBlock& block, const char* address) const;
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
     bool count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count);

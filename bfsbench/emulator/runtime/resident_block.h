@@ -31,6 +31,8 @@ struct Fiber : Thread {
     int line;                 // of the barrier it waits at
     unsigned cluster_phase;   // of its last arrival
 
+    Trace* trace;  // in a machine that counts, otherwise null
+
     // In a machine that watches.
     uint32_t clock;  // steps of synchronisation
     Moment moment;   // if it is one of this era
@@ -106,11 +108,11 @@ struct ResidentBlock : Block {
 
     bool runnable() const {
         return ready.count() > 0 || started < fibers.size() ||
-               (lockstep && (lockstep->has_next() || lockstep->any_waiting()));
+               (lockstep && (lockstep->has_next() || lockstep->any_traced()));
     }
     // Whether nothing is left to run before lanes in lockstep go on.
     bool must_issue() const {
-        return !lockstep->has_next() && lockstep->any_waiting() && ready.count() == 0 && started == fibers.size();
+        return !lockstep->has_next() && lockstep->any_traced() && ready.count() == 0 && started == fibers.size();
     }
     ThreadSet& waiting(Wait where) { return at_barrier[static_cast<int>(where) - 1]; }
     const ThreadSet& waiting(Wait where) const { return at_barrier[static_cast<int>(where) - 1]; }

@@ -243,24 +243,22 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
 void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site, Order order) {
     auto* place = static_cast<const char*>(address);
     if (watching) return watching->access(place, bytes, act, scope, order, site);
-    if (!current || StackPool::is_on(here().stack, address)) return;
-    if (Lockstep* lockstep = block_of(here()).lockstep.get()) {
-        bool plain = act == Act::read && scope == Scope::none;
-        lockstep->counting.step(here(), {site, place, static_cast<unsigned>(bytes), static_cast<Kind>(act), plain});
-        if (order == Order::acquire || order == Order::acq_rel) lockstep->counting.acquire(block_of(here()));
-    }
+    if (!current || !here().trace || StackPool::is_on(here().stack, address)) return;
+    Counting& counting = *worker->machine.counting;
+    if (act == Act::read && scope == Scope::none) return counting.load(here(), place, bytes, site);
+    counting.step(here(), {site, place, static_cast<unsigned>(bytes), static_cast<Kind>(act)});
+    if (order == Order::acquire || order == Order::acq_rel) counting.acquire(block_of(here()));
 }
 
 void part() {
-    if (Lockstep* lockstep = current ? block_of(here()).lockstep.get() : nullptr) lockstep->part(current->rank);
+    if (current && here().trace && here().trace->part()) await_steps(here());
 }
 
 void fence(Scope scope) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     yield_point();
     if (watching) watching->clocks.fence(scope);
-    Lockstep* lockstep = current ? block_of(here()).lockstep.get() : nullptr;
-    if (lockstep && scope == Scope::device) lockstep->counting.acquire(block_of(here()));
+    if (here().trace && scope == Scope::device) worker->machine.counting->acquire(block_of(here()));
 }
 
 }  // namespace emu

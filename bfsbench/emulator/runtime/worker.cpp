@@ -78,8 +78,10 @@ Fiber* Worker::pick(ResidentBlock& block) {
     if (grid->aborted()) return nullptr;
     if (Lockstep* lockstep = block.lockstep.get()) {
         lockstep->counting.leave_thread();
-        if (block.must_issue()) lockstep->counting.issue(block);
-        if (grid->aborted()) return nullptr;
+        while (block.must_issue()) {
+            lockstep->counting.issue(block);
+            if (grid->aborted()) return nullptr;
+        }
         if (lockstep->has_next()) return &block.fibers[lockstep->next()];
     }
     return block.pick(random_);
@@ -128,10 +130,11 @@ void Worker::give_way(Fiber& fiber) {
     go(&fiber.context, nullptr);
 }
 
-void Worker::await_step(Fiber& fiber, const Step& step) {
+void Worker::await_steps(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     Lockstep& lockstep = *block.lockstep;
-    lockstep.wait(fiber.rank, step);
+    fiber.trace->waits = true;
+    lockstep.counting.leave_thread();
     if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
         Fiber& to = block.fibers[lockstep.next()];
         current = &to;
@@ -143,6 +146,8 @@ void Worker::await_step(Fiber& fiber, const Step& step) {
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
     go(&fiber.context, nullptr);
 }
+
+void await_steps(Fiber& fiber) { worker->await_steps(fiber); }
 
 void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
@@ -244,7 +249,7 @@ ResidentBlock* Worker::start_cluster() {
                        place.z * shape.z + rank / shape.x / shape.y};
         block->begin(*grid, index, cluster, random_);
         if (machine.watch) machine.watch->begin_block(*block);
-        if (machine.counting) block->lockstep = std::make_unique<Lockstep>(*machine.counting, machine.counting->loops, block->live);
+        if (machine.counting) machine.counting->begin_block(*block);
         cluster->blocks.push_back(block);
         cluster->live += block->live;
         resident_.push_back(block);

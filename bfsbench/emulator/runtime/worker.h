@@ -34,8 +34,8 @@ class Worker {
     void suspend(Fiber& fiber);
     void give_way(Fiber& fiber);
     void finish(Fiber& fiber);
-    // The fiber waits until its warp makes this step.
-    void await_step(Fiber& fiber, const Step& step);
+    // The fiber waits until its warp has made the steps of its trace.
+    void await_steps(Fiber& fiber);
     // All threads of the block wait at the grid barrier.
     void arrive_at_grid(ResidentBlock& block);
     // Leaves a fiber for good.
