@@ -89,9 +89,11 @@ void Counting::step(Fiber& fiber, Step step) {
     if (step.kind == Kind::update) views_.drop(multiprocessor, step.address);
 }
 
+// Its warp makes the step later, after those in its trace.
 void Counting::show_old(const Fiber& fiber, const char* address, size_t bytes) {
     const ResidentBlock& block = block_of(fiber);
-    views_.show(multiprocessor_of(block), block.lockstep->time, const_cast<char*>(address), bytes);
+    uint64_t time = block.lockstep->time + fiber.trace->size();
+    views_.show(multiprocessor_of(block), time, const_cast<char*>(address), bytes);
 }
 
 unsigned Counting::multiprocessor_of(const ResidentBlock& block) const {
@@ -108,21 +110,16 @@ void Counting::begin_level(const char* note) {
 void Counting::issue(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     lockstep.begin_round();
+    ++lockstep.time;
     bool all_poll = true;
-    unsigned most = 0;
     for (unsigned warp = 0; warp < lockstep.warps(); ++warp) {
-        unsigned steps = 0;
-        for (; lockstep.can_issue(warp) && steps < Lockstep::kTurn; ++steps) {
-            unsigned lanes = lockstep.take(warp);
-            if (!lanes) break;
-            count_group(block, warp, lanes);
-            lockstep.release(warp, lanes);
-        }
-        most = std::max(most, steps);
-        if (steps) all_poll &= lockstep.warp(warp).polls();
+        unsigned lanes = lockstep.take(warp);
+        if (!lanes) continue;
+        count_group(block, warp, lanes);
+        lockstep.release(warp, lanes);
+        all_poll &= lockstep.warp(warp).polls();
     }
-    lockstep.time += most;
-    lockstep.end_round(most, all_poll);
+    lockstep.end_round(all_poll);
 }
 
 // Lanes that go to different regions through one pointer are a request to each.

@@ -96,7 +96,7 @@ class Counting {
 
     Loops loops;
 
-    // No thread of a block can go on: its warps make steps until one can.
+    // No thread of a block can go on: its warps make a step each, or find that a lane goes on.
     void issue(ResidentBlock& block);
 
     // Stores here say that a level begins: that of the element's index.

@@ -10,6 +10,9 @@ namespace {
 // issues, the lanes that are the furthest go first. Loops that only look are recognised, others (a lock) are not.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
+// Rounds of issues before a block hands over to others, so that they make their steps side by side.
+constexpr unsigned kTurn = 16;
+
 }  // namespace
 
 void Position::jump_back(Loops& loops, const void* place) {
@@ -83,7 +86,7 @@ void Lockstep::begin(unsigned threads) {
     for (unsigned rank = 0; rank < threads; ++rank) traces_[rank].begin(*this, paths_[rank / kWarpSize], rank);
     for (WarpRun& warp : warps_) warp.begin();
     turns_.clear();
-    next_ = traced_ = steps_of_turn_ = 0;
+    next_ = traced_ = rounds_ = 0;
     leave_ = Leave::no;
     time = 0;
 }
@@ -292,18 +295,17 @@ void Lockstep::begin_round() {
     }
 }
 
-void Lockstep::end_round(unsigned steps, bool all_poll) {
-    steps_of_turn_ += steps;
+void Lockstep::end_round(bool all_poll) {
     if (all_poll) {
         leave_ = Leave::waits;
-    } else if (steps_of_turn_ >= kTurn) {
+    } else if (++rounds_ >= kTurn) {
         leave_ = Leave::turn_over;
     }
 }
 
 Leave Lockstep::take_leave() {
     Leave leave = leave_;
-    if (leave != Leave::no) steps_of_turn_ = 0;
+    if (leave != Leave::no) rounds_ = 0;
     leave_ = Leave::no;
     return leave;
 }

@@ -156,10 +156,8 @@ class Lockstep {
     // How often its warps have made a step.
     uint64_t time = 0;
 
-    // A round of issues has ended, in which a warp has issued as many as `steps`. When all warps poll, or the block has
-    // had its turn, others should have theirs.
-    static constexpr unsigned kTurn = 16;
-    void end_round(unsigned steps, bool all_poll);
+    // A round of issues has ended. When all warps poll, or the block has had its turn, others should have theirs.
+    void end_round(bool all_poll);
     // Whether the turn is over; begins another one if so.
     Leave take_leave();
 
@@ -184,7 +182,7 @@ class Lockstep {
     std::vector<unsigned> turns_;  // ranks
     size_t next_ = 0;              // index of the first of them that has not gone on
     unsigned traced_ = 0;
-    unsigned steps_of_turn_ = 0;
+    unsigned rounds_ = 0;  // of the turn
     Leave leave_ = Leave::no;
 };
 

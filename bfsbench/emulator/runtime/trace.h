@@ -87,6 +87,7 @@ class Trace {
     }
 
     bool empty() const { return first_ == end_; }
+    unsigned size() const { return end_ - first_; }
     unsigned first() const { return first_; }
     // Entries before this one are those of the path.
     unsigned followed() const { return follows_ ? end_ : followed_; }
