@@ -196,6 +196,7 @@ bool Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, 
         site.region = place.begin;
         site.touched = &site.regions[place.begin];
     }
+    if (step.plain) count_overtaken(lockstep, first, lanes, step.site, site);
     if (step.kind == Kind::update) count_collisions(lockstep, first, lanes, site, count);
     if (place.memory == Memory::global) return count_sectors(block, first, lanes, site, count);
     count_banks(lockstep, first, lanes, site, count);
@@ -229,6 +230,22 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
         }
     });
     return count.far_sectors > far_before;
+}
+
+// A lane has run ahead of what others of its warp and block stored. One load in so many does no harm.
+void Counting::count_overtaken(Lockstep& lockstep, unsigned first, unsigned lanes, const void* address, Site& site) {
+    constexpr uint64_t kOneIn = 64, kFew = 4;
+    if (site.waits) return;
+    each_lane(lanes, [&](unsigned lane) {
+        const Step& step = lockstep.step(first + lane);
+        bool may_be = views_.may_be_old(step.address, step.bytes);
+        uint64_t before = lockstep.trace(first + lane).stores_before;
+        site.overtaken += may_be && views_.stored_since(step.address, before);
+    });
+    site.loads += static_cast<unsigned>(__builtin_popcount(lanes));
+    if (site.overtaken < kFew || site.overtaken * kOneIn < site.loads) return;
+    site.waits = true;
+    waiting_[slot_of(address)] = 1;
 }
 
 // nvcc adds up first what a warp's lanes add to one word, if it can see that this is the same word for all threads.

@@ -79,14 +79,16 @@ class Counting {
 
     // A thread, the current one, is about to do this, and others of its block go on before it does.
     void step(Fiber& fiber, Step step);
-    // It is about to load without regard to others, and goes on.
+    // It is about to load without regard to others, and goes on, unless others have often stored before their warps
+    // had made such a load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         views_.put_back();
-        if (fiber.trace->come_to(site, Deed({site, address, static_cast<unsigned>(bytes), Kind::read, true}))) {
-            await_steps(fiber);
-        }
+        bool full = fiber.trace->come_to(site, Deed({site, address, static_cast<unsigned>(bytes), Kind::read, true}));
+        if (full || (waiting_[slot_of(site)] && sites_[site].waits)) await_steps(fiber);
         if (views_.may_be_old(address, bytes)) show_old(fiber, address, bytes);
     }
+
+    uint64_t stores() const { return views_.stores(); }
 
     // What the current thread's block loads from now on is no older than now.
     void acquire(const ResidentBlock& block) { views_.acquire(multiprocessor_of(block)); }
@@ -132,6 +134,10 @@ class Counting {
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
+        // Of loads: how many, how many of them came before a store though their warp's step came after it, and whether
+        // lanes wait since then.
+        uint64_t loads = 0, overtaken = 0;
+        bool waits = false;
     };
 
     void show_old(const Fiber& fiber, const char* address, size_t bytes);
@@ -150,7 +156,12 @@ class Counting {
     void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
     Count& count_of(Site& site, const Step& step, Memory memory);
 
+    void count_overtaken(Lockstep& lockstep, unsigned first, unsigned lanes, const void* address, Site& site);
+    static constexpr size_t kSlots = 4096;
+    static size_t slot_of(const void* site) { return reinterpret_cast<uintptr_t>(site) / 2 % kSlots; }
+
     Buffers& buffers_;
+    std::vector<char> waiting_ = std::vector<char>(kSlots);  // whether a site here does
     const uint64_t most_polls_;
     std::map<const char*, size_t> modules_;
     std::unordered_map<const void*, Site> sites_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "counting.h"
+
 namespace emu {
 
 namespace {
@@ -220,6 +222,12 @@ unsigned Lockstep::take(unsigned index) {
     }
     ++warp.issued;
     return lanes;
+}
+
+void Lockstep::note_first(unsigned rank) {
+    warps_[rank / kWarpSize].traced |= 1u << rank % kWarpSize;
+    ++traced_;
+    traces_[rank].stores_before = counting.stores();
 }
 
 void Lockstep::release(unsigned index, unsigned lanes) {

@@ -133,10 +133,7 @@ class Lockstep {
 
     Trace& trace(unsigned rank) { return traces_[rank]; }
     // A trace is empty no more.
-    void note_first(unsigned rank) {
-        warps_[rank / kWarpSize].traced |= 1u << rank % kWarpSize;
-        ++traced_;
-    }
+    void note_first(unsigned rank);
     bool any_traced() const { return traced_ > 0; }
 
     const Step& step(unsigned rank) const { return steps_[rank]; }

@@ -107,7 +107,8 @@ class Trace {
         return step;
     }
 
-    bool waits = false;  // the lane does, until all this is done
+    bool waits = false;         // the lane does, until all this is done
+    uint64_t stores_before = 0;  // by others, when the first of it was done
 
   private:
     void clear() { first_ = end_ = followed_ = 0, follows_ = false; }

@@ -90,6 +90,14 @@ void Views::show(unsigned multiprocessor, uint64_t time, char* address, size_t b
     }
 }
 
+bool Views::stored_since(const char* address, uint64_t number) const {
+    auto word = reinterpret_cast<uintptr_t>(address) / sizeof(Word) * sizeof(Word);
+    auto found = history_.find(reinterpret_cast<const Word*>(word));
+    if (found == history_.end()) return false;
+    const Stores& stores = found->second;
+    return stores.latest[(stores.count - 1) % kMostKept].number > number;
+}
+
 void Views::store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes) {
     auto first = reinterpret_cast<uintptr_t>(address) / sizeof(Word) * sizeof(Word);
     ++stores_;

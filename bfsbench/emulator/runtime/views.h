@@ -33,6 +33,9 @@ class Views {
         return stored;
     }
     void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes);
+    // How many there have been, and whether one of those after the first `number` was to this place.
+    uint64_t stores() const { return stores_; }
+    bool stored_since(const char* address, uint64_t number) const;
     // A thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
     void drop(unsigned multiprocessor, const char* address);
