@@ -82,18 +82,24 @@ void Counting::step(Fiber& fiber, Step step) {
     bool full = fiber.trace->come_to(step.site, Deed(step));
     if (full || !notes) worker->await_steps(fiber);
     if (step.kind != Kind::write && step.kind != Kind::update) return;
-    if (!buffers_.at(step.address).second) return;
+    auto [begin, region] = buffers_.at(step.address);
+    if (!region) return;
     const ResidentBlock& block = block_of(fiber);
     unsigned multiprocessor = multiprocessor_of(block);
     views_.store(multiprocessor, block.lockstep->time, step.address, step.bytes);
-    if (step.kind == Kind::update) views_.drop(multiprocessor, step.address);
+    if (step.kind == Kind::update) {
+        views_.drop(multiprocessor, region->place + static_cast<size_t>(step.address - begin));
+    }
 }
 
 // Its warp makes the step later, after those in its trace.
 void Counting::show_old(const Fiber& fiber, const char* address, size_t bytes) {
     const ResidentBlock& block = block_of(fiber);
     uint64_t time = block.lockstep->time + fiber.trace->size();
-    views_.show(multiprocessor_of(block), time, const_cast<char*>(address), bytes);
+    auto [begin, region] = buffers_.at(address);
+    if (!region) return;
+    size_t place = region->place + static_cast<size_t>(address - begin);
+    views_.show(multiprocessor_of(block), time, const_cast<char*>(address), bytes, place);
 }
 
 unsigned Counting::multiprocessor_of(const ResidentBlock& block) const {
@@ -171,14 +177,17 @@ Count& Counting::count_of(Site& site, const Step& step, Memory memory) {
 }
 
 Counting::Place Counting::find(const ResidentBlock& block, const char* address) const {
-    if (auto [begin, region] = buffers_.at(address); region) return {begin, region->bytes, Memory::global};
+    if (auto [begin, region] = buffers_.at(address); region) {
+        return {begin, region->bytes, Memory::global, region->place};
+    }
     for (const ResidentBlock* other : block.cluster->blocks) {
         Place place{other->arena_begin, other->arena_bytes, other == &block ? Memory::shared : Memory::remote};
         if (place.has(address)) return place;
     }
     auto next = modules_.upper_bound(address);
     if (next == modules_.begin()) return {};
-    Place place{std::prev(next)->first, std::prev(next)->second, Memory::global};
+    constexpr size_t kBehindBuffers = size_t{1} << 48;
+    Place place{std::prev(next)->first, std::prev(next)->second, Memory::global, kBehindBuffers};
     return place.has(address) ? place : Place{};
 }
 
@@ -222,7 +231,7 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
             previous = sector;
             if (seen_.add(sector) > 1) continue;
             ++count.sectors;
-            if (plain) views_.load(multiprocessor, lockstep.time, site.place.begin + sector * kSector);
+            if (plain) views_.load(multiprocessor, lockstep.time, site.place.place + sector * kSector);
             count.far_sectors += !warp.had_lately(site.place.begin + sector * kSector, sector);
             if (parts[sector].epoch == epoch_) continue;
             parts[sector].epoch = epoch_;

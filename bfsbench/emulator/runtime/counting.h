@@ -113,6 +113,7 @@ class Counting {
         const char* begin = nullptr;
         size_t bytes = 0;
         Memory memory = Memory::none;
+        size_t place = 0;  // of global memory, as the device would have it
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
     // How often the parts of one region were touched, in the current epoch.

@@ -24,7 +24,7 @@ void Views::begin_launch(unsigned multiprocessors, size_t cache) {
 }
 
 // In place of the one that has not been used for the longest time, if it is not there.
-Views::Line& Views::line_of(View& view, uintptr_t line) const {
+Views::Line& Views::line_of(View& view, size_t line) const {
     Line* first = &view.lines[static_cast<uint32_t>(line) % static_cast<uint32_t>(sets_) * kWays];
     Line* oldest = first;
     for (Line* way = first; way != first + kWays; ++way) {
@@ -39,9 +39,9 @@ Views::Line& Views::line_of(View& view, uintptr_t line) const {
 }
 
 // Null if it is not in the cache.
-const Views::Sector* Views::cached(const View& view, uintptr_t sector) const {
+const Views::Sector* Views::cached(const View& view, size_t sector) const {
     if (view.lines.empty()) return nullptr;
-    uintptr_t line = sector / kSectors;
+    size_t line = sector / kSectors;
     const Line* first = &view.lines[static_cast<uint32_t>(line) % static_cast<uint32_t>(sets_) * kWays];
     for (const Line* way = first; way != first + kWays; ++way) {
         if (way->line != line || way->launch != launch_) continue;
@@ -50,10 +50,10 @@ const Views::Sector* Views::cached(const View& view, uintptr_t sector) const {
     return nullptr;
 }
 
-void Views::load(unsigned multiprocessor, uint64_t time, const char* address) {
+void Views::load(unsigned multiprocessor, uint64_t time, size_t place) {
     View& view = views_[multiprocessor];
     if (view.lines.empty()) view.lines.resize(sets_ * kWays);
-    uintptr_t sector = reinterpret_cast<uintptr_t>(address) / kSector;
+    size_t sector = place / kSector;
     Line& line = line_of(view, sector / kSectors);
     line.used = ++view.uses;
     Sector& found = line.sectors[sector % kSectors];
@@ -77,16 +77,16 @@ Views::Word Views::seen(const View& view, unsigned multiprocessor, uint64_t time
     return value;
 }
 
-void Views::show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes) {
+void Views::show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place) {
     const View& view = views_[multiprocessor];
     auto first = reinterpret_cast<uintptr_t>(address) / sizeof(Word) * sizeof(Word);
     for (uintptr_t at = first; at < reinterpret_cast<uintptr_t>(address) + bytes; at += sizeof(Word)) {
-        const Sector* found = cached(view, at / kSector);
-        auto* place = reinterpret_cast<Word*>(at);
-        Word value = seen(view, multiprocessor, found && found->number >= view.acquired ? found->time : time, place);
-        if (value == *place) continue;
-        newer_.push_back({place, *place});
-        *place = value;
+        const Sector* found = cached(view, (place + at - first) / kSector);
+        auto* word = reinterpret_cast<Word*>(at);
+        Word value = seen(view, multiprocessor, found && found->number >= view.acquired ? found->time : time, word);
+        if (value == *word) continue;
+        newer_.push_back({word, *word});
+        *word = value;
     }
 }
 
@@ -110,9 +110,9 @@ void Views::store(unsigned multiprocessor, uint64_t time, const char* address, s
     }
 }
 
-void Views::drop(unsigned multiprocessor, const char* address) {
+void Views::drop(unsigned multiprocessor, size_t place) {
     View& view = views_[multiprocessor];
-    if (!view.lines.empty()) line_of(view, reinterpret_cast<uintptr_t>(address) / (kSector * kSectors)).there = 0;
+    if (!view.lines.empty()) line_of(view, place / (kSector * kSectors)).there = 0;
 }
 
 void Views::put_back_all() {

@@ -21,8 +21,8 @@ class Views {
     // Each multiprocessor has a cache of this size, in bytes.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // A warp loads this sector; its block has made this number of steps.
-    void load(unsigned multiprocessor, uint64_t time, const char* address);
+    // A warp loads the sector at this place of the device's memory; its block has made this number of steps.
+    void load(unsigned multiprocessor, uint64_t time, size_t place);
     // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
     bool may_be_old(const char* address, size_t bytes) const {
         bool stored = false;
@@ -32,13 +32,13 @@ class Views {
         }
         return stored;
     }
-    void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes);
+    void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
     // How many there have been, and whether one of those after the first `number` was to this place.
     uint64_t stores() const { return stores_; }
     bool stored_since(const char* address, uint64_t number) const;
     // A thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
-    void drop(unsigned multiprocessor, const char* address);
+    void drop(unsigned multiprocessor, size_t place);
     // What others have stored so far is seen from now on.
     void acquire(unsigned multiprocessor) { views_[multiprocessor].acquired = stores_; }
 
@@ -68,7 +68,7 @@ class Views {
         uint64_t time, number;  // of its load, and of the stores before
     };
     struct Line {
-        uintptr_t line = 0;
+        size_t line = 0;
         uint64_t used = 0;
         uint32_t launch = 0;  // what was loaded in earlier ones is not there
         uint32_t there = 0;   // a bit for each sector
@@ -83,8 +83,8 @@ class Views {
         Word value;
     };
 
-    Line& line_of(View& view, uintptr_t line) const;
-    const Sector* cached(const View& view, uintptr_t sector) const;
+    Line& line_of(View& view, size_t line) const;
+    const Sector* cached(const View& view, size_t sector) const;
     Word seen(const View& view, unsigned multiprocessor, uint64_t time, const Word* place) const;
     void put_back_all();
 
