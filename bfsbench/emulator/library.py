@@ -68,7 +68,11 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
 def build_runtime(*, portable_fibers: bool = False) -> Path:
     """Compile the runtime once. ``portable_fibers`` selects the context switch of POSIX."""
     sources = sorted(_RUNTIME.glob("*.cpp"))
-    flags = [*_COMMON_FLAGS, *(["-DEMU_PORTABLE_FIBERS"] if portable_fibers else [])]
+    flags = [
+        *_COMMON_FLAGS,
+        "-fno-semantic-interposition",
+        *(["-DEMU_PORTABLE_FIBERS"] if portable_fibers else []),
+    ]
     with tempfile.TemporaryDirectory() as work:
         parts = [Path(work) / f"part{number}.cpp" for number in range(_RUNTIME_PARTS)]
         for number, part in enumerate(parts):

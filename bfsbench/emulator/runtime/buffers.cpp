@@ -36,7 +36,9 @@ long long element_at(long long byte, size_t element) {
 void Buffers::adopt(char* begin, size_t bytes, size_t element) {
     std::lock_guard<std::mutex> lock(mutex_);
     last_ = {};
-    buffers_[begin] = {bytes, element, nullptr};
+    constexpr size_t kAligned = 256;
+    buffers_[begin] = {bytes, element, nullptr, end_};
+    end_ += (bytes + kAligned - 1) / kAligned * kAligned;
     guarded_[begin] = false;
     auto next = freed_.lower_bound(begin + bytes);
     while (next != freed_.begin() && std::prev(next)->first + std::prev(next)->second > begin) {

@@ -16,6 +16,7 @@ namespace emu {
 struct Region {
     size_t bytes, element;
     std::unique_ptr<Shadow> shadow;  // made when it is first needed
+    size_t place = 0;  // where a device would have it: behind all buffers that there have been
 };
 
 class Buffers {
@@ -50,6 +51,7 @@ class Buffers {
     std::map<const char*, size_t> freed_;
     std::map<const char*, bool> guarded_;
     std::pair<const char*, Region*> last_{};
+    size_t end_ = 0;  // of the places of all buffers
 };
 
 }  // namespace emu

@@ -9,14 +9,43 @@ using emu::Scope;
 #define CALLBACK extern "C" EMU_API
 #define HERE __builtin_return_address(0)
 
+namespace {
+
+// What is seldom, or takes long, is apart, so that the rest needs no room on the stack.
+#define APART __attribute__((noinline))
+
+template <size_t kBytes, Act kAct, Scope kScope>
+APART void touch_watched(const char* address, const void* site) {
+    if (emu::watching) emu::watching->access(address, kBytes, kAct, kScope, emu::Order::relaxed, site);
+}
+
+template <size_t kBytes>
+APART void touch_counted(const char* address, Act act, Scope scope, const void* site) {
+    emu::watch(address, kBytes, act, scope, site);
+}
+
+template <size_t kBytes, Act kAct, Scope kScope>
+inline void touch(const void* there, const void* site) {
+    auto* address = static_cast<const char*>(there);
+    auto* fiber = static_cast<emu::Fiber*>(emu::current);
+    if (!fiber || !fiber->trace) return touch_watched<kBytes, kAct, kScope>(address, site);
+    if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes>(address, kAct, kScope, site);
+    if (emu::StackPool::is_on(fiber->stack, address)) return;
+    emu::worker->machine.counting->load(*fiber, address, kBytes, site);
+}
+
+APART void come_to_block() {
+    if (emu::watching) return emu::watching->step();  // accesses are where a watched thread may be interrupted
+    if (emu::current) emu::yield_point();
+}
+
+}  // namespace
+
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
-    if (!emu::current) return;
-    if (emu::Lockstep* lockstep = emu::block_of(*emu::current).lockstep.get()) {
-        return lockstep->move(emu::current->rank, HERE);
-    }
-    emu::yield_point();
-    if (emu::Watch* on = emu::worker->machine.watch.get()) on->step();
+    auto* fiber = static_cast<emu::Fiber*>(emu::current);
+    if (!fiber || !fiber->trace) return come_to_block();
+    if (fiber->trace->come_to(HERE)) emu::await_steps(*fiber);
 }
 
 CALLBACK void __tsan_init() {}
@@ -33,7 +62,7 @@ CALLBACK void __tsan_write_range(void* address, size_t bytes) {
 }
 
 #define ACCESS(name, bytes, act, scope) \
-    CALLBACK void __tsan_##name##bytes(void* address) { emu::watch(address, bytes, Act::act, Scope::scope, HERE); }
+    CALLBACK void __tsan_##name##bytes(void* address) { touch<bytes, Act::act, Scope::scope>(address, HERE); }
 #define ACCESSES(bytes)                                      \
     ACCESS(read, bytes, read, none)                          \
     ACCESS(write, bytes, write, none)                        \

@@ -9,7 +9,6 @@ namespace emu {
 
 namespace {
 
-
 ThreadClock& mine() {
     ThreadClock& thread = block_of(here()).clocks[here().rank];
     thread.used = true;
@@ -17,11 +16,13 @@ ThreadClock& mine() {
 }
 
 uint32_t block_number(const ResidentBlock& block) { return block.place.block; }
-uint32_t threads_per_block(const ResidentBlock& block) { return static_cast<uint32_t>(block.fibers.size()); }
 
-void tick(ThreadClock& thread, unsigned lane) {
-    thread.row[lane] = thread.clock;
-    ++thread.clock;
+// The current thread begins another step.
+void tick() {
+    Fiber& fiber = here();
+    mine().row[fiber.rank % kWarpSize] = fiber.clock;
+    ++fiber.clock;
+    fiber.moment = 0;
 }
 
 void absorb(Knowledge::Lanes& lanes, const Knowledge::Lanes& others) {
@@ -57,7 +58,7 @@ void absorb_self(Knowledge& all) {
     uint32_t& phase = all.phases[number];
     phase = std::max(phase, block.barriers);
     Knowledge::Lanes lanes{block.barriers, mine().row};
-    lanes.clock[fiber.rank % kWarpSize] = mine().clock;
+    lanes.clock[fiber.rank % kWarpSize] = fiber.clock;
     auto [place, added] = all.warps.insert({warp, lanes});
     if (!added) absorb(place->second, lanes);
 }
@@ -119,35 +120,35 @@ void Clocks::begin_block(ResidentBlock& block) const {
 
 Known Clocks::launch() {
     Known known = snapshot();
-    tick(mine(), here().rank % kWarpSize);
+    tick();
     return known;
 }
 
-bool Clocks::over(const Past& past) const {
-    if (past.era != era_) return true;
-    const Fiber& fiber = here();
+Moment Clocks::begin_moment(Fiber& fiber) {
     const ResidentBlock& block = block_of(fiber);
-    const Shape& shape = shapes_[past.grid];
-    auto [index, rank] = place_of(past);
-    uint32_t number = shape.first_block + index;
-    const ThreadClock& thread = mine();
-    if (number == block_number(block)) {
-        if (rank == fiber.rank || past.phase < block.barriers) return true;
-        if (rank / kWarpSize == fiber.rank / kWarpSize && thread.row[rank % kWarpSize] >= past.clock) return true;
-    }
-    if (!thread.known) return false;
-    if (thread.known->grids.count(past.grid)) return true;
-    auto phase = thread.known->phases.find(number);
-    if (phase != thread.known->phases.end() && past.phase < phase->second) return true;
-    auto warp = thread.known->warps.find(shape.first_warp + index * shape.warps + rank / kWarpSize);
-    return warp != thread.known->warps.end() && warp->second.clock[rank % kWarpSize] >= past.clock;
+    fiber.moment = era_ + instants_.size();
+    instants_.push_back({block.place.grid, block.place.block, fiber.rank, fiber.clock, block.barriers});
+    return fiber.moment;
 }
 
-Past Clocks::now(const void* site, unsigned char bytes, Act act, Scope scope) const {
+bool Clocks::over(const Past& past) const {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
-    uint32_t thread = linear(block.index, block.grid) * threads_per_block(block) + fiber.rank;
-    return {site, thread, mine().clock, block.barriers, era_, block.place.grid, bytes, act, scope};
+    const ThreadClock& thread = block.clocks[fiber.rank];
+    const Instant& then = instant(past);
+    if (then.block == block_number(block)) {
+        if (then.thread == fiber.rank || then.phase < block.barriers) return true;
+        bool in_warp = then.thread / kWarpSize == fiber.rank / kWarpSize;
+        if (in_warp && thread.row[then.thread % kWarpSize] >= then.clock) return true;
+    }
+    if (!thread.known) return false;
+    if (thread.known->grids.count(then.grid)) return true;
+    auto phase = thread.known->phases.find(then.block);
+    if (phase != thread.known->phases.end() && then.phase < phase->second) return true;
+    const Shape& shape = shapes_[then.grid];
+    uint32_t index = then.block - shape.first_block;
+    auto warp = thread.known->warps.find(shape.first_warp + index * shape.warps + then.thread / kWarpSize);
+    return warp != thread.known->warps.end() && warp->second.clock[then.thread % kWarpSize] >= then.clock;
 }
 
 // Taken up is what was passed on with a scope that has both threads; a fence of the block's scope takes up no more
@@ -163,7 +164,7 @@ void Clocks::fence(Scope scope) {
     Known all = snapshot();
     thread.released[0] = all;
     if (scope == Scope::device) thread.released[1] = all;
-    tick(thread, here().rank % kWarpSize);
+    tick();
 }
 
 void Clocks::take_up(const void* word, Scope scope, bool now) {
@@ -201,7 +202,7 @@ void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
     if (!releases) return pass_on(word, act == Act::write, scope, thread.released[0], thread.released[1]);
     Known all = snapshot();
     pass_on(word, act == Act::write, scope, all, all);
-    tick(thread, here().rank % kWarpSize);
+    tick();
 }
 
 void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
@@ -210,20 +211,22 @@ void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
     auto each = [&](auto visit) {
         for (unsigned left = lanes; left; left &= left - 1) {
             auto lane = static_cast<unsigned>(__builtin_ctz(left));
-            visit(block.clocks[warp * kWarpSize + lane], lane);
+            unsigned rank = warp * kWarpSize + lane;
+            visit(block.clocks[rank], block.fibers[rank], lane);
         }
     };
-    each([&](const ThreadClock& thread, unsigned lane) {
+    each([&](const ThreadClock& thread, const Fiber& fiber, unsigned lane) {
         for (unsigned i = 0; i < kWarpSize; ++i) row[i] = std::max(row[i], thread.row[i]);
-        row[lane] = std::max(row[lane], thread.clock);
+        row[lane] = std::max(row[lane], fiber.clock);
         known.add(thread.known);
     });
     Known all = known.all();
-    each([&](ThreadClock& thread, unsigned) {
+    each([&](ThreadClock& thread, Fiber& fiber, unsigned) {
         thread.used = true;
         thread.row = row;
         thread.known = all;
-        ++thread.clock;
+        ++fiber.clock;
+        fiber.moment = 0;
     });
 }
 
@@ -248,7 +251,7 @@ void Clocks::arrive_at_cluster() {
     }
     absorb_self(*cluster.meeting);
     thread.arrived = thread.known;
-    tick(thread, here().rank % kWarpSize);
+    tick();
 }
 
 void Clocks::leave_cluster() {

@@ -1,7 +1,8 @@
 // What happens before what: barriers, fences with atomics, and the order of launches.
 //
-// Every thread counts its own steps (clock), every block its barriers (phase), the machine the host's launches, tail
-// launches and grid barriers (era). An access of an earlier era is over. Within an era, an access is over for a thread
+// Every thread counts its own steps (clock) and every block its barriers (phase). From one of these to the next, all
+// that a thread does is of one moment, and moments are numbered. The host's launches, tail launches and grid barriers
+// begin an era: whatever is of an earlier moment is over. Within an era, an access is over for a thread
 //   - of the same block, if a block barrier came between;
 //   - of the same warp, if __syncwarp came between: each lane knows how far the others had come (row);
 //   - of any block, if the thread has learnt of it: what one had done at a fence it passes on with its next
@@ -24,6 +25,7 @@
 
 namespace emu {
 
+struct Fiber;
 struct ResidentBlock;
 class Grid;
 
@@ -44,6 +46,14 @@ struct Knowledge {
 };
 using Known = std::shared_ptr<const Knowledge>;
 
+// Whose a moment is, and when it was.
+struct Instant {
+    uint32_t grid;          // of those that a launch of the host has led to
+    uint32_t block;         // of all these grids
+    uint32_t thread;        // of the block
+    uint32_t clock, phase;  // of the thread and of the block
+};
+
 // Adds up what several know; most of them know the same.
 class Gathering {
   public:
@@ -58,12 +68,9 @@ class Gathering {
 
 struct ThreadClock {
     bool used = false;  // it is not as it was made
-    uint32_t clock = 1;
     Known known;              // has happened before whatever this thread does now
     Known released[2];        // by Scope less one: what its next atomic passes on
     Known acquired[2];        // by Scope less one: read from atomics, and known after the next fence
-    Past last{};              // its last access, and where that was
-    const char* last_address = nullptr;
     Known arrived;            // what it knew when it arrived at the cluster's barrier
     std::array<uint32_t, kWarpSize> row{};  // how far the lanes of its warp had come when last met
 };
@@ -71,7 +78,8 @@ struct ThreadClock {
 class Clocks {
   public:
     void begin_era() {
-        ++era_;
+        era_ += instants_.size();
+        instants_.clear();
         words_.clear();
     }
     // A launch of the host, or else one of a kernel with what its launcher knew, and its stream: that of a block, or
@@ -88,15 +96,18 @@ class Clocks {
     // What a child knows that the current thread launches.
     Known launch();
 
-    // Block and thread of an access.
-    std::pair<uint32_t, uint32_t> place_of(const Past& past) const {
-        uint32_t threads = shapes_[past.grid].threads;
-        return {past.thread / threads, past.thread % threads};
-    }
-
-    // Whether a past access is over for the current thread.
+    // Whether a moment is of an earlier era, as those of most accesses are, or none at all.
+    bool before_era(Moment moment) const { return moment < era_; }
+    // A new one of the current thread.
+    Moment begin_moment(Fiber& fiber);
+    // Whether one of this era is over for the current thread.
     bool over(const Past& past) const;
-    Past now(const void* site, unsigned char bytes, Act act, Scope scope) const;
+    const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
+    // The block of such an access, in its grid.
+    uint32_t index_of_block(const Past& past) const {
+        const Instant& then = instant(past);
+        return then.block - shapes_[then.grid].first_block;
+    }
 
     void fence(Scope scope);
     // An atomic access to a word passes on what was released and takes up what others have.
@@ -122,7 +133,8 @@ class Clocks {
     std::map<uint32_t, uint32_t> streams_;  // the last grid in each
     Known at_launch_;                        // of the grid that runs
     std::unordered_map<const void*, Word> words_;
-    uint32_t era_ = 1;
+    Moment era_ = 1;                 // the first of the era
+    std::vector<Instant> instants_;  // of the moments of the era
 };
 
 }  // namespace emu

@@ -51,6 +51,12 @@ void Counting::begin_launch(const Grid& grid, const Limits& limits) {
     begin_epoch();
 }
 
+void Counting::begin_block(ResidentBlock& block) {
+    if (!block.lockstep) block.lockstep = std::make_unique<Lockstep>(*this, loops);
+    block.lockstep->begin(block.live);
+    for (Fiber& fiber : block.fibers) fiber.trace = &block.lockstep->trace(fiber.rank);
+}
+
 void Counting::begin_epoch() {
     ++epoch_;
     levels_.push_back({grid_->kernel.name, launch_, level_, volume(grid_->blocks), volume(grid_->threads),
@@ -69,45 +75,54 @@ void Counting::forget() {
     ++epoch_;
 }
 
-void Counting::step(Fiber& fiber, const Step& step) {
+void Counting::step(Fiber& fiber, Step step) {
     views_.put_back();
-    if (notes_ && begins_level(step)) return;
-    worker->await_step(fiber, step);
-    Lockstep& lockstep = *block_of(fiber).lockstep;
-    unsigned multiprocessor = multiprocessor_of(block_of(fiber));
-    if (step.plain) {
-        if (!(lockstep.warp(fiber.rank / kWarpSize).may_be_old >> fiber.rank % kWarpSize & 1)) return;
-        views_.show(multiprocessor, lockstep.time, const_cast<char*>(step.address), step.bytes);
-    } else if (step.kind == Kind::write || step.kind == Kind::update) {
-        if (!buffers_.at(step.address).second) return;
-        views_.store(multiprocessor, lockstep.time, step.address, step.bytes);
-        if (step.kind == Kind::update) views_.drop(multiprocessor, step.address);
+    bool notes = is_note(step.address);
+    if (notes) step.kind = Kind::note;
+    bool full = fiber.trace->come_to(step.site, Deed(step));
+    if (full || !notes) worker->await_steps(fiber);
+    if (step.kind != Kind::write && step.kind != Kind::update) return;
+    auto [begin, region] = buffers_.at(step.address);
+    if (!region) return;
+    const ResidentBlock& block = block_of(fiber);
+    unsigned multiprocessor = multiprocessor_of(block);
+    views_.store(multiprocessor, block.lockstep->time, step.address, step.bytes);
+    if (step.kind == Kind::update) {
+        views_.drop(multiprocessor, region->place + static_cast<size_t>(step.address - begin));
     }
+}
+
+// Its warp makes the step later, after those in its trace.
+void Counting::show_old(const Fiber& fiber, const char* address, size_t bytes) {
+    const ResidentBlock& block = block_of(fiber);
+    uint64_t time = block.lockstep->time + fiber.trace->size();
+    auto [begin, region] = buffers_.at(address);
+    if (!region) return;
+    size_t place = region->place + static_cast<size_t>(address - begin);
+    views_.show(multiprocessor_of(block), time, const_cast<char*>(address), bytes, place);
 }
 
 unsigned Counting::multiprocessor_of(const ResidentBlock& block) const {
     return linear(block.index, block.grid) % multiprocessors_;
 }
 
-bool Counting::begins_level(const Step& step) {
-    auto offset = static_cast<size_t>(step.address - notes_);
-    if (offset >= notes_bytes_) return false;
-    auto level = static_cast<int>(offset / notes_element_);
-    if (level != level_) {
-        level_ = level;
-        begin_epoch();
-    }
-    return true;
+void Counting::begin_level(const char* note) {
+    auto level = static_cast<int>(static_cast<size_t>(note - notes_) / notes_element_);
+    if (level == level_) return;
+    level_ = level;
+    begin_epoch();
 }
 
 void Counting::issue(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
+    lockstep.begin_round();
     ++lockstep.time;
     bool all_poll = true;
     for (unsigned warp = 0; warp < lockstep.warps(); ++warp) {
-        if (!lockstep.warp(warp).waiting) continue;
         unsigned lanes = lockstep.take(warp);
+        if (!lanes) continue;
         count_group(block, warp, lanes);
+        lockstep.release(warp, lanes);
         all_poll &= lockstep.warp(warp).polls();
     }
     lockstep.end_round(all_poll);
@@ -117,6 +132,7 @@ void Counting::issue(ResidentBlock& block) {
 void Counting::count_group(ResidentBlock& block, unsigned warp, unsigned lanes) {
     Lockstep& lockstep = *block.lockstep;
     const Step& first = lockstep.step(warp * kWarpSize + __builtin_ctz(lanes));
+    if (first.kind == Kind::note) return begin_level(first.address);
     Site& site = sites_[first.site];
     lockstep.warp(warp).remember(first);
     bool polls = lockstep.warp(warp).polls();
@@ -125,7 +141,6 @@ void Counting::count_group(ResidentBlock& block, unsigned warp, unsigned lanes) 
         worker->grid->abort(place_of(*grid_, block.fibers[warp * kWarpSize + __builtin_ctz(lanes)]) +
                             "the launch has no end: all its threads wait");
     }
-    lockstep.warp(warp).may_be_old = 0;
     while (lanes) {
         const Step& step = lockstep.step(warp * kWarpSize + __builtin_ctz(lanes));
         unsigned together = lanes;
@@ -162,14 +177,17 @@ Count& Counting::count_of(Site& site, const Step& step, Memory memory) {
 }
 
 Counting::Place Counting::find(const ResidentBlock& block, const char* address) const {
-    if (auto [begin, region] = buffers_.at(address); region) return {begin, region->bytes, Memory::global};
+    if (auto [begin, region] = buffers_.at(address); region) {
+        return {begin, region->bytes, Memory::global, region->place};
+    }
     for (const ResidentBlock* other : block.cluster->blocks) {
         Place place{other->arena_begin, other->arena_bytes, other == &block ? Memory::shared : Memory::remote};
         if (place.has(address)) return place;
     }
     auto next = modules_.upper_bound(address);
     if (next == modules_.begin()) return {};
-    Place place{std::prev(next)->first, std::prev(next)->second, Memory::global};
+    constexpr size_t kBehindBuffers = size_t{1} << 48;
+    Place place{std::prev(next)->first, std::prev(next)->second, Memory::global, kBehindBuffers};
     return place.has(address) ? place : Place{};
 }
 
@@ -187,6 +205,7 @@ bool Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, 
         site.region = place.begin;
         site.touched = &site.regions[place.begin];
     }
+    if (step.plain) count_overtaken(lockstep, first, lanes, step.site, site);
     if (step.kind == Kind::update) count_collisions(lockstep, first, lanes, site, count);
     if (place.memory == Memory::global) return count_sectors(block, first, lanes, site, count);
     count_banks(lockstep, first, lanes, site, count);
@@ -201,7 +220,7 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
     size_t previous = ~size_t{0};
     WarpRun& warp = lockstep.warp(first / kWarpSize);
     uint64_t far_before = count.far_sectors;
-    bool plain = lockstep.step(first + __builtin_ctz(lanes)).plain, may_be_old = false;
+    bool plain = lockstep.step(first + __builtin_ctz(lanes)).plain;
     unsigned multiprocessor = multiprocessor_of(block);
     each_lane(lanes, [&](unsigned lane) {
         const Step& step = lockstep.step(first + lane);
@@ -212,15 +231,30 @@ bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lane
             previous = sector;
             if (seen_.add(sector) > 1) continue;
             ++count.sectors;
-            if (plain) may_be_old |= views_.load(multiprocessor, lockstep.time, site.place.begin + sector * kSector);
+            if (plain) views_.load(multiprocessor, lockstep.time, site.place.place + sector * kSector);
             count.far_sectors += !warp.had_lately(site.place.begin + sector * kSector, sector);
             if (parts[sector].epoch == epoch_) continue;
             parts[sector].epoch = epoch_;
             ++count.distinct_sectors;
         }
     });
-    if (may_be_old) warp.may_be_old |= lanes;
     return count.far_sectors > far_before;
+}
+
+// A lane has run ahead of what others of its warp and block stored. One load in so many does no harm.
+void Counting::count_overtaken(Lockstep& lockstep, unsigned first, unsigned lanes, const void* address, Site& site) {
+    constexpr uint64_t kOneIn = 64, kFew = 4;
+    if (site.waits) return;
+    each_lane(lanes, [&](unsigned lane) {
+        const Step& step = lockstep.step(first + lane);
+        bool may_be = views_.may_be_old(step.address, step.bytes);
+        uint64_t before = lockstep.trace(first + lane).stores_before;
+        site.overtaken += may_be && views_.stored_since(step.address, before);
+    });
+    site.loads += static_cast<unsigned>(__builtin_popcount(lanes));
+    if (site.overtaken < kFew || site.overtaken * kOneIn < site.loads) return;
+    site.waits = true;
+    waiting_[slot_of(address)] = 1;
 }
 
 // nvcc adds up first what a warp's lanes add to one word, if it can see that this is the same word for all threads.
@@ -316,10 +350,8 @@ void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
 
 void meet(const void* site) {
     if (!current) return;
-    auto& fiber = *static_cast<Fiber*>(current);
-    if (Lockstep* lockstep = block_of(fiber).lockstep.get()) {
-        lockstep->counting.step(fiber, {site, nullptr, 0, Kind::barrier});
-    }
+    if (!here().trace) return;
+    worker->machine.counting->step(here(), {site, nullptr, 0, Kind::barrier});
 }
 
 }  // namespace emu

@@ -8,16 +8,18 @@
 
 #include "buffers.h"
 #include "lockstep.h"
+#include "resident_block.h"
 #include "views.h"
 
 namespace emu {
 
 class Grid;
-struct Fiber;
 struct Limits;
-struct ResidentBlock;
 
 enum class Memory : int { global, shared, remote, none };  // remote: another block's of the cluster
+
+// The thread waits until its warp has made the steps of its trace.
+void await_steps(Fiber& fiber);
 
 // Filled for the Python side, field by field.
 
@@ -72,10 +74,21 @@ class Counting {
     Counting(Buffers& buffers, uint64_t most_polls) : buffers_(buffers), most_polls_(most_polls) {}
 
     void begin_launch(const Grid& grid, const Limits& limits);
+    void begin_block(ResidentBlock& block);
     void add_module(const char* begin, size_t bytes);
 
-    // A thread, the current one, is about to do this. Others of its block go on before it does.
-    void step(Fiber& fiber, const Step& step);
+    // A thread, the current one, is about to do this, and others of its block go on before it does.
+    void step(Fiber& fiber, Step step);
+    // It is about to load without regard to others, and goes on, unless others have often stored before their warps
+    // had made such a load.
+    void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
+        views_.put_back();
+        bool full = fiber.trace->come_to(site, Deed({site, address, static_cast<unsigned>(bytes), Kind::read, true}));
+        if (full || (waiting_[slot_of(site)] && sites_[site].waits)) await_steps(fiber);
+        if (views_.may_be_old(address, bytes)) show_old(fiber, address, bytes);
+    }
+
+    uint64_t stores() const { return views_.stores(); }
 
     // What the current thread's block loads from now on is no older than now.
     void acquire(const ResidentBlock& block) { views_.acquire(multiprocessor_of(block)); }
@@ -85,7 +98,7 @@ class Counting {
 
     Loops loops;
 
-    // No thread of a block can go on without a step: its warps make one each.
+    // No thread of a block can go on: its warps make a step each, or find that a lane goes on.
     void issue(ResidentBlock& block);
 
     // Stores here say that a level begins: that of the element's index.
@@ -100,6 +113,7 @@ class Counting {
         const char* begin = nullptr;
         size_t bytes = 0;
         Memory memory = Memory::none;
+        size_t place = 0;  // of global memory, as the device would have it
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
     // How often the parts of one region were touched, in the current epoch.
@@ -121,11 +135,17 @@ class Counting {
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
+        // Of loads: how many, how many of them came before a store though their warp's step came after it, and whether
+        // lanes wait since then.
+        uint64_t loads = 0, overtaken = 0;
+        bool waits = false;
     };
 
+    void show_old(const Fiber& fiber, const char* address, size_t bytes);
     unsigned multiprocessor_of(const ResidentBlock& block) const;
     void begin_epoch();
-    bool begins_level(const Step& step);
+    bool is_note(const char* address) const { return static_cast<size_t>(address - notes_) < notes_bytes_; }
+    void begin_level(const char* note);
     Place find(const ResidentBlock& block, const char* address) const;
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
     bool count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count);
@@ -137,7 +157,12 @@ class Counting {
     void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
     Count& count_of(Site& site, const Step& step, Memory memory);
 
+    void count_overtaken(Lockstep& lockstep, unsigned first, unsigned lanes, const void* address, Site& site);
+    static constexpr size_t kSlots = 4096;
+    static size_t slot_of(const void* site) { return reinterpret_cast<uintptr_t>(site) / 2 % kSlots; }
+
     Buffers& buffers_;
+    std::vector<char> waiting_ = std::vector<char>(kSlots);  // whether a site here does
     const uint64_t most_polls_;
     std::map<const char*, size_t> modules_;
     std::unordered_map<const void*, Site> sites_;

@@ -47,12 +47,14 @@ void ResidentBlock::lay_out_shared(const Grid& grid) {
     dynamic_shared = arena_begin + dynamic;
 }
 
-bool ResidentBlock::has_variable(const Grid& launched, size_t offset, size_t bytes) const {
+Extent ResidentBlock::variable_at(const Grid& launched, size_t offset) const {
     auto functions = static_cast<size_t>(function_shared - arena_begin);
     auto dynamic = static_cast<size_t>(dynamic_shared - arena_begin);
-    if (offset >= dynamic) return offset + bytes <= dynamic + launched.dynamic_shared;
-    if (offset >= functions) return launched.kernel.functions->has_variable(offset - functions, bytes);
-    return launched.kernel.has_variable(offset, bytes);
+    if (offset >= dynamic) return {dynamic, dynamic + launched.dynamic_shared};
+    bool of_kernel = offset < functions;
+    size_t begin = of_kernel ? 0 : functions;
+    Extent found = (of_kernel ? launched.kernel : *launched.kernel.functions).variable_at(offset - begin);
+    return {begin + found.begin, begin + found.end};
 }
 
 void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Cluster> owner,
@@ -85,6 +87,9 @@ Fiber* ResidentBlock::start_next() {
     fiber.waits_at = Wait::none;
     fiber.exited = fiber.arrived_at_cluster = false;
     fiber.last_error = cudaSuccess;
+    fiber.clock = 1;
+    fiber.moment = 0;
+    fiber.last_address = nullptr;
     return &fiber;
 }
 
@@ -92,13 +97,9 @@ Fiber* ResidentBlock::pick(Random* random) {
     unsigned fresh = static_cast<unsigned>(fibers.size()) - started;
     if (ready.count() + fresh == 0) return nullptr;
     bool resume = ready.count() > 0;
-    unsigned from = position;
-    if (random) {
-        resume = random->below(ready.count() + fresh) < ready.count();
-        from = random->below(static_cast<unsigned>(fibers.size()));
-    }
+    if (random && resume && fresh) resume = random->below(ready.count() + fresh) < ready.count();
     if (!resume) return start_next();
-    unsigned rank = ready.next_from(from);
+    unsigned rank = ready.next_from(random ? random->below(static_cast<unsigned>(fibers.size())) : position);
     ready.remove(rank);
     position = rank + 1;
     fibers[rank].waits_at = Wait::none;
@@ -118,6 +119,7 @@ void ResidentBlock::release(Wait where) {
 
 void ResidentBlock::release_block_barrier() {
     if (!clocks.empty()) Clocks::meet_block(*this);
+    for (Fiber& fiber : fibers) fiber.moment = 0;
     ++barriers;
     votes[barriers % 2] = voters[barriers % 2] = 0;
     release(Wait::block);

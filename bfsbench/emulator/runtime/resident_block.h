@@ -30,6 +30,14 @@ struct Fiber : Thread {
     bool arrived_at_cluster;  // but has not waited for the others yet
     int line;                 // of the barrier it waits at
     unsigned cluster_phase;   // of its last arrival
+
+    Trace* trace;  // in a machine that counts, otherwise null
+
+    // In a machine that watches.
+    uint32_t clock;  // steps of synchronisation
+    Moment moment;   // if it is one of this era
+    Past last;       // its last access, and where that was
+    const char* last_address;
 };
 
 // Lanes that wait in the same collective with the same mask. Several groups of one warp may wait at a time.
@@ -95,16 +103,16 @@ struct ResidentBlock : Block {
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
-    // Whether these bytes of the arena are all of one variable of the kernel, or of the dynamic part.
-    bool has_variable(const Grid& grid, size_t offset, size_t bytes) const;
+    // The variable of the kernel, or dynamic part, that has this byte of the arena.
+    Extent variable_at(const Grid& grid, size_t offset) const;
 
     bool runnable() const {
         return ready.count() > 0 || started < fibers.size() ||
-               (lockstep && (lockstep->has_next() || lockstep->any_waiting()));
+               (lockstep && (lockstep->has_next() || lockstep->any_traced()));
     }
     // Whether nothing is left to run before lanes in lockstep go on.
     bool must_issue() const {
-        return !lockstep->has_next() && lockstep->any_waiting() && ready.count() == 0 && started == fibers.size();
+        return !lockstep->has_next() && lockstep->any_traced() && ready.count() == 0 && started == fibers.size();
     }
     ThreadSet& waiting(Wait where) { return at_barrier[static_cast<int>(where) - 1]; }
     const ThreadSet& waiting(Wait where) const { return at_barrier[static_cast<int>(where) - 1]; }

@@ -21,13 +21,24 @@ class Views {
     // Each multiprocessor has a cache of this size, in bytes.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // A warp loads this sector; its block has made this number of steps. Returns whether it may hold old values.
-    bool load(unsigned multiprocessor, uint64_t time, const char* address);
-    // A thread of the warp is about to load from such a sector.
-    void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes);
+    // A warp loads the sector at this place of the device's memory; its block has made this number of steps.
+    void load(unsigned multiprocessor, uint64_t time, size_t place);
+    // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
+    bool may_be_old(const char* address, size_t bytes) const {
+        bool stored = false;
+        auto first = reinterpret_cast<uintptr_t>(address);
+        for (uintptr_t word = first / sizeof(Word); word * sizeof(Word) < first + bytes; ++word) {
+            stored |= stored_[word / 64 % kStored] >> word % 64 & 1;
+        }
+        return stored;
+    }
+    void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
+    // How many there have been, and whether one of those after the first `number` was to this place.
+    uint64_t stores() const { return stores_; }
+    bool stored_since(const char* address, uint64_t number) const;
     // A thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
-    void drop(unsigned multiprocessor, const char* address);
+    void drop(unsigned multiprocessor, size_t place);
     // What others have stored so far is seen from now on.
     void acquire(unsigned multiprocessor) { views_[multiprocessor].acquired = stores_; }
 
@@ -40,7 +51,7 @@ class Views {
     using Word = uint32_t;
     static constexpr size_t kSector = 32, kSectors = 4;  // of a line
     static constexpr size_t kWays = 4;
-    static constexpr size_t kStored = 1 << 16;
+    static constexpr size_t kStored = 1 << 12;
     static constexpr unsigned kMostKept = 8;
 
     struct Store {
@@ -48,14 +59,20 @@ class Views {
         unsigned multiprocessor;
         Word before;
     };
+    // Of one word; of more than these the latest.
+    struct Stores {
+        unsigned count = 0;
+        Store latest[kMostKept];
+    };
     struct Sector {
         uint64_t time, number;  // of its load, and of the stores before
-        bool there;
     };
     struct Line {
-        uintptr_t line = 0;
+        size_t line = 0;
         uint64_t used = 0;
-        Sector sectors[kSectors] = {};
+        uint32_t launch = 0;  // what was loaded in earlier ones is not there
+        uint32_t there = 0;   // a bit for each sector
+        Sector sectors[kSectors];
     };
     struct View {
         uint64_t acquired = 0, uses = 0;
@@ -66,14 +83,16 @@ class Views {
         Word value;
     };
 
-    static Line& line_of(View& view, uintptr_t line);
+    Line& line_of(View& view, size_t line) const;
+    const Sector* cached(const View& view, size_t sector) const;
     Word seen(const View& view, unsigned multiprocessor, uint64_t time, const Word* place) const;
     void put_back_all();
 
     size_t sets_ = 1;  // of a cache
+    uint32_t launch_ = 0;
     std::vector<View> views_;
-    std::unordered_map<const Word*, std::vector<Store>> history_;  // the latest stores to each word, in order
-    std::vector<bool> stored_ = std::vector<bool>(kStored);        // sectors that may have been stored to
+    std::unordered_map<const Word*, Stores> history_;
+    std::vector<uint64_t> stored_ = std::vector<uint64_t>(kStored);  // words that may have been stored to, a bit each
     uint64_t stores_ = 0;
     std::vector<Newer> newer_;
 };

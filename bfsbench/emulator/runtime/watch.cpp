@@ -21,16 +21,19 @@ uint64_t value_at(const char* address, size_t bytes) {
 
 // Atomics and volatile accesses of two threads to one word are no race, if each is of a scope that has both.
 bool both_strong(const Past& a, const Past& b, bool one_block) {
-    if (a.scope == Scope::none || b.scope == Scope::none) return false;
-    return one_block || (a.scope == Scope::device && b.scope == Scope::device);
+    if (a.scope() == Scope::none || b.scope() == Scope::none) return false;
+    return one_block || (a.scope() == Scope::device && b.scope() == Scope::device);
 }
 
 }  // namespace
+
+__thread Watch* watching = nullptr;
 
 void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     grid_ = &grid;
     ++launch_;
     steps_ = 0;
+    sites_.forget_places();
     if (!child) clocks.begin_family();
     if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // its parent and all else are over
     clocks.begin_grid(grid, child ? child->parent : 0, child ? child->known : nullptr,
@@ -44,6 +47,7 @@ void Watch::end_launch() {
 
 void Watch::begin_block(ResidentBlock& block) {
     clocks.begin_block(block);
+    if (block.shadow && block.shadow->fits(block.arena_bytes)) return block.shadow->clear();
     block.shadow = std::make_unique<Shadow>(block.arena_bytes);
 }
 
@@ -73,22 +77,16 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
     return search.found;
 }
 
-// On graphs small enough to be watched, launches take a few million.
-void Watch::step() {
-    constexpr uint64_t kMost = 20'000'000;
-    if (++steps_ > kMost) report_endless();
-}
-
 // Says of some threads that could go on where they were last: what they poll, if they wait for something.
 void Watch::report_endless() {
     unsigned left = 4;
     for (const ResidentBlock* block : worker->resident()) {
         for (const Fiber& fiber : block->fibers) {
-            const ThreadClock& thread = block->clocks[fiber.rank];
-            bool waits = fiber.exited || fiber.waits_at != Wait::none || !thread.last.site;
+            bool waits = fiber.exited || fiber.waits_at != Wait::none || !fiber.last_address;
             if (waits || left == 0) continue;
             --left;
-            report(Fault::endless, find(thread.last_address), thread.last_address, thread.last, nullptr);
+            if (is_known(Fault::endless, fiber.last, nullptr)) break;
+            report(Fault::endless, find(fiber.last_address), fiber.last_address, fiber, fiber.last, nullptr);
             break;
         }
     }
@@ -96,9 +94,9 @@ void Watch::report_endless() {
 }
 
 void Watch::lose_launch(const Thread& thread) {
-    Past now = clocks.now(thread.refused_launch, 0, Act::update, Scope::none);
+    Past now(0, sites_.at(thread.refused_launch).number, Act::update, Scope::none);
     const char* error = nullptr;
-    report(Fault::lost_launch, {}, error + thread.last_error, now, nullptr);
+    if (!is_known(Fault::lost_launch, now, nullptr)) report(Fault::lost_launch, {}, error + thread.last_error, thread, now, nullptr);
 }
 
 Watch::Place Watch::find_shared(const char* address) const {
@@ -125,62 +123,47 @@ Watch::Place Watch::find(const char* address) {
     return {region->shadow.get(), begin, region->bytes, 1, Space::module};
 }
 
-void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* site) {
+void Watch::access_elsewhere(const char* address, size_t bytes, Past now, Order order, const void* where) {
+    Fiber& fiber = here();
+    if (StackPool::is_on(fiber.stack, address)) return;
     complete_record();
-    see(site);
     Place place = find(address);
-    if (!place.shadow) refuse(place, address, bytes, act, site);
-    bool outside = address + bytes > place.begin + place.bytes;
-    if (place.block) {
-        outside |= !place.block->has_variable(*grid_, static_cast<size_t>(address - place.begin), bytes);
-    }
-    if (outside) refuse(place, address, bytes, act, site);
-    ThreadClock& thread = block_of(here()).clocks[here().rank];
-    thread.last = clocks.now(site, 0, act, scope);
-    thread.last_address = address;
-    check(place, address, bytes, thread.last);
-    if (scope != Scope::none) clocks.atomic(address, act, scope, order);
-    if (recording_) record(place, address, bytes, act, site);
-}
-
-void Watch::check(const Place& place, const char* address, size_t bytes, Past now) {
+    if (!place.shadow) refuse(place, address, bytes, now);
     auto offset = static_cast<size_t>(address - place.begin);
-    if (now.act != Act::write && !place.shadow->is_written(offset, bytes)) {
-        report(Fault::uninitialised, place, address, now, nullptr);
-    }
-    if (now.act != Act::read) place.shadow->set_written(offset, bytes);
-    constexpr size_t kWord = Shadow::kWordBytes;
-    for (size_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
-        size_t first = std::max(offset, word * kWord), last = std::min(offset + bytes, (word + 1) * kWord);
-        now.bytes = static_cast<unsigned char>(((1u << (last - first)) - 1) << (first - word * kWord));
-        check_word(place, address, word, now);
+    bool outside = offset + bytes > place.bytes;
+    if (place.block) outside |= !place.block->variable_at(*grid_, offset).has(offset, bytes);
+    if (outside) refuse(place, address, bytes, now);
+    fiber.last = now;
+    fiber.last_address = address;
+    check(*place.shadow, offset, bytes, now, address);
+    if (now.scope() != Scope::none) clocks.atomic(address, now.act(), now.scope(), order);
+    if (recording_) return record(place, address, bytes, now.act(), where);
+    keep_place(sites_.at(where), place, offset);
+}
+
+// The shared memory of other blocks of a cluster is looked up each time.
+void Watch::keep_place(Site& site, const Place& place, size_t offset) {
+    if (!place.block) {
+        site.shared = false;
+        site.origin = place.begin, site.first = 0, site.bytes = place.bytes, site.shadow = place.shadow;
+    } else if (place.block == &block_of(here())) {
+        auto [begin, end] = place.block->variable_at(*grid_, offset);
+        site.shared = true;
+        site.first = begin, site.bytes = end - begin;
     }
 }
 
-void Watch::check_word(const Place& place, const char* address, size_t word, const Past& now) {
-    Cell& cell = place.shadow->cell(word);
-    auto one_block = [&](const Past& past) {
-        return past.grid == now.grid && clocks.place_of(past).first == clocks.place_of(now).first;
-    };
-    auto meets = [&](const Past& past) {
-        if (!past.site || !(past.bytes & now.bytes) || clocks.over(past)) return false;
-        return !both_strong(past, now, one_block(past));
-    };
-    if (meets(cell.write)) report(Fault::race, place, address, now, &cell.write);
-    if (now.act != Act::read) {
-        for (Past& read : cell.reads) {
-            if (meets(read)) report(Fault::race, place, address, now, &read);
-        }
-        cell.write = now;
-        return;
-    }
-    // Of two reads keep those that a later write may meet.
-    Past* place_for = &cell.reads[now.clock % 2];
-    for (Past& read : cell.reads) {
-        bool mine = read.thread == now.thread && read.grid == now.grid;
-        if (!read.site || mine || clocks.over(read)) place_for = &read;
-    }
-    *place_for = now;
+void Watch::meet(const Past& past, const Past& now, const char* address) {
+    if (!(past.bytes() & now.bytes()) || clocks.over(past)) return;
+    bool one_block = clocks.instant(past).block == clocks.instant(now).block;
+    if (both_strong(past, now, one_block)) return;
+    if (is_known(Fault::race, now, &past)) return;
+    report(Fault::race, find(address), address, here(), now, &past);
+}
+
+void Watch::report_unwritten(const char* address, const Past& now) {
+    if (is_known(Fault::uninitialised, now, nullptr)) return;
+    report(Fault::uninitialised, find(address), address, here(), now, nullptr);
 }
 
 void Watch::record(const Place& place, const char* address, size_t bytes, Act act, const void* site) {
@@ -204,6 +187,7 @@ void Watch::complete_record() {
 void Watch::set_recording(bool on) {
     complete_record();
     recording_ = on;
+    sites_.forget_places();
     records_.clear();
     launch_ = 0;
 }
@@ -213,41 +197,33 @@ const std::vector<Record>& Watch::records() {
     return records_;
 }
 
-void Watch::see(const void* site) {
-    const void*& lately = seen_lately_[reinterpret_cast<uintptr_t>(site) / 4 % seen_lately_.size()];
-    if (lately == site) return;
-    lately = site;
-    seen_.insert(site);
-}
-
-const std::vector<const void*>& Watch::sites() {
-    sites_.assign(seen_.begin(), seen_.end());
-    return sites_;
-}
-
 void Watch::forget_findings() {
     findings_.clear();
     known_.clear();
 }
 
-void Watch::report(Fault fault, const Place& place, const char* address, const Past& now, const Past* other) {
-    auto key = std::make_tuple(fault, now.site, other ? other->site : nullptr);
-    if (auto found = known_.find(key); found != known_.end()) {
-        ++findings_[found->second].count;
-        return;
-    }
-    known_[key] = findings_.size();
-    auto actor = [&](const Past& past) {
-        auto [block, thread] = clocks.place_of(past);
-        return Actor{past.site, static_cast<int>(past.act), static_cast<int>(past.scope), block, thread};
+// Whether it has been found before between these two instructions; counts it then.
+bool Watch::is_known(Fault fault, const Past& now, const Past* other) {
+    uint64_t others = other ? other->site() + uint64_t{1} : 0;
+    uint64_t key = (static_cast<uint64_t>(fault) << 16 | now.site()) << 17 | others;
+    auto [known, added] = known_.try_emplace(key, findings_.size());
+    if (!added) ++findings_[known->second].count;
+    return !added;
+}
+
+void Watch::report(Fault fault, const Place& place, const char* address, const Thread& thread, const Past& now,
+                   const Past* other) {
+    auto actor = [&](const Past& past, unsigned block, unsigned rank) {
+        return Actor{sites_.address(past.site()), static_cast<int>(past.act()), static_cast<int>(past.scope()), block, rank};
     };
-    findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), actor(now),
-                         other ? actor(*other) : Actor{}, place.begin, place.bytes, place.element,
-                         address - place.begin, 1, grid_->kernel.name});
+    Actor first = actor(now, linear(thread.block->index, thread.block->grid), thread.rank), second{};
+    if (other) second = actor(*other, clocks.index_of_block(*other), clocks.instant(*other).thread);
+    findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), first, second, place.begin, place.bytes,
+                         place.element, address - place.begin, 1, grid_->kernel.name});
 }
 
 // An access outside of all memory is not executed.
-void Watch::refuse(const Place& place, const char* address, size_t bytes, Act act, const void* site) {
+void Watch::refuse(const Place& place, const char* address, size_t bytes, const Past& now) {
     Place nearest = place;
     Fault fault = Fault::out_of_bounds;
     if (nearest.space == Space::nowhere) {
@@ -255,8 +231,8 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, Act ac
         if (begin) nearest = {nullptr, begin, size, element, Space::buffer};
         if (freed) fault = Fault::use_after_free;
     }
-    report(fault, nearest, address, clocks.now(site, 0, act, Scope::none), nullptr);
-    const char* verb = act == Act::read ? "reads" : "writes";
+    if (!is_known(fault, now, nullptr)) report(fault, nearest, address, here(), now, nullptr);
+    const char* verb = now.act() == Act::read ? "reads" : "writes";
     if (fault == Fault::use_after_free) fail("%s memory that has been freed", verb);
     if (nearest.space == Space::block) fail("%s outside the variables in shared memory", verb);
     if (nearest.space != Space::buffer) fail("%s %zu bytes at %p, where no buffer is", verb, bytes, address);
@@ -265,31 +241,24 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, Act ac
 }
 
 void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site, Order order) {
-    if (!current) return;
-    if (StackPool::is_on(here().stack, address)) return;
-    if (Lockstep* lockstep = block_of(here()).lockstep.get()) {
-        auto* place = static_cast<const char*>(address);
-        bool plain = act == Act::read && scope == Scope::none;
-        lockstep->counting.step(here(), {site, place, static_cast<unsigned>(bytes), static_cast<Kind>(act), plain});
-        if (order == Order::acquire || order == Order::acq_rel) lockstep->counting.acquire(block_of(here()));
-        return;
-    }
-    Watch* on = worker->machine.watch.get();
-    if (!on) return;
-    yield_point();
-    on->access(static_cast<const char*>(address), bytes, act, scope, order, site);
+    auto* place = static_cast<const char*>(address);
+    if (watching) return watching->access(place, bytes, act, scope, order, site);
+    if (!current || !here().trace || StackPool::is_on(here().stack, address)) return;
+    Counting& counting = *worker->machine.counting;
+    if (act == Act::read && scope == Scope::none) return counting.load(here(), place, bytes, site);
+    counting.step(here(), {site, place, static_cast<unsigned>(bytes), static_cast<Kind>(act)});
+    if (order == Order::acquire || order == Order::acq_rel) counting.acquire(block_of(here()));
 }
 
 void part() {
-    if (Lockstep* lockstep = current ? block_of(here()).lockstep.get() : nullptr) lockstep->part(current->rank);
+    if (current && here().trace && here().trace->part()) await_steps(here());
 }
 
 void fence(Scope scope) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     yield_point();
-    if (Watch* on = worker->machine.watch.get()) on->clocks.fence(scope);
-    Lockstep* lockstep = current ? block_of(here()).lockstep.get() : nullptr;
-    if (lockstep && scope == Scope::device) lockstep->counting.acquire(block_of(here()));
+    if (watching) watching->clocks.fence(scope);
+    if (here().trace && scope == Scope::device) worker->machine.counting->acquire(block_of(here()));
 }
 
 }  // namespace emu

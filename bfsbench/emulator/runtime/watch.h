@@ -1,21 +1,21 @@
 // Checks of every memory access of kernels: its target, races with others, and a trace on request.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "buffers.h"
 #include "clocks.h"
+#include "resident_block.h"
 #include "shadow.h"
+#include "sites.h"
 
 namespace emu {
 
-class Grid;
 struct ChildLaunch;
 
 enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless };
@@ -59,14 +59,16 @@ class Watch {
     void end_launch();
     void begin_block(ResidentBlock& block);
 
-    // The current thread is about to do this.
-    void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* site);
+    // The current thread is about to do this. May interrupt it.
+    void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where);
 
     // The current thread ends, and nobody has asked whether a launch of its was refused.
     void lose_launch(const Thread& thread);
 
     // The current thread has come to another basic block. Fails if a launch has no end.
-    void step();
+    void step() {
+        if (++steps_ > kMostSteps) report_endless();
+    }
 
     // A module's own variables, which kernels may use as they use buffers.
     void add_module(const char* begin, size_t bytes);
@@ -77,9 +79,12 @@ class Watch {
     void forget_findings();
 
     // The instructions that have touched memory.
-    const std::vector<const void*>& sites();
+    const std::vector<const void*>& sites() const { return sites_.addresses(); }
 
   private:
+    // On graphs small enough to be watched, launches take a few million.
+    static constexpr uint64_t kMostSteps = 20'000'000;
+
     struct Place {
         Shadow* shadow = nullptr;
         const char* begin = nullptr;
@@ -89,27 +94,88 @@ class Watch {
     };
     Place find(const char* address);
     Place find_shared(const char* address) const;
-    void check(const Place& place, const char* address, size_t bytes, Past now);
-    void check_word(const Place& place, const char* address, size_t word, const Past& now);
+    // An access that is not where its instruction has been before.
+    void access_elsewhere(const char* address, size_t bytes, Past now, Order order, const void* where);
+    void keep_place(Site& site, const Place& place, size_t offset);
+    void check(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
+    void check_word(Shadow& shadow, size_t word, Past now, const char* address);
+    void keep_read(Shadow& shadow, size_t word, Past now);
+    // Reports a race with a past access of this era, if there is one.
+    void meet(const Past& past, const Past& now, const char* address);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
-    void see(const void* site);
-    [[noreturn]] void refuse(const Place& nearest, const char* address, size_t bytes, Act act, const void* site);
+    [[noreturn]] void refuse(const Place& nearest, const char* address, size_t bytes, const Past& now);
     [[noreturn]] void report_endless();
-    void report(Fault fault, const Place& place, const char* address, const Past& now, const Past* other);
+    void report_unwritten(const char* address, const Past& now);
+    bool is_known(Fault fault, const Past& now, const Past* other);
+    void report(Fault fault, const Place& place, const char* address, const Thread& thread, const Past& now,
+                const Past* other);
 
     Buffers& buffers_;
     std::map<const char*, std::unique_ptr<Region>> modules_;
     std::vector<Finding> findings_;
-    std::map<std::tuple<Fault, const void*, const void*>, size_t> known_;  // findings by their sites
-    std::unordered_set<const void*> seen_;
-    std::array<const void*, 1024> seen_lately_{};
-    std::vector<const void*> sites_;
+    std::unordered_map<uint64_t, size_t> known_;  // findings by their kinds and sites
+    Sites sites_;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
     uint64_t steps_ = 0;  // of the launch
     bool recording_ = false, incomplete_ = false;
     std::vector<Record> records_;
 };
+
+// What watches the launch that runs on this core; null if nothing does.
+extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
+
+// Everything that most accesses need is here: they stay in the buffer that their instruction touched last, whose
+// words were last written in an earlier era.
+inline __attribute__((always_inline)) void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where) {
+    Fiber& fiber = here();
+    if (--fiber.patience <= 0) give_way();
+    Site& site = sites_.at(where);
+    Moment moment = clocks.before_era(fiber.moment) ? clocks.begin_moment(fiber) : fiber.moment;
+    Past now(moment, site.number, act, scope);
+    const ResidentBlock& block = block_of(fiber);
+    auto offset = static_cast<size_t>(address - (site.shared ? block.arena_begin : site.origin));
+    if (__builtin_expect(!site.has(offset, bytes), 0)) return access_elsewhere(address, bytes, now, order, where);
+    fiber.last = now;
+    fiber.last_address = address;
+    check(site.shared ? *block.shadow : *site.shadow, offset, bytes, now, address);
+    if (scope != Scope::none) clocks.atomic(address, act, scope, order);
+}
+
+inline __attribute__((always_inline)) void Watch::check(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address) {
+    constexpr size_t kWord = Shadow::kWordBytes;
+    bool unwritten = false;
+    for (size_t end = offset + bytes; offset < end;) {
+        size_t word = offset / kWord, first = offset % kWord, part = std::min(kWord - first, end - offset);
+        unsigned touched = ((1u << part) - 1) << first;
+        unsigned char& written = shadow.written(word);
+        unwritten |= (touched & ~written) != 0;
+        if (now.act() != Act::read) written |= static_cast<unsigned char>(touched);
+        check_word(shadow, word, now.to(touched), address);
+        offset += part;
+    }
+    if (__builtin_expect(unwritten && now.act() != Act::write, 0)) report_unwritten(address, now);
+}
+
+inline __attribute__((always_inline)) void Watch::check_word(Shadow& shadow, size_t word, Past now, const char* address) {
+    auto meet_if_recent = [&](const Past& past) {
+        if (!clocks.before_era(past.moment())) meet(past, now, address);
+    };
+    Moment& last_write = shadow.last_write_near(word);
+    if (!clocks.before_era(last_write)) meet_if_recent(shadow.write(word));
+    if (now.act() == Act::read) return keep_read(shadow, word, now);
+    meet_if_recent(shadow.first_read(word));
+    meet_if_recent(shadow.last_read(word));
+    shadow.write(word) = now;
+    last_write = now.moment();
+}
+
+// Of all reads keep two that a later write may meet: the first that is not over, and the last.
+inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
+    Past& first = shadow.first_read(word);
+    bool over = clocks.before_era(first.moment()) || first.moment() == now.moment() || clocks.over(first);
+    (over ? first : shadow.last_read(word)) = now;
+}
 
 }  // namespace emu

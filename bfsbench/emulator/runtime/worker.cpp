@@ -10,7 +10,7 @@
 namespace emu {
 
 __thread Thread* current = nullptr;
-thread_local Worker* worker = nullptr;
+__thread Worker* worker = nullptr;
 
 namespace {
 
@@ -69,15 +69,19 @@ void finish_thread() { worker->finish(current_fiber()); }
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     if (restless_) return 1;
-    return static_cast<int>(1 + random_->below(1u << random_->below(10)));
+    constexpr unsigned kBits = 9;
+    unsigned draw = random_->below((kBits + 1) << kBits);  // a number of bits, and bits
+    return static_cast<int>(1 + (draw & ((1u << (draw >> kBits)) - 1)));
 }
 
 Fiber* Worker::pick(ResidentBlock& block) {
     if (grid->aborted()) return nullptr;
     if (Lockstep* lockstep = block.lockstep.get()) {
         lockstep->counting.leave_thread();
-        if (block.must_issue()) lockstep->counting.issue(block);
-        if (grid->aborted()) return nullptr;
+        while (block.must_issue()) {
+            lockstep->counting.issue(block);
+            if (grid->aborted()) return nullptr;
+        }
         if (lockstep->has_next()) return &block.fibers[lockstep->next()];
     }
     return block.pick(random_);
@@ -126,10 +130,11 @@ void Worker::give_way(Fiber& fiber) {
     go(&fiber.context, nullptr);
 }
 
-void Worker::await_step(Fiber& fiber, const Step& step) {
+void Worker::await_steps(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     Lockstep& lockstep = *block.lockstep;
-    lockstep.wait(fiber.rank, step);
+    fiber.trace->waits = true;
+    lockstep.counting.leave_thread();
     if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
         Fiber& to = block.fibers[lockstep.next()];
         current = &to;
@@ -141,6 +146,8 @@ void Worker::await_step(Fiber& fiber, const Step& step) {
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
     go(&fiber.context, nullptr);
 }
+
+void await_steps(Fiber& fiber) { worker->await_steps(fiber); }
 
 void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
@@ -169,6 +176,7 @@ void Worker::abandon() {
 void Worker::run(Grid& launched) {
     grid = &launched;
     worker = this;
+    watching = machine.watch.get();
     grid->join();
     restless_ = random_ && (machine.watch ? machine.dense : random_->below(8) != 0);
     while (ResidentBlock* block = next_block()) {
@@ -183,6 +191,7 @@ void Worker::run(Grid& launched) {
         }
     }
     drop_everything();
+    watching = nullptr;
     worker = nullptr;
 }
 
@@ -240,7 +249,7 @@ ResidentBlock* Worker::start_cluster() {
                        place.z * shape.z + rank / shape.x / shape.y};
         block->begin(*grid, index, cluster, random_);
         if (machine.watch) machine.watch->begin_block(*block);
-        if (machine.counting) block->lockstep = std::make_unique<Lockstep>(*machine.counting, machine.counting->loops, block->live);
+        if (machine.counting) machine.counting->begin_block(*block);
         cluster->blocks.push_back(block);
         cluster->live += block->live;
         resident_.push_back(block);

@@ -34,8 +34,8 @@ class Worker {
     void suspend(Fiber& fiber);
     void give_way(Fiber& fiber);
     void finish(Fiber& fiber);
-    // The fiber waits until its warp makes this step.
-    void await_step(Fiber& fiber, const Step& step);
+    // The fiber waits until its warp has made the steps of its trace.
+    void await_steps(Fiber& fiber);
     // All threads of the block wait at the grid barrier.
     void arrive_at_grid(ResidentBlock& block);
     // Leaves a fiber for good.
@@ -74,7 +74,7 @@ class Worker {
 };
 
 // The worker of this operating-system thread.
-extern thread_local Worker* worker;
+extern __thread Worker* worker __attribute__((tls_model("initial-exec")));
 
 std::string place_of(const Grid& grid, const Thread& thread);
 

@@ -9,6 +9,12 @@
 
 namespace emu {
 
+// Bytes of shared memory: those of one variable.
+struct Extent {
+    size_t begin, end;
+    bool has(size_t first, size_t bytes) const { return first >= begin && first + bytes <= end; }
+};
+
 // One __global__ function, or (the one called device_functions) the shared variables of all others.
 // Constant-initialised, so that shared variables can be laid out by static initialisers in any order.
 struct Kernel {
@@ -26,9 +32,7 @@ struct Kernel {
     // In a build that watches, variables lie apart, so that none is reached through another one's end.
     size_t gaps = 0;  // bytes of static_shared that are between variables
     static constexpr unsigned kVariables = 128;
-    struct Extent {
-        size_t begin, end;
-    } variables[kVariables] = {};
+    Extent variables[kVariables] = {};
     unsigned variable_count = 0;
 
     size_t reserve_shared(size_t bytes, size_t alignment) {
@@ -45,13 +49,13 @@ struct Kernel {
     // What a GPU would take.
     size_t shared_bytes() const { return static_shared - gaps; }
 
-    // Whether these bytes are all of one variable.
-    bool has_variable(size_t offset, size_t bytes) const {
-        if (variable_count == kVariables) return true;  // there may be more than are known
+    // The one that has this byte; empty if it is in none.
+    Extent variable_at(size_t offset) const {
+        if (variable_count == kVariables) return {0, static_shared};  // there may be more than are known
         for (unsigned i = 0; i < variable_count; ++i) {
-            if (offset >= variables[i].begin && offset + bytes <= variables[i].end) return true;
+            if (variables[i].has(offset, 1)) return variables[i];
         }
-        return false;
+        return {0, 0};
     }
 };
 
