@@ -13,6 +13,8 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
+from bfsbench.toolchain import DRIVER_LIBRARY
+
 MEMORY = 1 << 20
 """Bytes of the made-up device."""
 DEVICE = {
@@ -81,15 +83,6 @@ def bindings(kept: Kept) -> SimpleNamespace:
     def allocated(size: int) -> tuple[Any, ...]:
         return (*done, kept.allocate(size)) if size <= MEMORY else (CUresult.CUDA_ERROR_OUT_OF_MEMORY, 0)
 
-    def launch(*given: Any) -> tuple[Any, ...]:
-        _, blocks, _, _, block, _, _, shared, _, parameters, extra = given
-        assert parameters is None
-        settings = (ctypes.c_void_p * 5).from_address(extra)
-        assert (settings[0], settings[2], settings[4]) == (1, 2, None)
-        size = ctypes.c_size_t.from_address(settings[3] or 0).value
-        kept.launch(blocks, block, shared, ctypes.string_at(settings[1], size))
-        return (CUresult.CUDA_ERROR_OTHER,) if kept.says else done
-
     def nothing(*_given: Any) -> tuple[Any, ...]:
         return done
 
@@ -121,7 +114,7 @@ def bindings(kept: Kept) -> SimpleNamespace:
         cuDevicePrimaryCtxRelease=nothing,
         cuCtxSetCurrent=nothing,
         cuCtxSetLimit=nothing,
-        cuStreamCreate=lambda _flags: (*done, "the stream"),
+        cuStreamCreate=lambda _flags: (*done, 32),
         cuStreamSynchronize=nothing,
         cuEventCreate=lambda _flags: (*done, "event"),
         cuEventDestroy=nothing,
@@ -134,15 +127,35 @@ def bindings(kept: Kept) -> SimpleNamespace:
         cuMemFreeHost=nothing,
         cuMemsetD32Async=filled,
         cuMemsetD8Async=lambda at, value, count, _stream: (ctypes.memset(int(at), value, count), done)[1],
-        cuMemcpyDtoHAsync=copied,
         cuMemcpyDtoH=copied,
         cuMemcpyHtoD=copied,
         cuModuleLoadData=lambda _cubin: (*done, "module"),
-        cuModuleGetFunction=lambda _module, name: (*done, name),
+        cuModuleGetFunction=lambda _module, _name: (*done, 64),
         cuFuncGetAttribute=lambda which, _function: (*done, FUNCTION[which]),
         cuFuncSetAttribute=lambda _function, which, value: kept.attributes.update({which: value}) or done,  # type: ignore[func-returns-value]
-        cuLaunchKernel=launch,
         cuGetErrorString=lambda status: (*done, (kept.says or CUresult(status).name).lower().encode()),
+    )
+
+
+def library(kept: Kept) -> SimpleNamespace:
+    """What ctypes makes of the driver's library."""
+
+    def launch(config: Any, _function: Any, parameters: Any, extra: Any) -> int:
+        assert parameters is None
+        settings, how = extra._obj, config._obj
+        assert (settings[0], settings[2], settings[4]) == (1, 2, None)
+        size = ctypes.c_size_t.from_address(settings[3]).value
+        kept.launch(
+            how.grid_dim_x, how.block_dim_x, how.shared_memory_bytes, ctypes.string_at(settings[1], size)
+        )
+        return CUresult.CUDA_ERROR_OTHER if kept.says else 0
+
+    def copied(to: Any, source: Any, size: Any, _stream: Any) -> int:
+        ctypes.memmove(to, source, size.value)
+        return 0
+
+    return SimpleNamespace(
+        cuLaunchKernelEx=launch, cuMemcpyDtoHAsync_v2=copied, cuStreamSynchronize=lambda _stream: 0
     )
 
 
@@ -221,6 +234,9 @@ def install(backend: str, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
         finder = MagicMock(DynamicLibNotFoundError=RuntimeError, StaticLibNotFoundError=OSError)
         modules = {"cuda": package, "cuda.bindings": inside, "cuda.core": core, "cuda.pathfinder": finder}
         names = ("cuda_core_driver", "cuda_core_compile")
+        load = ctypes.CDLL
+        made = library(kept)
+        monkeypatch.setattr("ctypes.CDLL", lambda name: made if name == DRIVER_LIBRARY else load(name))
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
         setattr(package, name.rpartition(".")[2], module)

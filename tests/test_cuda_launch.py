@@ -185,6 +185,16 @@ def test_auto_takes_the_first_backend_that_works(monkeypatch: pytest.MonkeyPatch
     assert open_device("auto").backend == "cpu"
 
 
+def test_a_machine_without_a_driver_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_flags: int) -> None:
+        raise RuntimeError("no library\nfound")
+
+    made_up_drivers.install("cuda-core", Kept(), monkeypatch)
+    monkeypatch.setattr(sys.modules["cuda.bindings"].driver, "cuInit", fail)
+    with pytest.raises(UsageError, match=r"no CUDA device can be used \(libcuda.so.1 cannot be loaded\)"):
+        open_device("cuda-core")
+
+
 def test_code_that_the_driver_is_too_old_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     made_up_drivers.install("cuda-core", Kept(), monkeypatch)
     monkeypatch.setattr("bfsbench.toolchain.nvrtc_version", lambda: "14.0")

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
+from contextlib import nullcontext
+from ctypes import c_int
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from bfsbench.backends.base import Define, Struct
+from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Contract
 from bfsbench.errors import ToolchainError
+from bfsbench.graphs.load import load
 from bfsbench.paths import CUDA_SRC, KERNEL_HEADERS
+from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
+from bfsbench.variants import all_variants, find
 from tests.benchmarks.kernel_builds import Build, all_builds
 
 pytestmark = pytest.mark.exhaustive  # what the tests need otherwise does not bring the wheels
@@ -19,13 +28,8 @@ compiling = pytest.importorskip("bfsbench.backends.cuda_core_compile")
 
 ARCH = "sm_90"
 BUILDS = list(all_builds())
+SEARCHES = [name for name, variant in all_variants().items() if issubclass(variant, KernelProgram)]
 PLAIN = 'extern "C" __global__ void plain(int *values) { values[threadIdx.x] = VALUE; }\n'
-
-
-@pytest.fixture(autouse=True)
-def cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
 
 
 def kernels(cubin: bytes) -> set[str]:
@@ -39,6 +43,60 @@ def test_every_kernel_compiles_with_every_value_of_its_macros(build: Build) -> N
     macros = dict(build.macros)
     cubin = compiling.compile_source(source, macros, "", ARCH, child_kernels=build.child_kernels)
     assert {*Contract("").signatures(source, KERNEL_HEADERS)} <= kernels(cubin)
+
+
+class RecordingDevice(CpuDevice):
+    """Keeps which modules a search asks for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[Path, Mapping[str, Define], bool, Contract]] = []
+
+    def module(
+        self,
+        source: Path,
+        defines: Mapping[str, Define],
+        *,
+        child_kernels: bool = False,
+        contract: Contract | None = None,
+    ) -> Any:
+        self.asked.append((source, dict(defines), child_kernels, contract or Contract("")))
+        return super().module(source, defines, child_kernels=child_kernels, contract=contract)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_what_a_search_asks_for_compiles_with_its_contract(name: str) -> None:
+    variant, graph = find(name), load("weighted_random(n=30,density=5)")
+    assert issubclass(variant, KernelProgram)
+    with RecordingDevice() as device:
+        setup = KernelSetup(DeviceGraph(device, graph), None, 256, variant.knob_values({}))
+        variant(setup).prepare()
+    assert device.asked
+    for source, defines, child_kernels, contract in device.asked:
+        assertions = contract.assertions(source, KERNEL_HEADERS, defines)
+        compiling.compile_source(source, defines, assertions, ARCH, child_kernels=child_kernels)
+
+
+class State(Struct):
+    _fields_: ClassVar = [("level", c_int), ("sizes", c_int * 2), ("last", c_int)]
+
+
+@pytest.mark.parametrize(
+    ("members", "complaint"),
+    [
+        ("int level, sizes[2], last;", ""),
+        ("int last, sizes[2], level;", "State::sizes is behind level"),
+        ("int level, sizes[3], last;", "State::sizes has 8 bytes"),
+        ("int level, sizes[2];", "State"),
+    ],
+)
+def test_structs_that_differ_from_the_hosts_are_refused(tmp_path: Path, members: str, complaint: str) -> None:
+    source = tmp_path / "state.cu"
+    kernel = 'extern "C" __global__ void state(State *all) { all->level = 1; }\n'
+    source.write_text(f"struct State {{ {members} }};\n{kernel}")
+    assertions = Contract("host.py", {"State": State}).assertions(source, (), {})
+    with pytest.raises(ToolchainError, match=complaint) if complaint else nullcontext():
+        compiling.compile_source(source, {}, assertions, ARCH, child_kernels=False)
 
 
 def test_kernels_that_launch_kernels_are_linked(tmp_path: Path) -> None:
@@ -67,10 +125,9 @@ def test_a_file_is_compiled_again_only_when_something_has_changed(
     source.write_text(f'#include "value.cuh"\n{PLAIN}')
     header.write_text("#define VALUE 1\n")
     made = [compiling.compile_source(source, {}, "", ARCH, child_kernels=False)]
-    monkeypatch.setattr(compiling, "Program", None)
-    assert compiling.compile_source(source, {}, "", ARCH, child_kernels=False) == made[0]
-    monkeypatch.undo()
-    monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "cache"))
+    with monkeypatch.context() as patch:
+        patch.setattr(compiling, "Program", None)
+        assert compiling.compile_source(source, {}, "", ARCH, child_kernels=False) == made[0]
     header.write_text("#define VALUE 2\n")
     assert compiling.compile_source(source, {}, "", ARCH, child_kernels=False) != made[0]
 

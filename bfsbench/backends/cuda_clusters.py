@@ -11,7 +11,7 @@ _NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 """Numbers of CUfunction_attribute."""
 
 
-class _LaunchConfig(ctypes.Structure):
+class LaunchConfig(ctypes.Structure):
     """CUlaunchConfig of cuda.h."""
 
     _fields_ = (
@@ -34,7 +34,7 @@ def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, share
     if driver.cuModuleLoadData(ctypes.byref(module), cubin):
         return None
     try:
-        config = _LaunchConfig(cluster, 1, 1, block, 1, 1, shared)
+        config = LaunchConfig(cluster, 1, 1, block, 1, 1, shared)
         failed = (
             driver.cuModuleGetFunction(ctypes.byref(function), module, kernel.encode())
             or driver.cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)

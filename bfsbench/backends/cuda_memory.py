@@ -49,23 +49,25 @@ class CudaBuffer:
         self.dtype = np.dtype(dtype)
         self.struct = struct_of(dtype)
         self.size = size
+        self._item = self.dtype.itemsize
         self._driver = driver
-        self._memory = driver.allocate(max(1, size) * self.dtype.itemsize)
+        self._fill_words, self._fill_bytes = driver.fill_words, driver.fill_bytes
+        self._memory = driver.allocate(max(1, size) * self._item)
         self.pointer = int(self._memory)
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
         count = self.size - start if count is None else count
         if count == 0:
             return
-        at = self.pointer + start * self.dtype.itemsize
-        if self.dtype.itemsize == 4:
-            self._driver.fill_words(at, value & 0xFFFFFFFF, count)
-        elif self.dtype.itemsize == 1:
-            self._driver.fill_bytes(at, value & 0xFF, count)
+        at = self.pointer + start * self._item
+        if self._item == 4:
+            self._fill_words(at, value & 0xFFFFFFFF, count)
+        elif self._item == 1:
+            self._fill_bytes(at, value & 0xFF, count)
         elif value == 0:
-            self._driver.fill_bytes(at, 0, count * self.dtype.itemsize)
+            self._fill_bytes(at, 0, count * self._item)
         else:
-            raise DeviceError(f"cannot fill elements of {self.dtype.itemsize} bytes")
+            raise DeviceError(f"cannot fill elements of {self._item} bytes")
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         self._driver.upload(self.pointer, np.ascontiguousarray(array, self.dtype))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pycuda.driver as cuda
 
-from bfsbench.backends.base import Argument, Define, Event
+from bfsbench.backends.base import Argument, Define, Event, Launch
 from bfsbench.backends.cuda_driver import (
     PENDING_CHILDREN,
     DeviceAttribute,
@@ -39,7 +39,8 @@ def translated() -> Iterator[None]:
 
 
 class PycudaLaunch:
-    """A prepared asynchronous call; see backends.base.Launch."""
+    """A prepared asynchronous call, whose method is a backends.base.Launch: methods are called faster than
+    objects."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class PycudaLaunch:
         self._pack = struct.Struct("i" * scalars).pack
         self._stream = stream
 
-    def __call__(self, blocks: int, *scalars: int) -> None:
+    def launch(self, blocks: int, *scalars: int) -> None:
         try:
             self._launch(
                 (blocks, 1), self._block, self._arguments + self._pack(*scalars), self._shared, self._stream
@@ -86,8 +87,9 @@ class PycudaFunction:
 
     def bind(
         self, block: int, shared: int, arguments: bytes, scalars: int, keep_alive: tuple[Argument, ...]
-    ) -> PycudaLaunch:
-        return PycudaLaunch(self._function, block, shared, arguments, scalars, self._stream, keep_alive)
+    ) -> Launch:
+        stream = self._stream
+        return PycudaLaunch(self._function, block, shared, arguments, scalars, stream, keep_alive).launch
 
 
 class PycudaBinary:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import shutil
-import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.cluster.address import Jobs
 from bfsbench.errors import InputError, ToolchainError, UsageError
+from bfsbench.toml_files import read_toml
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -81,7 +80,7 @@ def options(jobs: Jobs) -> dict[str, Any]:
         default = dask.config.get(f"jobqueue.{jobs.queue}.{name.replace('_', '-')}", None)
         return given.get(name, default)
 
-    given = _read(jobs.settings) if jobs.settings else {}
+    given = read_toml(jobs.settings) if jobs.settings else {}
     if "processes" in given:
         raise InputError(
             f"{jobs.settings}: processes cannot be chosen: a job is one worker; ask for more n_workers"
@@ -117,12 +116,3 @@ def _job_size(queue: str, cores: int, memory: str | None) -> dict[str, Any]:
     if queue == "pbs":
         return {"resource_spec": f"select=1:ncpus={cores}" + (f":mem={memory}" if memory else "")}
     return {}  # sites name this differently in SGE: use resource_spec or job_extra_directives
-
-
-def _read(settings: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(settings.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {settings}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{settings}: {error}") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,11 +87,18 @@ def _size(what: str, count: int, name: str) -> str:
 def _struct_assertions(owner: str, name: str, struct: type[Struct]) -> Iterator[str]:
     members = [member for member, *_ in struct._fields_]
     for member in members:
-        field, where = getattr(struct, member), f"{owner}: {name}::{member}"
-        place = f"__builtin_offsetof({name}, {member}) == {field.offset}"
-        yield _assertion(place, f"{where} is at byte {field.offset}")
-        yield _size(f"{name}::{member}", field.size, where)
+        yield _size(f"{name}::{member}", getattr(struct, member).size, f"{owner}: {name}::{member}")
+    yield "#ifdef __CUDACC_RTC__"  # NVRTC has no __builtin_offsetof before 13.5: order and sizes must do
+    yield f"constexpr {name} example_of_{name}{{}};"
+    for earlier, later in pairwise(members):
+        places = (f"(const void *)&example_of_{name}.{member}" for member in (earlier, later))
+        yield _assertion(" < ".join(places), f"{owner}: {name}::{later} is behind {earlier}")
+    yield "#else"
+    for member in members:
+        place, where = getattr(struct, member).offset, f"{owner}: {name}::{member}"
+        yield _assertion(f"__builtin_offsetof({name}, {member}) == {place}", f"{where} is at byte {place}")
+    yield "#endif"
     yield _size(name, ctypes.sizeof(struct), f"{owner}: struct {name}")
     bindings = ", ".join(f"member_{i}" for i in range(len(members)))  # an error names both numbers of members
-    function = f"static inline void contract_of_{name}({name} &all)"
+    function = f"static inline __device__ void contract_of_{name}({name} &all)"
     yield f"{function} {{ [[maybe_unused]] auto &[{bindings}] = all; }}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +10,7 @@ import msgspec
 
 from bfsbench.errors import InputError
 from bfsbench.paths import cache_dir
+from bfsbench.toml_files import Part, converted, read_toml
 
 PARTS = ("initialisation", "transfers", "conversion")
 """What a clock may cover besides the search: initialisation of levels and queues; transfers between host and
@@ -19,7 +19,7 @@ EXPORTS = ("mtx", "sg", "el")
 """Text and binary formats that graphs are written in for programs that cannot be changed."""
 KINDS = ("command", "library", "python")
 
-Part = Literal["initialisation", "transfers", "conversion"]
+Covered = Literal["initialisation", "transfers", "conversion"]
 _NAME = r"^[a-z][a-z0-9_]*\Z"
 Name = Annotated[str, msgspec.Meta(pattern=_NAME)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -28,11 +28,7 @@ _PLACEHOLDER = re.compile(r"\{([a-z.]+)\}")
 _COMMAND_PLACES = frozenset({"here", "built", "graph", "answer", "source", *(f"graph.{e}" for e in EXPORTS)})
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file."""
-
-
-class Change(_Table, frozen=True, kw_only=True):
+class Change(Part, frozen=True, kw_only=True):
     """A change to a file of the program's source: ``old``, which must occur, is replaced by ``new``."""
 
     file: Text
@@ -40,7 +36,7 @@ class Change(_Table, frozen=True, kw_only=True):
     new: str
 
 
-class Build(_Table, frozen=True, kw_only=True):
+class Build(Part, frozen=True, kw_only=True):
     """How to build the program."""
 
     repository: str = ""
@@ -48,19 +44,19 @@ class Build(_Table, frozen=True, kw_only=True):
     commit: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")] = ""
     """The commit, with all 40 digits."""
     submodules: bool = False
-    add: list[Text] = []
+    add: tuple[Text, ...] = ()
     """Files beside the TOML file that are copied into the source, such as a driver."""
-    changes: list[Change] = []
-    run: list[Text] = []
+    changes: tuple[Change, ...] = ()
+    run: tuple[Text, ...] = ()
     """Shell commands, in the source's folder. {cxx}, {cc} and {nvcc} are the compilers."""
-    makes: Annotated[list[Text], msgspec.Meta(min_length=1)]
+    makes: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
     """Files that the build makes, which are kept."""
 
 
-class Call(_Table, frozen=True, kw_only=True):
+class Call(Part, frozen=True, kw_only=True):
     """How the program is called. Exactly one of ``command``, ``library`` and ``python``."""
 
-    command: list[Text] = []
+    command: tuple[Text, ...] = ()
     """Words of a command. One process answers all searches, unless {source} is among the words."""
     library: str = ""
     """Path of a shared library."""
@@ -68,7 +64,7 @@ class Call(_Table, frozen=True, kw_only=True):
     """The function in the library."""
     python: str = ""
     """``module:function``."""
-    packages: list[Text] = []
+    packages: tuple[Text, ...] = ()
     """Python packages it needs, by their names for pip, with the module in parentheses if its name
     differs."""
     arrays: Literal["numpy", "cupy"] = "numpy"
@@ -84,14 +80,14 @@ class Call(_Table, frozen=True, kw_only=True):
     """Limit of memory on the host; by default the available memory."""
 
 
-class Clock(_Table, frozen=True, kw_only=True):
+class Clock(Part, frozen=True, kw_only=True):
     """Whose clock measures a search, and what it covers besides the search."""
 
     held_by: Literal["events", "theirs", "ours"]
-    covers: list[Part] = []
+    covers: tuple[Covered, ...] = ()
 
 
-class Entry(_Table, frozen=True, kw_only=True):
+class Entry(Part, frozen=True, kw_only=True):
     """A whole file."""
 
     name: Name
@@ -153,20 +149,12 @@ def read(path: Path) -> Entry | None:
 
     Raises InputError naming the file and the key at fault.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
+    table = read_toml(path)
     return _entry(table, path) if "call" in table else None
 
 
 def _entry(table: dict[str, Any], path: Path) -> Entry:
-    try:
-        entry = msgspec.convert(table, Entry)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {error}") from error
+    entry = converted(path, table, Entry)
     if mistakes := _mistakes(entry):
         raise InputError(f"{path}: {mistakes[0]}")
     return msgspec.structs.replace(entry, where=str(path.resolve()))

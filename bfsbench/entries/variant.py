@@ -6,6 +6,7 @@ import ctypes
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -124,11 +125,8 @@ class EntryVariant(HostVariant):
             running.before_bytes, running.held_bytes = device_memory_used(), None
         started = time.perf_counter()
         running.process = self._start()
-        try:
+        with self._killed_on_errors():
             running.process.wait_until_ready()
-        except BaseException:
-            self._give_up()
-            raise
         running.preparation_ms = (time.perf_counter() - started) * 1e3
         running.note()
 
@@ -159,11 +157,8 @@ class EntryVariant(HostVariant):
     def traverse(self, source: int) -> None:
         """Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError, LaunchError."""
         self._source, self._levels, self._reply = source, None, None
-        try:
+        with self._killed_on_errors():
             self._reply = self._searched(source)
-        except BaseException:
-            self._give_up()
-            raise
         if self._reply.said is None or (self.entry.call.command and self.entry.clock.held_by == "ours"):
             self.took_ms = self._reply.wall_ms
         else:
@@ -184,11 +179,8 @@ class EntryVariant(HostVariant):
         running.
         """
         if self._levels is None:
-            try:
+            with self._killed_on_errors():
                 self._levels = self._checked()
-            except BaseException:
-                self._give_up()
-                raise
         return self._levels
 
     @property
@@ -239,11 +231,16 @@ class EntryVariant(HostVariant):
                 f"what is not timed explains no more than {allowed:.0f} ms"
             )
 
-    def _give_up(self) -> None:
-        """Kill the process; the next search starts another one."""
-        if self._running.process is not None:
-            self._running.process.stop()
-            self._running.process = None
+    @contextmanager
+    def _killed_on_errors(self) -> Iterator[None]:
+        """After an exception the process is killed; the next search starts another one."""
+        try:
+            yield
+        except BaseException:
+            if self._running.process is not None:
+                self._running.process.stop()
+                self._running.process = None
+            raise
 
     def measured(self) -> dict[str, str]:
         running = self._running

@@ -12,8 +12,8 @@ import msgspec
 from bfsbench.errors import InputError
 from bfsbench.experiments.drawings import KINDS
 from bfsbench.experiments.drawings.base import Chart
-from bfsbench.experiments.toml_files import Factor, Part, converted, read_toml
 from bfsbench.families import DEFAULT
+from bfsbench.toml_files import Factor, Part, converted, read_toml
 from bfsbench.variants import all_families
 from bfsbench.variants.base import PRESETS
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from bfsbench.errors import InputError
-from bfsbench.experiments.toml_files import Part, converted, read_toml
+from bfsbench.toml_files import Part, converted, read_toml
 
 if TYPE_CHECKING:
     from bfsbench.experiments.declaration import Experiment

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
@@ -16,6 +15,7 @@ from bfsbench import paths
 from bfsbench.errors import InputError, UsageError, unknown_name
 from bfsbench.graphs.graph import Orientation
 from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
+from bfsbench.toml_files import converted, read_toml
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -178,13 +178,7 @@ def user_catalogue() -> Path:
 
 def read_catalogue(path: Path) -> list[Dataset]:
     """The entries of one catalogue file. Raises UsageError naming the file and the key at fault."""
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
-    datasets = [_dataset(path, name, table) for name, table in tables.items()]
+    datasets = [_dataset(path, name, table) for name, table in read_toml(path).items()]
     owners: dict[str, str] = {}
     for dataset in datasets:
         for name in (dataset.name, *dataset.aliases):
@@ -200,10 +194,7 @@ def _dataset(path: Path, name: str, table: Any) -> Dataset:
         raise InputError(f"{path}: key '{name}' stands outside any [dataset]")
     if "name" in table:
         raise InputError(f"{where}: unknown field `name`; the heading is the name")
-    try:
-        dataset = msgspec.convert({**table, "name": name}, Dataset)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {str(error).replace('`$.', '`')}") from error
+    dataset = converted(where, {**table, "name": name}, Dataset)
     for text in (name, *dataset.aliases):
         if not _NAME.match(text):
             raise InputError(f"{where}: name '{text}' may hold only letters, digits, and any of _ . + -")

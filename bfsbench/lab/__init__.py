@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from bfsbench.errors import UsageError
-from bfsbench.experiments.toml_files import Part, converted, read_toml
+from bfsbench.toml_files import Part, converted, read_toml
 
 HERE = Path(__file__).parent
 

@@ -3,14 +3,13 @@
     python tests/benchmarks/beside_entries.py OUT.csv --known results/h200/best.csv GRAPH...
 
 A search runs at the setting that was fastest on the graph in the rows of ``--known``; `adaptive` at its
-defaults as well. Searches that these rows show to be slower than ``--within`` times the fastest of the
-papers' are left out. Where there are no rows of a graph, searches run by their rules. A graph is measured as
-a whole, and none is begun after ``--seconds``, so that each graph in OUT.csv is complete.
+defaults as well. Of the papers' searches these are the ``--top`` fastest by these rows. Where there are no
+rows of a graph, all run by their rules. Rows are written when all of a graph are there, so after an interrupt
+each graph in OUT.csv is complete.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,17 +39,13 @@ def searches() -> list[type[Variant]]:
     return [one for one in found if one.name not in entries_among(variants)]
 
 
-def chosen(here: Rows | None, within: float) -> list[Axes]:
+def chosen(here: Rows | None, top: int) -> list[Axes]:
     """The searches to run on a graph, each at one setting, and OURS at its defaults first."""
     defaults = Axes([find(OURS)], [None], [None])
     if here is None:
         return [defaults, *(Axes([one], [None], [None], preset="auto") for one in searches())]
-    best = here.best_each
-    papers = min(ms for name, ms in best.items() if name != OURS)
-    wanted = [
-        one for one in searches() if one.name == OURS or best.get(one.name, float("inf")) <= within * papers
-    ]
-    return [defaults, *(fastest(one, here) for one in wanted)]
+    ranked = [name for name in here.best_each if name != OURS]
+    return [defaults, *(fastest(find(name), here) for name in [OURS, *ranked[:top]])]
 
 
 def known_on(known: Rows, graph: str) -> Rows | None:
@@ -82,10 +77,13 @@ def compile_all(settings: Sequence[Axes], jobs: int, timeout: float) -> None:
 @click.option("--host", default="", help="Other programs of the CPU, separated by commas.")
 @click.option("--sources", default=8)
 @click.option("--repeats", default=4)
-@click.option("--within", default=4.0)
+@click.option("--top", default=3, help="How many of the papers' searches on a graph.")
+@click.option(
+    "--skip", type=(str, str), multiple=True, help="A program and a graph that it takes too long on."
+)
 @click.option("--timeout", default=60.0, help="Seconds per point.")
-@click.option("--seconds", default=float("inf"), help="Seconds after which no graph is begun.")
 @click.option("--jobs", default=0, help="Compile all settings first, so many at a time.")
+@click.option("--only-compile", is_flag=True, help="Measure nothing.")
 @click.option("--backend", default="auto")
 def main(
     out: Path,
@@ -95,32 +93,34 @@ def main(
     host: str,
     sources: int,
     repeats: int,
-    within: float,
+    top: int,
+    skip: tuple[tuple[str, str], ...],
     timeout: float,
-    seconds: float,
     jobs: int,
+    only_compile: bool,
     backend: str,
 ) -> None:
     from bfsbench.bench.results import read_results
 
-    ends = time.monotonic() + seconds
     rows = Rows(read_results([*known]), "the known rows")
-    programs = [find(name) for name in f"{entries},{host}".split(",") if name]
+    programs = [Axes([find(name)], [None], [None]) for name in f"{entries},{host}".split(",") if name]
     names = [resolve(text).full_name for text in graphs]
-    settings = {name: chosen(known_on(rows, name), within) for name in names}
+    settings = {name: chosen(known_on(rows, name), top) for name in names}
     if jobs:
         compile_all([axes for of_graph in settings.values() for axes in of_graph], jobs, timeout)
-        click.echo(f"compiled; {ends - time.monotonic():.0f} s left")
+        click.echo("compiled")
+    if only_compile:
+        return
     choice = SourceChoice.of(find_family("bfs"), None, sources, 0)
+    skipped = {(program, resolve(text).full_name) for program, text in skip}
+    parts = [
+        Part([name], one, choice)
+        for name in names
+        for one in [*settings[name], *programs]
+        if (one.variants[0].name, name) not in skipped
+    ]
     method = Method(Sampling.of(repeats), timeout, order=Order.of("interleaved"))
-    for name in names:
-        if time.monotonic() > ends:
-            click.echo(f"{name}: left out, the time is used up")
-            continue
-        axes = [Axes([program], [None], [None]) for program in programs]
-        parts = [Part([name], one, choice) for one in [*settings[name], *axes]]
-        sweep(Request(Crossing(parts), method, out, resume=out.exists(), backend=backend), Lines())
-        click.echo(f"{name}: {ends - time.monotonic():.0f} s left")
+    sweep(Request(Crossing(parts), method, out, resume=out.exists(), backend=backend), Lines())
 
 
 if __name__ == "__main__":

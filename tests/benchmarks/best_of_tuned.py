@@ -17,7 +17,9 @@ from bfsbench.bench.runner import Method
 from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.sources import SourceChoice
 from bfsbench.bench.sweep import Request, SweepProgress, sweep
+from bfsbench.errors import UsageError
 from bfsbench.graphs.load import resolve
+from bfsbench.programs import Knob
 from bfsbench.texts import Rows
 from bfsbench.variants import all_variants, find_family
 from bfsbench.variants.base import Variant
@@ -47,9 +49,17 @@ def settings(variant: type[Variant], tuned: Rows) -> list[Axes]:
 def fastest(variant: type[Variant], rows: Rows) -> Axes:
     """The setting of a search that was fastest in rows of one graph."""
     best = rows.of(variant=variant.name).best
-    known = {knob.name for knob in variant.knobs}
-    knobs = {name: [value] for name, value in knob_values(best["knobs"]).items() if name in known}
+    values = knob_values(best["knobs"])
+    knobs = {knob.name: [values[knob.name]] for knob in variant.knobs if takes(knob, values.get(knob.name))}
     return Axes([variant], [None], [int(best["block"])], knobs)
+
+
+def takes(knob: Knob, value: str | None) -> bool:
+    """Whether a knob still has a value; rows may be of code that had others."""
+    try:
+        return value is not None and knob.check(value) is not None
+    except UsageError:
+        return False
 
 
 @click.command()

@@ -5,8 +5,12 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bfsbench.bench.point import Point
+from bfsbench.explain import count
+from bfsbench.graphs.load import load
 from bfsbench.paths import CUDA_SRC
 from tests.benchmarks.emulator_against_ncu import compared
 
@@ -46,6 +50,17 @@ def test_searches_without_races_agree(lattice: Path, variant: str) -> None:
 def test_searches_with_benign_races_agree_within_a_twentieth(lattice: Path, variant: str) -> None:
     found = ratios(lattice, variant)
     assert found == pytest.approx(dict.fromkeys(found, 1.0), abs=WITHIN[variant])
+
+
+def test_counts_do_not_depend_on_where_buffers_lie() -> None:
+    name = "kronecker(scale=10,seed=1):symmetrised"
+    point = Point(name, 1, "frontier_queue", "cpu", None, 256, (("BLOCK_QUEUE_SIZE", 8192),))
+    kept, found = [], []
+    for size in (1, 5_000, 40):
+        kept.append([np.ones(size * i, np.int8) for i in range(1, 9)])  # so that buffers lie elsewhere
+        found.append(count(point, load(name)).lines)
+    assert found[0].equals(found[1])
+    assert found[0].equals(found[2])
 
 
 def test_the_committed_table_is_of_these_measurements() -> None:

@@ -25,7 +25,7 @@ def written(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('name = "mine"', 'name = "My"', "`$.name`"),
+        ('name = "mine"', 'name = "My"', "`name`"),
         ('licence = "MIT"\n', "", "missing required field `licence`"),
         ('licence = "MIT"', 'licence = "MIT"\ncolour = "red"', "unknown field `colour`"),
         ('licence = "MIT"', 'licence = "MIT"\nwhere = "x"', "unknown field `where`"),
@@ -38,7 +38,7 @@ def written(folder: Path, text: str) -> Path:
         ('python = "a:b"', 'command = ["x", "{source}"]', "holds the clock itself"),
         ('"ours"', '"theirs"', "functions are timed here"),
         ('"ours"', '"events"', "only Python functions over CuPy arrays"),
-        ('"ours"', '"ours"\ncovers = ["all"]', "$.clock.covers[0]"),
+        ('"ours"', '"ours"\ncovers = ["all"]', "`clock.covers[0]`"),
         ("[clock]", '[build]\nrepository = "r"\nmakes = ["m"]\n[clock]', "repository and commit go together"),
         ("[clock]", "[clock", "mine.toml"),
     ],

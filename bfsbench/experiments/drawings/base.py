@@ -8,9 +8,9 @@ from typing import ClassVar
 import msgspec
 
 from bfsbench.experiments.outcome import Outcome
-from bfsbench.experiments.toml_files import Part
 from bfsbench.report.plots import NothingToDrawError, Picture, draw
 from bfsbench.report.table import Table
+from bfsbench.toml_files import Part
 
 _COMMON = frozenset(("title", "graphs", "series"))
 

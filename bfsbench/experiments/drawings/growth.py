@@ -9,10 +9,10 @@ import numpy as np
 
 from bfsbench.experiments.drawings.base import Chart
 from bfsbench.experiments.outcome import Outcome
-from bfsbench.experiments.toml_files import Factor
 from bfsbench.report.plots import Picture, matplotlib_style
 from bfsbench.report.plots.picture import COLOURS, file_name, look, panels, plain_log
 from bfsbench.report.table import Cell, Table
+from bfsbench.toml_files import Factor
 
 
 class Growth(Chart, frozen=True, kw_only=True, tag="growth"):

@@ -29,9 +29,9 @@ def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> 
         raise InputError(f"{path}: {error}") from error
 
 
-def converted(path: Path, table: dict[str, Any], kind: type[Kind]) -> Kind:
-    """The table as a ``kind``. Raises InputError naming the file and the key at fault."""
+def converted(where: Path | str, table: Any, kind: type[Kind]) -> Kind:
+    """The table, which stands at ``where``, as a ``kind``. Raises InputError naming that and the key."""
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {str(error).replace('`$.', '`')}") from error
+        raise InputError(f"{where}: {str(error).replace('`$.', '`')}") from error
