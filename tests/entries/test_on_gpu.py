@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from bfsbench.entries import new
+from bfsbench.entries.find import SHIPPED
 from bfsbench.errors import WrongResultError
 from bfsbench.graphs.load import load
 from tests.entries.test_cheats import timed
@@ -17,15 +19,17 @@ SKELETON = Path(new.__file__).parent / "skeletons" / "python_gpu" / "NAME.py"
 
 
 @pytest.fixture(autouse=True)
-def cupy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CuPy for the programs that tests start, a stand-in where there is none or no GPU."""
+def stands_in(monkeypatch: pytest.MonkeyPatch) -> bool:
+    """CuPy for the programs that tests start; whether it is a stand-in, as there is none or no GPU."""
     try:
         import cupy
 
         cupy.cuda.Device(0).compute_capability  # noqa: B018
+        return False
     except Exception:  # CuPy has errors of its own for what is missing
         paths = [str(TOYS / "stand_in"), os.environ.get("PYTHONPATH", "")]
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        return True
 
 
 def declared(folder: Path, how: str, held_by: str = "events") -> Path:
@@ -44,6 +48,17 @@ def test_a_right_search(tmp_path: Path, how: str, held_by: str) -> None:
     timing = timed(declared(tmp_path, how, held_by), load("kronecker(scale=6,edge_factor=4)"))
     assert all(0 < ms <= wall for ms, wall in zip(timing.search_ms, timing.wall_ms, strict=True))
     assert timing.preprocess_ms > 0
+
+
+@pytest.mark.parametrize("graph", ["kronecker(scale=6,edge_factor=4)", "uniform(n=300,m=700,directed=1)"])
+def test_cugraph(tmp_path: Path, stands_in: bool, graph: str) -> None:
+    """Its names of arguments are those of the package, which needs a GPU to be run."""
+    if not stands_in:
+        pytest.importorskip("pylibcugraph")
+    declared = (SHIPPED / "cugraph.toml").read_text()
+    file = tmp_path / "cugraph.toml"
+    file.write_text(re.sub("(?m)^(packages|device) = .*$", "", declared))
+    assert min(timed(file, load(graph)).search_ms) > 0
 
 
 @pytest.mark.parametrize(
