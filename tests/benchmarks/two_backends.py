@@ -96,10 +96,8 @@ def main(graphs: tuple[str, ...], variant: str) -> None:
                 rows.append((name, search, source, *line(in_turns(sides))))
     print(tabulate(rows, HEADERS, floatfmt=".4f"))
     minima, medians = ([row[place] for row in rows] for place in (5, 6))
-    print(
     means = f"{geometric_mean(minima):.4f} of minima, {geometric_mean(medians):.4f} of medians"
     print(f"\n{len(rows)} points: {means}")
-    )
     sys.stdout.flush()
     os._exit(0)  # PyCUDA would look for a context of its own
 
