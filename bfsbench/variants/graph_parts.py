@@ -1,0 +1,398 @@
+"""A graph cut into parts that fit a block's shared memory, each with the vertices around it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from ctypes import c_int, c_longlong
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends.base import Argument, Buffer, Contract, Device, Kernel, Struct
+from bfsbench.errors import KernelError, LaunchError
+from bfsbench.families.bfs.layouts import GridBarrier
+from bfsbench.paths import CUDA_SRC
+from bfsbench.variants.base import DeviceGraph
+
+PLACES = 32
+"""Vertices of a part, of either kind, begin at a multiple of this many."""
+MOST_HOPS = 32
+READERS = 32
+_FOLDER = CUDA_SRC / "resident_parts"
+_BLOCK = 256
+_ROUNDS = 6
+"""Times that parts are grown."""
+_FILLED = 0.55
+"""Share of the most vertices of a part that the first seeds are to get on average."""
+_SMALLEST_SHARE = 8
+"""A part of fewer than its most vertices divided by this is given up."""
+_REST_SHARE = 4
+"""Likewise, parts of vertices that no seed reaches are smaller."""
+_BARRIER_COST = 8.0
+"""Time of a barrier and what belongs to it, in levels of a part."""
+_MAX_POLLS = 1 << 27
+_TOO_MANY = 2**31 - 1
+
+
+class Part(Struct):
+    """A part as a block loads it (``parts.cuh``)."""
+
+    _fields_: ClassVar = [
+        ("first_quad", c_longlong),
+        ("first_ghost", c_longlong),
+        ("first_place", c_int),
+        ("own", c_int),
+        ("ghosts", c_int),
+        ("quads", c_int),
+    ]
+
+
+class Growth(Struct):
+    """State of a growth (``grow_parts.cu``)."""
+
+    _fields_: ClassVar = [
+        ("barrier", GridBarrier),
+        ("failed", c_int),
+        ("found", c_int * 3),
+        ("number", c_int),
+        ("unlabelled", c_int),
+    ]
+
+
+@dataclass(frozen=True)
+class GraphParts:
+    """Parts on the device. Vertices have places there, parts one after the other."""
+
+    table: npt.NDArray[np.void]
+    """Part[N], on the host."""
+    quads: Buffer
+    """uint64: rows of all parts, four local ids of 16 bits each."""
+    ghosts: Buffer
+    """int32: places of the ghosts of all parts."""
+    read_by: Buffer
+    """uint32 of each place: a bit for each of the part's readers that reads it."""
+    readers: Buffer
+    """int32[N * READERS]: parts; -1 where there is none, -2 for all."""
+    part_at: Buffer
+    """int32: the part that PLACES places belong to."""
+    places: Buffer
+    """int32[V]: of vertices."""
+    vertices: Buffer
+    """int32: at places; -1 where there is none."""
+    number: int
+    hops: int
+    """Arcs to the farthest ghosts: the levels that can be run without them being read again."""
+    most_ids: int
+    """Local ids of the largest part, a multiple of PLACES."""
+    milliseconds: float
+    """Time of growing and packing, in ms."""
+
+
+@cache
+def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphParts]:
+    """What makes the parts of a graph, of at most so many vertices, with ghosts up to so many hops away
+    or, if 0, as suits: for ``DeviceGraph.once``.
+
+    It raises LaunchError where a part with its ghosts does not fit a block's shared memory.
+    """
+
+    def graph_parts(graph: DeviceGraph) -> GraphParts:
+        graph.csr, graph.csc  # noqa: B018  uploaded before the clock starts
+        graph.device.synchronize()
+        started = time.perf_counter()
+        cells = _Growing(graph, most_vertices).cells()
+        return _Packing(graph, cells).parts(hops, started)
+
+    return graph_parts
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Parts without their rows."""
+
+    places: Buffer
+    vertices: Buffer
+    first_places: npt.NDArray[np.int32]
+    """int32[N]: each part's."""
+    sizes: npt.NDArray[np.int32]
+    """int32[N]: vertices of each part."""
+    num_places: int
+
+
+class _Labelling:
+    """Arrays of a growth: ``labelling`` of grow_parts.cu."""
+
+    def __init__(self, device: Device, num_vertices: int, most_labels: int) -> None:
+        self.labels, self.ranks, self.queue = (device.empty(num_vertices, np.int32) for _ in range(3))
+        self.last, self.sizes = (device.empty(most_labels, np.int32) for _ in range(2))
+
+    def argument(self) -> tuple[Argument, ...]:
+        return (self.labels, self.ranks, self.queue, self.last, self.sizes)
+
+
+def _rows(graph: DeviceGraph) -> tuple[Argument, ...]:
+    return (*graph.csr.values(), *graph.csc.values())
+
+
+def _kernels(graph: DeviceGraph, name: str, types: dict[str, Any], macros: dict[str, int]) -> Any:
+    offsets = graph.host_graph.row_offsets.dtype
+    contract = Contract(Path(__file__).name, {"offset_t": offsets, **types}, {"PLACES": PLACES})
+    return graph.device.module(
+        _FOLDER / f"{name}.cu", {"WIDE_OFFSETS": int(offsets.itemsize == 8), **macros}, contract=contract
+    )
+
+
+class _Growing:
+    """Cells grown from seeds in several rounds."""
+
+    def __init__(self, graph: DeviceGraph, most_vertices: int) -> None:
+        self.device, self.num_vertices = graph.device, graph.host_graph.num_vertices
+        self.most = -(-most_vertices // PLACES) * PLACES
+        self.rest = max(PLACES, self.most // _REST_SHARE // PLACES * PLACES)
+        self.first_seeds = max(1, round(self.num_vertices / (_FILLED * self.most)))
+        most_labels = self.first_seeds + (_SMALLEST_SHARE + 2) * (self.num_vertices // self.most + 1)
+        self.seeds = self.device.empty(most_labels, np.int32)
+        self.outwards = _Labelling(self.device, self.num_vertices, most_labels)
+        self.inwards = _Labelling(self.device, self.num_vertices, most_labels)
+        self.state = self.device.signal(Growth)
+        self.module = _kernels(graph, "grow_parts", {"growth": Growth, "grid_barrier": GridBarrier}, {})
+        self.rows = _rows(graph)
+
+    def _launch(self, name: str, work: int, **arguments: Argument) -> None:
+        blocks = max(1, min(-(-work // _BLOCK), self.device.limits.max_grid))
+        self._kernel(name).bind(**arguments, block=_BLOCK)(blocks)
+
+    def _kernel(self, name: str) -> Kernel:
+        kernel: Kernel = self.module.kernel(name)
+        return kernel
+
+    def _grow(self, to: _Labelling) -> None:
+        kernel = self._kernel("grow")
+        launch = kernel.bind(
+            graph=self.rows, to=to.argument(), state=self.state, max_polls=_MAX_POLLS, block=_BLOCK
+        )
+        launch(min(kernel.resident_blocks(_BLOCK), 4 * self.device.limits.num_multiprocessors))
+
+    def _grow_both_ways(self, number: int) -> None:
+        """From seeds until all is reached, and from the boundaries inwards."""
+        arguments: dict[str, Argument] = {"state": self.state}
+        self.outwards.labels.fill(-1)
+        self._launch(
+            "plant", number, to=self.outwards.argument(), seeds=self.seeds, number=number, **arguments
+        )
+        self._grow(self.outwards)
+        self.inwards.sizes.fill(0)
+        for level in range(3):
+            self.state.fill_member(0, "found", level)
+        self._launch(
+            "find_boundary",
+            self.num_vertices,
+            graph=self.rows,
+            labels=self.outwards.labels,
+            to=self.inwards.argument(),
+            num_vertices=self.num_vertices,
+            **arguments,
+        )
+        self._grow(self.inwards)
+
+    def cells(self) -> _Cells:
+        """Raises KernelError when blocks gave up waiting for each other."""
+        self.state.fill(0)
+        number = self.first_seeds
+        self._launch(
+            "draw_seeds", number, seeds=self.seeds, number=number, num_vertices=self.num_vertices
+        )
+        for rest in reversed(range(_ROUNDS)):
+            self._grow_both_ways(number)
+            if rest:
+                number = self._choose_seeds(number)
+        self._launch(
+            "rank_rest",
+            self.num_vertices,
+            outwards=self.outwards.argument(),
+            inwards=self.inwards.argument(),
+            state=self.state,
+            num_vertices=self.num_vertices,
+            number=number,
+        )
+        state = self.state.read_struct()
+        if state.failed:
+            raise KernelError("grow_parts: blocks did not all meet")
+        return self._places(np.append(self.inwards.sizes.download()[:number], state.unlabelled))
+
+    def _choose_seeds(self, number: int) -> int:
+        self.state.fill_member(0, "number")
+        self._launch(
+            "choose_seeds",
+            number,
+            outwards=self.outwards.argument(),
+            inwards=self.inwards.argument(),
+            seeds=self.seeds,
+            state=self.state,
+            least=-(-self.most // _SMALLEST_SHARE),
+            most=self.most,
+            number=number,
+        )
+        return int(self.state.read_struct().number)
+
+    def _places(self, sizes: npt.NDArray[np.int32]) -> _Cells:
+        """Cells of at most ``most`` vertices, at their places; the last ones, of the rest, are smaller."""
+        most = np.full(len(sizes), self.most)
+        most[-1] = self.rest
+        cells = -(-sizes // most)
+        labels = np.repeat(np.arange(len(sizes)), cells)
+        nth = np.arange(len(labels)) - np.repeat(np.cumsum(cells) - cells, cells)
+        own = np.minimum(most[labels], sizes[labels] - nth * most[labels])
+        padded = -(-own // PLACES) * PLACES
+        first = np.cumsum(padded) - padded
+        num_places = int(padded.sum())
+        first_of_label = np.zeros(len(sizes), np.int32)
+        first_of_label[labels[nth == 0]] = first[nth == 0]
+        places = self.device.empty(self.num_vertices, np.int32)
+        vertices = self.device.empty(num_places, np.int32)
+        vertices.fill(-1)
+        self._launch(
+            "give_places",
+            self.num_vertices,
+            labels=self.inwards.argument(),
+            first_places=self.device.upload(first_of_label),
+            places=places,
+            vertices=vertices,
+            num_vertices=self.num_vertices,
+        )
+        self.device.synchronize()
+        return _Cells(places, vertices, first.astype(np.int32), own.astype(np.int32), num_places)
+
+
+class _Packing:
+    """Rows and ghosts of parts."""
+
+    def __init__(self, graph: DeviceGraph, cells: _Cells) -> None:
+        self.graph, self.device, self.cells = graph, graph.device, cells
+        self.number = len(cells.sizes)
+        self.most_ids = most_ids(self.device)
+        bits = self._table_bits()
+        table = 1 << bits
+        macros = {"TABLE_BITS": bits, "TABLE": table, "MAX_GHOSTS": table // 4 * 3}
+        self.shared = table * 6 + table // 4 * 3 * 4 + 8
+        self.module = _kernels(graph, "pack_parts", {"part": Part}, macros)
+        self.own = -(-cells.sizes.astype(np.int64) // PLACES) * PLACES
+        self.arguments: dict[str, Argument] = {
+            "graph": _rows(graph),
+            "at": (cells.places, cells.vertices),
+            "num_parts": self.number,
+        }
+
+    def _table_bits(self) -> int:
+        """Of the hash table's size: twice as many as there are vertices, or as many as there is room for."""
+        bits = 4
+        while 2 ** (bits + 1) * 9 + 8 <= self.device.limits.shared_memory_per_block_optin and (
+            2**bits < 2 * self.graph.host_graph.num_vertices
+        ):
+            bits += 1
+        return bits
+
+    def _launch(self, name: str, **arguments: Argument) -> None:
+        kernel = self.module.kernel(name)
+        block = 1024 if self.number >= self.device.limits.num_multiprocessors else 256
+        launch = kernel.bind(**self.arguments, **arguments, block=block, shared=self.shared)
+        launch(min(self.number, kernel.resident_blocks(block, self.shared)))
+
+    def _measure(self, hops: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """int64[N, hops + 1]: ghosts up to each number of hops; int64[N]: quads of long rows at all of them."""
+        ghosts = self.device.empty(self.number * (hops + 1), np.int32)
+        long_quads = self.device.empty(self.number, np.int32)
+        self._launch("measure", parts=table_on(self.device, self._parts()), ghosts=ghosts, long_quads=long_quads, hops=hops)
+        table = ghosts.download().reshape(self.number, hops + 1)
+        return table.astype(np.int64), long_quads.download().astype(np.int64)
+
+    def _parts(
+        self, ghosts: npt.NDArray[np.int64] | None = None, quads: npt.NDArray[np.int64] | None = None
+    ) -> npt.NDArray[np.void]:
+        table = np.zeros(self.number, Part)
+        table["first_place"], table["own"] = self.cells.first_places, self.cells.sizes
+        if ghosts is not None and quads is not None:
+            padded = -(-ghosts // PLACES) * PLACES
+            table["ghosts"], table["quads"] = ghosts, quads
+            table["first_ghost"], table["first_quad"] = np.cumsum(padded) - padded, np.cumsum(quads) - quads
+        return table
+
+    def parts(self, hops: int, started: float) -> GraphParts:
+        """Raises LaunchError if a part and its ghosts do not fit."""
+        hops, ghosts, quads = self._chosen(hops)
+        padded = -(-ghosts // PLACES) * PLACES
+        empty, cells = self.device.empty, self.cells
+        parts = GraphParts(
+            table=self._parts(ghosts, quads),
+            quads=empty(int(quads.sum()), np.uint64),
+            ghosts=empty(max(1, int(padded.sum())), np.int32),
+            read_by=empty(cells.num_places, np.uint32),
+            readers=empty(self.number * READERS, np.int32),
+            part_at=self.device.upload(np.repeat(np.arange(self.number, dtype=np.int32), self.own // PLACES)),
+            places=cells.places,
+            vertices=cells.vertices,
+            number=self.number,
+            hops=hops,
+            most_ids=int(quads.max()),
+            milliseconds=0,
+        )
+        parts.read_by.fill(0)
+        parts.readers.fill(-1)
+        self._launch(
+            "pack",
+            parts=table_on(self.device, parts.table),
+            part_at=parts.part_at,
+            quads=parts.quads,
+            ghosts=parts.ghosts,
+            read_by=parts.read_by,
+            readers=parts.readers,
+            hops=hops,
+        )
+        self.device.synchronize()
+        object.__setattr__(parts, "milliseconds", (time.perf_counter() - started) * 1e3)
+        return parts
+
+    def _chosen(self, hops: int) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The number of hops, at most ``hops`` if given, ghosts of each part, and its quads."""
+        ghosts, _ = self._measure(hops or MOST_HOPS)
+        fit = (self.own[:, None] + ghosts <= self.most_ids).all(axis=0)
+        possible = np.flatnonzero(fit)[1:]
+        if len(possible) and not hops:
+            # A barrier is shared by the levels of a step, and the work of a level grows with the ghosts.
+            share = ghosts.sum(axis=0)[possible] / self.cells.sizes.sum()
+            best = int(possible[np.argmin(_BARRIER_COST / possible + share)])
+        else:
+            best = int(possible[-1]) if len(possible) else 0
+        for k in range(best, 0, -1):
+            reached, long_quads = self._measure(k)
+            quads = self.own + -(-reached[:, k] // PLACES) * PLACES + long_quads
+            if quads.max() <= self.most_ids:
+                return k, reached[:, k], quads
+        raise LaunchError(
+            f"resident_parts: a part and the vertices with arcs to it are more than the {self.most_ids} "
+            "that fit shared memory (PART_VERTICES): the graph has too many arcs between parts"
+        )
+
+
+def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
+    """A table of parts on the device."""
+    buffer = device.empty(len(table), Part)
+    buffer.upload(table)
+    return buffer
+
+
+ID_BYTES = 15
+"""Shared memory of a local id: its row, its place or readers, its place in the queue; bits and pages."""
+_OTHER_BYTES = 12 << 10
+PAGE = 256
+
+
+def most_ids(device: Device) -> int:
+    """Local ids that fit the shared memory of a block: whole pages, and fewer than 2^15."""
+    room = device.limits.shared_memory_per_block_optin - _OTHER_BYTES
+    return int(min(room // ID_BYTES, 2**15 - PAGE)) // PAGE * PAGE

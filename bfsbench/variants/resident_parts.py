@@ -1,0 +1,173 @@
+"""A search that runs several levels between two barriers, in parts of the graph in shared memory."""
+
+from __future__ import annotations
+
+from ctypes import c_int, c_uint, c_void_p
+from typing import ClassVar
+
+from bfsbench.backends.base import Buffer, Struct
+from bfsbench.errors import KernelError
+from bfsbench.families.bfs.layouts import GridBarrier
+from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
+from bfsbench.variants.graph_parts import (
+    MOST_HOPS,
+    PAGE,
+    PLACES,
+    READERS,
+    GraphParts,
+    Part,
+    most_ids,
+    parts_of,
+    table_on,
+)
+
+_SLOTS = 16
+_STATIC_BYTES = 6 << 10
+"""Of shared memory that the kernel declares, and what the system reserves."""
+
+
+class Partition(Struct):
+    """The parts of a graph, for the kernel (``resident.cuh``)."""
+
+    _fields_: ClassVar = [
+        *((name, c_void_p) for name in ("parts", "quads", "ghosts", "read_by", "readers")),
+        *((name, c_void_p) for name in ("part_at", "places", "vertices")),
+        *((name, c_int) for name in ("number", "num_places", "hops")),
+    ]
+
+
+class SlotLayout(Struct):
+    """How a block's shared memory is divided."""
+
+    _fields_: ClassVar = [("slots", c_uint), ("slot_ids", c_uint), ("bitmap_words", c_uint)]
+
+
+class SearchState(Struct):
+    """State that a search leaves behind."""
+
+    _fields_: ClassVar = [("barrier", GridBarrier), ("failed", c_int)]
+
+
+class ResidentParts(KernelVariant):
+    """One persistent launch, for graphs of large diameter: the graph is cut into parts, each with ghost
+    vertices K hops deep, and a block runs K levels of the parts that it holds in shared memory before all
+    blocks meet.
+
+    Preparing grows the parts on the device (``graph_parts.py``); that is ``preprocess_ms``, and the parts are
+    kept with the graph. ``--grid`` caps the blocks, of which there are never more than the device holds at
+    once. Levels come back in the order of vertices; that, all initialisation and loading of parts are part of
+    the launch. Any graph gets the right levels, but one whose parts have too many ghosts, as those with hubs
+    have, is refused with a LaunchError.
+    """
+
+    name = "resident_parts"
+    kernel_files = ("resident_parts", "grow_parts", "pack_parts")
+    summary = "several levels a barrier: parts with ghost vertices in shared memory, taken as the search reaches them"
+    origin = ("this project",)
+    layout = ("CSR", "CSC")
+    frontier = "a queue a block, in shared memory; a bitmap of active parts"
+    parallel_unit = "a thread per frontier vertex of a part"
+    whole_warps = True
+    work = "O(V + E), and as much again for ghosts"
+    synchronisation = "a barrier of all blocks every K levels"
+    knobs = (
+        Knob(
+            "PART_VERTICES",
+            2048,
+            "most vertices of a part",
+            choices=(32, 512, 1024, 1536, 2048, 3072, 4096, 8192),
+        ),
+        Knob(
+            "LEVELS",
+            0,
+            "levels between two barriers, fewer where ghosts would not fit; 0: as suits the graph",
+            minimum=0,
+            maximum=MOST_HOPS,
+        ),
+    )
+    usual_block = 1024
+    constants: ClassVar = {"MOST_HOPS": MOST_HOPS, "PAGE": PAGE, "SLOTS": _SLOTS}
+    layers = ("parts",)
+    block_layers = ("parts",)
+    edge_reads: ClassVar = {"parts": "unknown"}
+    counters: ClassVar = {
+        "parts": "parts with something to do, in the step that begins with this level",
+        "loads": "parts loaded for the step",
+        "frontier": "vertices with which blocks begin the step, ghosts included",
+        "wait_cycles": "at the barrier after the step, the most of any block that had something to do",
+        "read_cycles": "from the barrier to the first level of the step, likewise",
+        "load_cycles": "of that, loading parts",
+        "level_cycles": "running the levels of the step, likewise",
+    }
+    max_polls = 1 << 27
+    """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
+
+    def structs(self) -> tuple[type[Struct], ...]:
+        return (*super().structs(), GridBarrier, Part, Partition, SlotLayout, SearchState)
+
+    def shared_constants(self) -> dict[str, int]:
+        return {**super().shared_constants(), "PLACES": PLACES, "READERS": READERS}
+
+    def prepare(self) -> None:
+        """Raises LaunchError if the graph does not suit."""
+        parts = self.graph.once(parts_of(int(self.knob["PART_VERTICES"]), int(self.knob["LEVELS"])))
+        self.preprocess_ms = parts.milliseconds
+        layout, shared = self._layout(parts)
+        kernel = self.kernel(self.name)
+        self.num_blocks = min(kernel.resident_blocks(self.block, shared), self.grid or self.blocks(2**30))
+        self.place_levels = self.device.empty(parts.vertices.size, "int32")
+        self.place_levels.fill(UNREACHED)
+        self.bitmaps = self.device.empty(3 * int(layout.bitmap_words), "uint32")
+        self.bitmaps.fill(0)
+        self.waiting = self.device.empty(2 * self.num_blocks * parts.number, "int32")
+        self.state = self.device.signal(SearchState)
+        self.state.fill(0)
+        self.search = kernel.bind(
+            parts=_partition(parts, table_on(self.device, parts.table)),
+            layout=layout,
+            place_levels=self.place_levels,
+            bitmaps=self.bitmaps,
+            waiting=self.waiting,
+            levels=self.level_array,
+            state=self.state,
+            records=self.records,
+            counts=self.counter_buffer,
+            max_polls=self.max_polls,
+            block=self.block,
+            shared=shared,
+            scalars=("source",),
+        )
+
+    def _layout(self, parts: GraphParts) -> tuple[SlotLayout, int]:
+        """How shared memory is divided, and bytes of it: as many slots as there is room for."""
+        slot_ids = -(-parts.most_ids // PAGE) * PAGE
+        words = -(-parts.number // 32)
+        optin = self.device.limits.shared_memory_per_block_optin
+        of_slot = slot_ids * 14 + slot_ids // 8 + slot_ids // PAGE * 8 + slot_ids // PLACES * 2
+        possible = (optin - _STATIC_BYTES - 8 * words) // of_slot
+        slots = min(possible, _SLOTS, parts.number, (2**15 - PAGE) // slot_ids)
+        layout = SlotLayout(slots=slots, slot_ids=slot_ids, bitmap_words=words)
+        return layout, slots * of_slot + 8 * words
+
+    def reset(self, source: int) -> None:
+        """Nothing: a search leaves all as the next one is to find it."""
+
+    def traverse(self, source: int) -> None:
+        self.search(self.num_blocks, source)
+        self.mark(0, self.name)
+
+    def finish(self) -> None:
+        """Raises KernelError when blocks gave up waiting for each other."""
+        if self.state.read_struct().failed:
+            raise KernelError(f"{self.name}: {self.num_blocks} blocks did not all meet")
+
+
+def _partition(parts: GraphParts, table: Buffer) -> Partition:
+    names = ("quads", "ghosts", "read_by", "readers", "part_at", "places", "vertices")
+    return Partition(
+        parts=table,
+        **{name: getattr(parts, name) for name in names},
+        number=parts.number,
+        num_places=parts.vertices.size,
+        hops=parts.hops,
+    )

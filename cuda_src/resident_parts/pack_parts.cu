@@ -1,0 +1,183 @@
+// pack_parts: parts of a graph, packed as blocks load them.
+//
+// A block packs a part. It finds the ghosts hop by hop along arcs that lead to the part, in a hash table in shared
+// memory that gives them their local ids: so they are in the order of their distance. The rows are then those of the
+// graph without what is not local, and without ghosts K hops away, which can only begin a path of K arcs to an own
+// vertex. First `measure` counts, for a K at a time, then `pack` writes.
+#include "parts.cuh"
+
+#define EMPTY 0xffffffffu  // key of the hash table
+#define TOO_MANY 0x7fffffff  // ghosts
+
+struct placing {
+    const int *places;    // of vertices
+    const int *vertices;  // at places
+};
+
+// The ghosts of one part, in shared memory. The host defines TABLE = 1 << TABLE_BITS and MAX_GHOSTS, three quarters of it,
+// so that a block of threads that are too late still finds an empty key.
+struct ghost_table {
+    unsigned keys[TABLE];  // places
+    unsigned short numbers[TABLE];
+    int places[MAX_GHOSTS];
+    unsigned found;  // may exceed what there is room for
+    unsigned quads;  // of long rows
+
+    __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
+
+    // All threads of a block find in-neighbours that are not own, hop by hop. ghosts[k], if given, gets the number of
+    // those up to k hops away. Returns that of one hop less than all, or TOO_MANY if there is no room.
+    __device__ unsigned find(const graph_rows &graph, const placing &at, const part &part, int hops, int *ghosts) {
+        for (unsigned i = threadIdx.x; i < TABLE; i += blockDim.x) keys[i] = EMPTY;
+        if (threadIdx.x == 0) found = quads = 0;
+        __syncthreads();
+        unsigned begin = 0, end = 0;  // of the ghosts that the last hop has found
+        for (int hop = 1; hop <= hops; ++hop) {
+            if (hop == 1)
+                for (unsigned i = threadIdx.x; i < part.own; i += blockDim.x)
+                    add_neighbours(graph, at, part, part.first_place + i);
+            else
+                for (unsigned i = begin + threadIdx.x; i < end; i += blockDim.x)
+                    add_neighbours(graph, at, part, places[i]);
+            __syncthreads();
+            begin = end, end = found;
+            const bool full = end > MAX_GHOSTS;
+            if (ghosts != nullptr && threadIdx.x == 0)
+                for (int k = hop; k <= (full ? hops : hop); ++k) ghosts[k] = full ? TOO_MANY : end;
+            __syncthreads();
+            if (full) return TOO_MANY;
+        }
+        return begin;
+    }
+
+    __device__ __forceinline__ void add_neighbours(const graph_rows &graph, const placing &at, const part &part,
+                                                   int from) {
+        const int v = at.vertices[from];
+        for (edge_t e = graph.column_offsets[v], last = graph.column_offsets[v + 1]; e < last; ++e) {
+            const unsigned place = at.places[graph.row_indices[e]];
+            if (place - part.first_place >= part.own && !insert(place)) return;
+        }
+    }
+
+    // False if there is no room.
+    __device__ __forceinline__ bool insert(unsigned place) {
+        if (*(volatile unsigned *)&found > MAX_GHOSTS) return false;
+        for (unsigned i = slot(place);; i = (i + 1) % TABLE) {
+            const unsigned key = atomicCAS(&keys[i], EMPTY, place);
+            if (key == place) return true;
+            if (key != EMPTY) continue;
+            const unsigned number = atomicAdd(&found, 1);
+            if (number >= MAX_GHOSTS) return false;
+            places[number] = place;
+            numbers[i] = number;
+            return true;
+        }
+    }
+
+    // The number of a ghost, or MAX_GHOSTS. For a place of which it is not known whether there is a ghost.
+    __device__ __forceinline__ unsigned number(unsigned place) const {
+        for (unsigned i = slot(place); keys[i] != EMPTY; i = (i + 1) % TABLE)
+            if (keys[i] == place) return numbers[i];
+        return MAX_GHOSTS;
+    }
+};
+
+// Rows of a part whose ghosts have been found.
+struct local_rows {
+    const graph_rows &graph;
+    const placing &at;
+    const part &own;
+    const ghost_table &ghosts;
+    unsigned near;  // ghosts that can be reached in time
+
+    __device__ __forceinline__ unsigned vertices() const { return padded(own.own) + padded(own.ghosts); }
+
+    // Call visit(local id) for the local out-neighbours of a local vertex; only of those that exist.
+    template <class Visit>
+    __device__ __forceinline__ void row(unsigned local, Visit visit) const {
+        const unsigned first = padded(own.own);
+        if (local < first ? local >= own.own : local - first >= own.ghosts) return;
+        const int v = at.vertices[local < first ? own.first_place + local : ghosts.places[local - first]];
+        for (edge_t e = graph.row_offsets[v], end = graph.row_offsets[v + 1]; e < end; ++e) {
+            const unsigned place = at.places[graph.column_indices[e]], number = place - own.first_place;
+            if (number < own.own) {
+                if (number != local) visit(number);
+            } else {
+                const unsigned ghost = ghosts.number(place);
+                if (ghost < near && ghost + first != local) visit((ghost + first) | GHOST);
+            }
+        }
+    }
+};
+
+// Number of ghosts up to each number of hops, at most `hops`, of all parts in turn, and of quads of long rows.
+extern "C" __global__ void __launch_bounds__(1024)
+    measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
+    extern __shared__ ghost_table table[];
+    for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
+        part part = parts[p];
+        const unsigned near = table->find(graph, at, part, hops, ghosts + (size_t)p * (hops + 1));
+        const bool fit = near != TOO_MANY;
+        part.ghosts = fit ? table->found : 0;
+        const local_rows rows = {graph, at, part, *table, near};
+        for (unsigned local = threadIdx.x; fit && local < rows.vertices(); local += blockDim.x) {
+            unsigned degree = 0;
+            rows.row(local, [&](unsigned) { ++degree; });
+            if (degree > 4) atomicAdd(&table->quads, (degree + 3) / 4);
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) long_quads[p] = fit ? table->quads : TOO_MANY, ghosts[(size_t)p * (hops + 1)] = 0;
+        __syncthreads();
+    }
+}
+
+// Have the owner of a ghost tell part p of it.
+__device__ __forceinline__ void add_reader(int *readers, unsigned *read_by, const int *part_at, unsigned place, int p) {
+    int *known = readers + (size_t)part_at[place / PLACES] * READERS;
+    int reader = 1;
+    for (; reader < READERS - 1; ++reader) {
+        int other = *(volatile int *)&known[reader];
+        if (other == NO_READER) other = atomicCAS(&known[reader], NO_READER, p);
+        if (other == NO_READER || other == p) break;
+    }
+    if (reader == READERS - 1) atomicExch(&known[reader], ALL_PARTS);
+    atomicOr(&read_by[place], 1u << reader);
+}
+
+// Pack all parts, with ghosts up to so many hops away.
+extern "C" __global__ void __launch_bounds__(1024)
+    pack(graph_rows graph, placing at, const part *parts, int num_parts, const int *part_at, quad *quads, int *ghosts,
+         unsigned *read_by, int *readers, int hops) {
+    extern __shared__ ghost_table table[];
+    for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
+        const part part = parts[p];
+        const unsigned near = table->find(graph, at, part, hops, nullptr);
+        const local_rows rows = {graph, at, part, *table, near};
+        quad *own = quads + part.first_quad;
+        for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
+            unsigned degree = 0;
+            const unsigned short self = local;
+            quad row = {{self, self, self, self}};
+            rows.row(local, [&](unsigned id) {
+                if (degree < 4) row.ids[degree] = id;
+                ++degree;
+            });
+            if (degree > 4) {
+                const unsigned more = (degree + 3) / 4, first = rows.vertices() + atomicAdd(&table->quads, more);
+                unsigned i = 0;
+                rows.row(local, [&](unsigned id) { own[first + i / 4].ids[i % 4] = id, ++i; });
+                for (; i < 4 * more; ++i) own[first + i / 4].ids[i % 4] = self;
+                row = {{(unsigned short)first, (unsigned short)more, self, LONG_ROW}};
+            }
+            own[local] = row;
+        }
+        for (unsigned i = threadIdx.x; i < padded(part.ghosts); i += blockDim.x) {
+            const int place = i < part.ghosts ? table->places[i] : NO_PLACE;
+            ghosts[part.first_ghost + i] = place;
+            if (place != NO_PLACE) add_reader(readers, read_by, part_at, place, p);
+        }
+        for (unsigned i = threadIdx.x; i < part.own; i += blockDim.x) atomicOr(&read_by[part.first_place + i], 1u);
+        if (threadIdx.x == 0) readers[(size_t)p * READERS] = p;
+        __syncthreads();
+    }
+}
