@@ -303,13 +303,13 @@ class _Packing:
         launch = kernel.bind(**self.arguments, **arguments, block=block, shared=self.shared)
         launch(min(self.number, kernel.resident_blocks(block, self.shared)))
 
-    def _measure(self, hops: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """int64[N, hops + 1]: ghosts up to each number of hops; int64[N]: quads of long rows at all of them."""
+    def _ghosts(self, hops: int, long_quads: Buffer | None = None) -> npt.NDArray[np.int64]:
+        """int64[N, hops + 1]: ghosts up to each number of hops. ``long_quads``, int32[N], gets the quads of
+        long rows where all of them fit."""
         ghosts = self.device.empty(self.number * (hops + 1), np.int32)
-        long_quads = self.device.empty(self.number, np.int32)
-        self._launch("measure", parts=table_on(self.device, self._parts()), ghosts=ghosts, long_quads=long_quads, hops=hops)
-        table = ghosts.download().reshape(self.number, hops + 1)
-        return table.astype(np.int64), long_quads.download().astype(np.int64)
+        parts = table_on(self.device, self._parts())
+        self._launch("measure", parts=parts, ghosts=ghosts, long_quads=long_quads, hops=hops)
+        return ghosts.download().reshape(self.number, hops + 1).astype(np.int64)
 
     def _parts(
         self, ghosts: npt.NDArray[np.int64] | None = None, quads: npt.NDArray[np.int64] | None = None
@@ -359,7 +359,7 @@ class _Packing:
 
     def _chosen(self, hops: int) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The number of hops, at most ``hops`` if given, ghosts of each part, and its quads."""
-        ghosts, _ = self._measure(hops or MOST_HOPS)
+        ghosts = self._ghosts(hops or MOST_HOPS)
         fit = (self.own[:, None] + ghosts <= self.most_ids).all(axis=0)
         possible = np.flatnonzero(fit)[1:]
         if len(possible) and not hops:
@@ -368,11 +368,12 @@ class _Packing:
             best = int(possible[np.argmin(_BARRIER_COST / possible + share)])
         else:
             best = int(possible[-1]) if len(possible) else 0
+        long_quads = self.device.empty(self.number, np.int32)
         for k in range(best, 0, -1):
-            reached, long_quads = self._measure(k)
-            quads = self.own + -(-reached[:, k] // PLACES) * PLACES + long_quads
+            reached = self._ghosts(k, long_quads)[:, k]
+            quads = self.own + -(-reached // PLACES) * PLACES + long_quads.download()
             if quads.max() <= self.most_ids:
-                return k, reached[:, k], quads
+                return k, reached, quads
         raise LaunchError(
             f"resident_parts: a part and the vertices with arcs to it are more than the {self.most_ids} "
             "that fit shared memory (PART_VERTICES): the graph has too many arcs between parts"

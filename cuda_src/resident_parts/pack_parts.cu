@@ -110,23 +110,27 @@ struct local_rows {
     }
 };
 
-// Number of ghosts up to each number of hops, at most `hops`, of all parts in turn, and of quads of long rows.
+// Number of ghosts up to each number of hops, at most `hops`, of all parts in turn; and, unless it is null, of quads of
+// long rows.
 extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
         part part = parts[p];
-        const unsigned near = table->find(graph, at, part, hops, ghosts + (size_t)p * (hops + 1));
-        const bool fit = near != TOO_MANY;
-        part.ghosts = fit ? table->found : 0;
-        const local_rows rows = {graph, at, part, *table, near};
-        for (unsigned local = threadIdx.x; fit && local < rows.vertices(); local += blockDim.x) {
-            unsigned degree = 0;
-            rows.row(local, [&](unsigned) { ++degree; });
-            if (degree > 4) atomicAdd(&table->quads, (degree + 3) / 4);
+        int *found = ghosts + (size_t)p * (hops + 1);
+        const unsigned near = table->find(graph, at, part, hops, found);
+        if (threadIdx.x == 0) found[0] = 0;
+        if (long_quads != nullptr && near != TOO_MANY) {
+            part.ghosts = table->found;
+            const local_rows rows = {graph, at, part, *table, near};
+            for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
+                unsigned degree = 0;
+                rows.row(local, [&](unsigned) { ++degree; });
+                if (degree > 4) atomicAdd(&table->quads, (degree + 3) / 4);
+            }
+            __syncthreads();
+            if (threadIdx.x == 0) long_quads[p] = table->quads;
         }
-        __syncthreads();
-        if (threadIdx.x == 0) long_quads[p] = fit ? table->quads : TOO_MANY, ghosts[(size_t)p * (hops + 1)] = 0;
         __syncthreads();
     }
 }

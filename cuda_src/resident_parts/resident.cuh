@@ -223,6 +223,7 @@ struct block_search {
         return seen & block_state::ANY;
     }
     bool changed = false;  // the parts that the block holds, or may have
+    bool crowded = false;  // the block holds more parts than have room
 
     // Give out the parts that have become active.
     __device__ __forceinline__ void take_fresh() {
@@ -241,9 +242,8 @@ struct block_search {
 
     // The levels of a step, in more than one round if not all parts of the block have layout.
     __device__ __forceinline__ void run_step(const stopwatch &watch, int step) {
-        bool several = false;
-        for (;; several = true) {
-            if (changed || several || own.waiting[0].size > 0) change_parts(watch, step);
+        for (bool several = false;; several = true) {
+            if (changed || crowded) change_parts(watch, step);
             __syncthreads();
             const unsigned size = found()[0];
             busy = size > 0;
@@ -253,9 +253,9 @@ struct block_search {
             watch.start();
             run_levels();
             watch.stop(counted::level_cycles, step, busy);
-            if (own.waiting[0].size == 0 && !several) return;
             const bool last = own.waiting[0].size == 0;
-            set_aside();
+            crowded = several || !last;
+            if (crowded) set_aside();
             if (last) return;
         }
     }
