@@ -33,7 +33,7 @@ _SMALLEST_SHARE = 8
 """A part of fewer than its most vertices divided by this is given up."""
 _REST_SHARE = 4
 """Likewise, parts of vertices that no seed reaches are smaller."""
-_BARRIER_COST = 8.0
+_BARRIER_COST = 20.0
 """Time of a barrier and what belongs to it, in levels of a part."""
 _MAX_POLLS = 1 << 27
 _TOO_MANY = 2**31 - 1
@@ -43,12 +43,11 @@ class Part(Struct):
     """A part as a block loads it (``parts.cuh``)."""
 
     _fields_: ClassVar = [
-        ("first_quad", c_longlong),
-        ("first_ghost", c_longlong),
+        ("first", c_longlong),
         ("first_place", c_int),
         ("own", c_int),
         ("ghosts", c_int),
-        ("quads", c_int),
+        ("ids", c_int),
     ]
 
 
@@ -71,11 +70,10 @@ class GraphParts:
     table: npt.NDArray[np.void]
     """Part[N], on the host."""
     quads: Buffer
-    """uint64: rows of all parts, four local ids of 16 bits each."""
-    ghosts: Buffer
-    """int32: places of the ghosts of all parts."""
-    read_by: Buffer
-    """uint32 of each place: a bit for each of the part's readers that reads it."""
+    """uint64: the row of each local id of all parts, four local ids of 16 bits."""
+    words: Buffer
+    """uint32 of each local id of all parts: for an own vertex a bit for each of the part's readers that has
+    it as a ghost, for a ghost its place."""
     readers: Buffer
     """int32[N * READERS]: parts; -1 where there is none, -2 for all."""
     part_at: Buffer
@@ -264,6 +262,10 @@ class _Growing:
             places=places,
             vertices=vertices,
             num_vertices=self.num_vertices,
+            state=self.state,
+            most=self.most,
+            few=self.rest,
+            number=len(sizes) - 1,
         )
         self.device.synchronize()
         return _Cells(places, vertices, first.astype(np.int32), own.astype(np.int32), num_places)
@@ -312,53 +314,55 @@ class _Packing:
         return ghosts.download().reshape(self.number, hops + 1).astype(np.int64)
 
     def _parts(
-        self, ghosts: npt.NDArray[np.int64] | None = None, quads: npt.NDArray[np.int64] | None = None
+        self, ghosts: npt.NDArray[np.int64] | None = None, ids: npt.NDArray[np.int64] | None = None
     ) -> npt.NDArray[np.void]:
         table = np.zeros(self.number, Part)
         table["first_place"], table["own"] = self.cells.first_places, self.cells.sizes
-        if ghosts is not None and quads is not None:
-            padded = -(-ghosts // PLACES) * PLACES
-            table["ghosts"], table["quads"] = ghosts, quads
-            table["first_ghost"], table["first_quad"] = np.cumsum(padded) - padded, np.cumsum(quads) - quads
+        if ghosts is not None and ids is not None:
+            table["ghosts"], table["ids"], table["first"] = ghosts, ids, np.cumsum(ids) - ids
         return table
 
     def parts(self, hops: int, started: float) -> GraphParts:
         """Raises LaunchError if a part and its ghosts do not fit."""
-        hops, ghosts, quads = self._chosen(hops)
-        padded = -(-ghosts // PLACES) * PLACES
+        hops, ghosts, ids = self._chosen(hops)
         empty, cells = self.device.empty, self.cells
         parts = GraphParts(
-            table=self._parts(ghosts, quads),
-            quads=empty(int(quads.sum()), np.uint64),
-            ghosts=empty(max(1, int(padded.sum())), np.int32),
-            read_by=empty(cells.num_places, np.uint32),
+            table=self._parts(ghosts, ids),
+            quads=empty(int(ids.sum()), np.uint64),
+            words=empty(int(ids.sum()), np.uint32),
             readers=empty(self.number * READERS, np.int32),
             part_at=self.device.upload(np.repeat(np.arange(self.number, dtype=np.int32), self.own // PLACES)),
             places=cells.places,
             vertices=cells.vertices,
             number=self.number,
             hops=hops,
-            most_ids=int(quads.max()),
+            most_ids=int(ids.max()),
             milliseconds=0,
         )
-        parts.read_by.fill(0)
         parts.readers.fill(-1)
+        read_by = empty(cells.num_places, np.uint32)
+        read_by.fill(0)
+        table = table_on(self.device, parts.table)
         self._launch(
             "pack",
-            parts=table_on(self.device, parts.table),
+            parts=table,
             part_at=parts.part_at,
             quads=parts.quads,
-            ghosts=parts.ghosts,
-            read_by=parts.read_by,
+            words=parts.words,
+            read_by=read_by,
             readers=parts.readers,
             hops=hops,
         )
+        copying = self.module.kernel("copy_readers").bind(
+            parts=table, num_parts=self.number, read_by=read_by, words=parts.words, block=_BLOCK
+        )
+        copying(min(self.number, self.device.limits.max_grid))
         self.device.synchronize()
         object.__setattr__(parts, "milliseconds", (time.perf_counter() - started) * 1e3)
         return parts
 
     def _chosen(self, hops: int) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The number of hops, at most ``hops`` if given, ghosts of each part, and its quads."""
+        """The number of hops, at most ``hops`` if given, ghosts of each part, and its local ids."""
         ghosts = self._ghosts(hops or MOST_HOPS)
         fit = (self.own[:, None] + ghosts <= self.most_ids).all(axis=0)
         possible = np.flatnonzero(fit)[1:]
@@ -371,9 +375,10 @@ class _Packing:
         long_quads = self.device.empty(self.number, np.int32)
         for k in range(best, 0, -1):
             reached = self._ghosts(k, long_quads)[:, k]
-            quads = self.own + -(-reached // PLACES) * PLACES + long_quads.download()
-            if quads.max() <= self.most_ids:
-                return k, reached, quads
+            ids = self.own + reached + long_quads.download() + 2 * PLACES
+            ids = ids // PLACES * PLACES
+            if ids.max() <= self.most_ids:
+                return k, reached, ids
         raise LaunchError(
             f"resident_parts: a part and the vertices with arcs to it are more than the {self.most_ids} "
             "that fit shared memory (PART_VERTICES): the graph has too many arcs between parts"
@@ -387,13 +392,12 @@ def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
     return buffer
 
 
-ID_BYTES = 15
-"""Shared memory of a local id: its row, its place or readers, its place in the queue; bits and pages."""
+GROUP_BYTES = PLACES * 12 + 18
+"""Shared memory of PLACES local ids: rows, places or readers; bits of vertices; the group's own."""
 _OTHER_BYTES = 12 << 10
-PAGE = 256
 
 
 def most_ids(device: Device) -> int:
-    """Local ids that fit the shared memory of a block: whole pages, and fewer than 2^15."""
+    """Local ids that fit the shared memory of a block, fewer than 2^15."""
     room = device.limits.shared_memory_per_block_optin - _OTHER_BYTES
-    return int(min(room // ID_BYTES, 2**15 - PAGE)) // PAGE * PAGE
+    return int(min(room // GROUP_BYTES * PLACES, 2**15 - PLACES))

@@ -10,13 +10,12 @@ from bfsbench.errors import KernelError
 from bfsbench.families.bfs.layouts import GridBarrier
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
 from bfsbench.variants.graph_parts import (
+    GROUP_BYTES,
     MOST_HOPS,
-    PAGE,
     PLACES,
     READERS,
     GraphParts,
     Part,
-    most_ids,
     parts_of,
     table_on,
 )
@@ -30,7 +29,7 @@ class Partition(Struct):
     """The parts of a graph, for the kernel (``resident.cuh``)."""
 
     _fields_: ClassVar = [
-        *((name, c_void_p) for name in ("parts", "quads", "ghosts", "read_by", "readers")),
+        *((name, c_void_p) for name in ("parts", "quads", "words", "readers")),
         *((name, c_void_p) for name in ("part_at", "places", "vertices")),
         *((name, c_int) for name in ("number", "num_places", "hops")),
     ]
@@ -39,7 +38,7 @@ class Partition(Struct):
 class SlotLayout(Struct):
     """How a block's shared memory is divided."""
 
-    _fields_: ClassVar = [("slots", c_uint), ("slot_ids", c_uint), ("bitmap_words", c_uint)]
+    _fields_: ClassVar = [("slots", c_uint), ("slot_groups", c_uint), ("bitmap_words", c_uint)]
 
 
 class SearchState(Struct):
@@ -65,8 +64,8 @@ class ResidentParts(KernelVariant):
     summary = "several levels a barrier: parts with ghost vertices in shared memory, taken as the search reaches them"
     origin = ("this project",)
     layout = ("CSR", "CSC")
-    frontier = "a queue a block, in shared memory; a bitmap of active parts"
-    parallel_unit = "a thread per frontier vertex of a part"
+    frontier = "a bit a vertex in shared memory; a bitmap of active parts"
+    parallel_unit = "a thread per 32 vertices of a part"
     whole_warps = True
     work = "O(V + E), and as much again for ghosts"
     synchronisation = "a barrier of all blocks every K levels"
@@ -86,14 +85,13 @@ class ResidentParts(KernelVariant):
         ),
     )
     usual_block = 1024
-    constants: ClassVar = {"MOST_HOPS": MOST_HOPS, "PAGE": PAGE, "SLOTS": _SLOTS}
+    constants: ClassVar = {"SLOTS": _SLOTS}
     layers = ("parts",)
     block_layers = ("parts",)
     edge_reads: ClassVar = {"parts": "unknown"}
     counters: ClassVar = {
         "parts": "parts with something to do, in the step that begins with this level",
         "loads": "parts loaded for the step",
-        "frontier": "vertices with which blocks begin the step, ghosts included",
         "wait_cycles": "at the barrier after the step, the most of any block that had something to do",
         "read_cycles": "from the barrier to the first level of the step, likewise",
         "load_cycles": "of that, loading parts",
@@ -140,14 +138,13 @@ class ResidentParts(KernelVariant):
 
     def _layout(self, parts: GraphParts) -> tuple[SlotLayout, int]:
         """How shared memory is divided, and bytes of it: as many slots as there is room for."""
-        slot_ids = -(-parts.most_ids // PAGE) * PAGE
+        slot_groups = parts.most_ids // PLACES
         words = -(-parts.number // 32)
         optin = self.device.limits.shared_memory_per_block_optin
-        of_slot = slot_ids * 14 + slot_ids // 8 + slot_ids // PAGE * 8 + slot_ids // PLACES * 2
-        possible = (optin - _STATIC_BYTES - 8 * words) // of_slot
-        slots = min(possible, _SLOTS, parts.number, (2**15 - PAGE) // slot_ids)
-        layout = SlotLayout(slots=slots, slot_ids=slot_ids, bitmap_words=words)
-        return layout, slots * of_slot + 8 * words
+        possible = (optin - _STATIC_BYTES - 8 * words) // (slot_groups * GROUP_BYTES)
+        slots = min(possible, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
+        layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=words)
+        return layout, slots * slot_groups * GROUP_BYTES + 8 * words
 
     def reset(self, source: int) -> None:
         """Nothing: a search leaves all as the next one is to find it."""
@@ -163,7 +160,7 @@ class ResidentParts(KernelVariant):
 
 
 def _partition(parts: GraphParts, table: Buffer) -> Partition:
-    names = ("quads", "ghosts", "read_by", "readers", "part_at", "places", "vertices")
+    names = ("quads", "words", "readers", "part_at", "places", "vertices")
     return Partition(
         parts=table,
         **{name: getattr(parts, name) for name in names},

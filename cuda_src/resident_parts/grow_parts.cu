@@ -127,12 +127,15 @@ extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, grow
     }
 }
 
-// Give each vertex its place: that of its label's first vertex and its rank, where each `most` (of the last label
-// `few`) vertices begin at a multiple of PLACES, as all these numbers are.
-extern "C" __global__ void give_places(labelling labels, const int *first_places, int *places, int *vertices,
-                                       int num_vertices) {
+// Give each vertex its place. The vertices of a label, in the order of their ranks, make parts of `most` each and one of
+// the rest; of the last label, of which there are as many as the state says, parts of `few`.
+extern "C" __global__ void give_places(labelling labels, const int *first_places, const growth *state, int *places,
+                                       int *vertices, int num_vertices, int most, int few, int number) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
-        const int place = first_places[labels.labels[v]] + labels.ranks[v];
+        const int label = labels.labels[v], rank = labels.ranks[v], whole = label < number ? most : few;
+        const int before = rank / whole * whole;
+        const int size = label < number ? labels.sizes[label] : state->unlabelled;
+        const int place = first_places[label] + before + dealt_out(rank - before, min(whole, size - before));
         places[v] = place;
         vertices[place] = v;
     }

@@ -25,6 +25,11 @@ struct ghost_table {
 
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
 
+    // The ghost with this id among ghosts; its number may exceed that of all.
+    __device__ __forceinline__ unsigned number_of(unsigned id) const {
+        return id % PLACES * (padded(found) / PLACES) + id / PLACES;
+    }
+
     // All threads of a block find in-neighbours that are not own, hop by hop. ghosts[k], if given, gets the number of
     // those up to k hops away. Returns that of one hop less than all, or TOO_MANY if there is no room.
     __device__ unsigned find(const graph_rows &graph, const placing &at, const part &part, int hops, int *ghosts) {
@@ -34,7 +39,7 @@ struct ghost_table {
         unsigned begin = 0, end = 0;  // of the ghosts that the last hop has found
         for (int hop = 1; hop <= hops; ++hop) {
             if (hop == 1)
-                for (unsigned i = threadIdx.x; i < part.own; i += blockDim.x)
+                for (unsigned i = threadIdx.x; i < padded(part.own); i += blockDim.x)
                     add_neighbours(graph, at, part, part.first_place + i);
             else
                 for (unsigned i = begin + threadIdx.x; i < end; i += blockDim.x)
@@ -53,9 +58,10 @@ struct ghost_table {
     __device__ __forceinline__ void add_neighbours(const graph_rows &graph, const placing &at, const part &part,
                                                    int from) {
         const int v = at.vertices[from];
+        if (v == NO_VERTEX) return;
         for (edge_t e = graph.column_offsets[v], last = graph.column_offsets[v + 1]; e < last; ++e) {
             const unsigned place = at.places[graph.row_indices[e]];
-            if (place - part.first_place >= part.own && !insert(place)) return;
+            if (place - part.first_place >= padded(part.own) && !insert(place)) return;
         }
     }
 
@@ -90,21 +96,30 @@ struct local_rows {
     const ghost_table &ghosts;
     unsigned near;  // ghosts that can be reached in time
 
-    __device__ __forceinline__ unsigned vertices() const { return padded(own.own) + padded(own.ghosts); }
+    __device__ __forceinline__ unsigned first_ghost() const { return padded(own.own); }
+    __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.found); }
+
+    // The place of a local vertex, or NO_PLACE.
+    __device__ __forceinline__ int place(unsigned local) const {
+        if (local < first_ghost()) return own.first_place + local;
+        const unsigned number = ghosts.number_of(local - first_ghost());
+        return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
+    }
 
     // Call visit(local id) for the local out-neighbours of a local vertex; only of those that exist.
     template <class Visit>
     __device__ __forceinline__ void row(unsigned local, Visit visit) const {
-        const unsigned first = padded(own.own);
-        if (local < first ? local >= own.own : local - first >= own.ghosts) return;
-        const int v = at.vertices[local < first ? own.first_place + local : ghosts.places[local - first]];
+        const int from = place(local), v = from == NO_PLACE ? NO_VERTEX : at.vertices[from];
+        if (v == NO_VERTEX) return;
         for (edge_t e = graph.row_offsets[v], end = graph.row_offsets[v + 1]; e < end; ++e) {
-            const unsigned place = at.places[graph.column_indices[e]], number = place - own.first_place;
-            if (number < own.own) {
-                if (number != local) visit(number);
+            const unsigned place = at.places[graph.column_indices[e]], id = place - own.first_place;
+            if (id < first_ghost()) {
+                if (id != local) visit(id);
             } else {
                 const unsigned ghost = ghosts.number(place);
-                if (ghost < near && ghost + first != local) visit((ghost + first) | GHOST);
+                if (ghost >= near) continue;
+                const unsigned id = first_ghost() + dealt_out(ghost, ghosts.found);
+                if (id != local) visit(id);
             }
         }
     }
@@ -116,12 +131,11 @@ extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
-        part part = parts[p];
+        const part part = parts[p];
         int *found = ghosts + (size_t)p * (hops + 1);
         const unsigned near = table->find(graph, at, part, hops, found);
         if (threadIdx.x == 0) found[0] = 0;
         if (long_quads != nullptr && near != TOO_MANY) {
-            part.ghosts = table->found;
             const local_rows rows = {graph, at, part, *table, near};
             for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
                 unsigned degree = 0;
@@ -148,16 +162,16 @@ __device__ __forceinline__ void add_reader(int *readers, unsigned *read_by, cons
     atomicOr(&read_by[place], 1u << reader);
 }
 
-// Pack all parts, with ghosts up to so many hops away.
+// Pack all parts, with ghosts up to so many hops away: the rows of all ids, and the places of ghosts.
 extern "C" __global__ void __launch_bounds__(1024)
-    pack(graph_rows graph, placing at, const part *parts, int num_parts, const int *part_at, quad *quads, int *ghosts,
-         unsigned *read_by, int *readers, int hops) {
+    pack(graph_rows graph, placing at, const part *parts, int num_parts, const int *part_at, quad *quads,
+         unsigned *words, unsigned *read_by, int *readers, int hops) {
     extern __shared__ ghost_table table[];
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
         const part part = parts[p];
         const unsigned near = table->find(graph, at, part, hops, nullptr);
         const local_rows rows = {graph, at, part, *table, near};
-        quad *own = quads + part.first_quad;
+        quad *own = quads + part.first;
         for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
             unsigned degree = 0;
             const unsigned short self = local;
@@ -171,17 +185,25 @@ extern "C" __global__ void __launch_bounds__(1024)
                 unsigned i = 0;
                 rows.row(local, [&](unsigned id) { own[first + i / 4].ids[i % 4] = id, ++i; });
                 for (; i < 4 * more; ++i) own[first + i / 4].ids[i % 4] = self;
-                row = {{(unsigned short)first, (unsigned short)more, self, LONG_ROW}};
+                row = {{(unsigned short)(first | LONG_ROW), (unsigned short)(first + more - 1), self, self}};
             }
             own[local] = row;
+            const int place = rows.place(local);
+            if (local >= rows.first_ghost()) {
+                words[part.first + local] = place;
+                if (place != NO_PLACE) add_reader(readers, read_by, part_at, place, p);
+            } else {
+                atomicOr(&read_by[place], 1u);
+            }
         }
-        for (unsigned i = threadIdx.x; i < padded(part.ghosts); i += blockDim.x) {
-            const int place = i < part.ghosts ? table->places[i] : NO_PLACE;
-            ghosts[part.first_ghost + i] = place;
-            if (place != NO_PLACE) add_reader(readers, read_by, part_at, place, p);
-        }
-        for (unsigned i = threadIdx.x; i < part.own; i += blockDim.x) atomicOr(&read_by[part.first_place + i], 1u);
         if (threadIdx.x == 0) readers[(size_t)p * READERS] = p;
         __syncthreads();
     }
+}
+
+// Copy the readers of own vertices to where a block loads them from.
+extern "C" __global__ void copy_readers(const part *parts, int num_parts, const unsigned *read_by, unsigned *words) {
+    for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x)
+        for (unsigned i = threadIdx.x; i < padded(parts[p].own); i += blockDim.x)
+            words[parts[p].first + i] = read_by[parts[p].first_place + i];
 }

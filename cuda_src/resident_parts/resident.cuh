@@ -1,4 +1,9 @@
 // A block of the search by parts: what it holds in shared memory, and its share of a step. See resident_parts.cu.
+//
+// The frontier is bits. A level sets the bit of each neighbour that it finds, reached or not, and the thread that has
+// these 32 bits in the next level takes those that are new: so nothing is claimed, counted or queued, and a level is
+// three dependent accesses to shared memory (bits, row, bit of a neighbour) and a barrier. Bits are set in one of two
+// bitmaps while those in the other are taken.
 #pragma once
 
 #include "barrier.cuh"
@@ -6,13 +11,13 @@
 #include "prefix_sum.cuh"
 #include "profile.cuh"
 
-// The host defines SLOTS, the most parts that a block holds in shared memory, MOST_HOPS, the most levels of a step, and
-// PAGE: a slot consists of pages of so many local ids.
-#define FEW 64         // parts that wait in shared memory
-#define GROUPS_AT_A_TIME 4  // of PLACES levels that a warp reads
+// The host defines SLOTS, the most parts that a block holds in shared memory.
+#define FEW 64               // parts that wait in shared memory
+#define GROUPS_AT_A_TIME 4   // of levels that a warp reads
+#define COPIES_AT_A_TIME 4   // of 16 bytes that a thread loads of a part
 
 namespace counted {
-enum { parts, loads, frontier, wait_cycles, read_cycles, load_cycles, level_cycles, number };
+enum { parts, loads, wait_cycles, read_cycles, load_cycles, level_cycles, number };
 }
 
 struct search_state {
@@ -20,12 +25,11 @@ struct search_state {
     int failed;  // a block gave up waiting for the others
 };
 
-// The parts of a graph. `vertices`, `part_at` (of each PLACES places) and `read_by` are by place, `readers` by part.
+// The parts of a graph. `part_at` is by group of places, `vertices` by place, `readers` by part.
 struct partition {
     const part *parts;
     const quad *quads;
-    const int *ghosts;
-    const unsigned *read_by;
+    const unsigned *words;  // readers of own vertices, places of ghosts
     const int *readers;
     const int *part_at;
     const int *places;
@@ -35,42 +39,38 @@ struct partition {
     int hops;
 };
 
-// How a block's memory is divided: slots of so many local ids, and words of the bitmap of active parts.
+// How a block's memory is divided: slots of so many groups of local ids, and words of the bitmap of active parts.
 struct slot_layout {
-    unsigned slots, slot_ids, bitmap_words;
+    unsigned slots, slot_groups, bitmap_words;
 
-    __device__ __forceinline__ unsigned ids() const { return slots * slot_ids; }
+    __device__ __forceinline__ unsigned groups() const { return slots * slot_groups; }
 };
 
-struct page {
-    int home;  // a local id's place less the id, for own vertices
-    int slot;
-};
-
-// By local id, which begin at slot * slot_ids: rows, places of ghosts or readers of own vertices, the frontiers of all
-// levels of a step, a bit for each vertex that has been reached, pages. `groups` are the first ids of PLACES each whose
-// levels are to be read. `active` and `fresh` are bits of parts.
+// By id in the block, which is a local id and the first of the slot: rows, and places of ghosts or readers of own
+// vertices. By group of PLACES ids: bits of vertices that have been reached, and that the levels find in turn; the place
+// of the first vertex, or NO_PLACE if they are ghosts. `to_read` are groups whose levels are to be read; `active` and
+// `fresh` are bits of parts.
 struct block_memory {
     quad *quads;
     unsigned *words;
     unsigned *reached;
-    page *pages;
+    unsigned *found;  // of even levels, then of odd ones
+    int *homes;
     unsigned *active, *fresh;
-    unsigned short *queue;
-    unsigned short *groups;
+    unsigned short *to_read;
 };
 
-__device__ __forceinline__ block_memory carve(unsigned long long *memory, const slot_layout &layout) {
-    const unsigned ids = layout.ids();
+__device__ __forceinline__ block_memory carve(void *memory, const slot_layout &layout) {
+    const unsigned groups = layout.groups();
     block_memory in;
     in.quads = (quad *)memory;
-    in.pages = (page *)(in.quads + ids);
-    in.words = (unsigned *)(in.pages + ids / PAGE);
-    in.reached = in.words + ids;
-    in.active = in.reached + ids / 32;
+    in.words = (unsigned *)(in.quads + groups * PLACES);
+    in.reached = in.words + groups * PLACES;
+    in.found = in.reached + groups;
+    in.homes = (int *)(in.found + 2 * groups);
+    in.active = (unsigned *)(in.homes + groups);
     in.fresh = in.active + layout.bitmap_words;
-    in.queue = (unsigned short *)(in.fresh + layout.bitmap_words);
-    in.groups = in.queue + ids;
+    in.to_read = (unsigned short *)(in.fresh + layout.bitmap_words);
     return in;
 }
 
@@ -109,41 +109,37 @@ struct block_state {
     part shapes[SLOTS];
     bool is_new[SLOTS];
     int readers[SLOTS][READERS];
-    unsigned woken[SLOTS];              // readers that have been made active
-    int found[2][MOST_HOPS + 1];        // vertices of each level, of even and of odd rounds
-    part_list waiting[2];
+    unsigned woken[SLOTS];  // readers that have been made active
+    part_list waiting, later;
+    int loaded;   // parts in the last change
     int seen[2];  // of even and of odd steps
     bool failed;
 
     static constexpr int NO_PART = -1;
-    static constexpr int ANY = 1, FRESH = 2, ENDED = 4;  // bits of seen
+    static constexpr int ANY = 1, FRESH = 2, ENDED = 4, BUSY = 8;  // bits of seen
 
     __device__ void clear(int *more, int number) {
         for (int s = 0; s < SLOTS; ++s) parts[s] = NO_PART;
-        for (int i = 0; i < 2; ++i) {
-            for (int k = 0; k <= MOST_HOPS; ++k) found[i][k] = 0;
-            waiting[i].size = seen[i] = 0, waiting[i].more = more + (size_t)i * number;
-        }
+        waiting.size = later.size = seen[0] = seen[1] = loaded = 0;
+        waiting.more = more, later.more = more + number;
         failed = false;
     }
 };
 
-// Cycles of a profiled search's phases, the most of any block.
+// Cycles of a profiled search's phases, the most of any block, at the first level of a step.
 struct stopwatch {
     unsigned long long *counts;
     int hops;
-    mutable long long began = 0;
 
-    __device__ __forceinline__ void start() const {
-        if (COUNTERS && threadIdx.x == 0) began = clock64();
-    }
-    __device__ __forceinline__ void stop(int counter, int step, bool counting) const {
-        if (COUNTERS && threadIdx.x == 0 && counting)
-            atomicMax(&counts[(size_t)step * hops * counted::number + counter], clock64() - began);
+    __device__ __forceinline__ long long now() const { return COUNTERS ? clock64() : 0; }
+    __device__ __forceinline__ void most(int counter, int step, long long began) const {
+        if (COUNTERS && threadIdx.x == 0) atomicMax(&at(counter, step), clock64() - began);
     }
     __device__ __forceinline__ void add(int counter, int step, int number) const {
-        if (COUNTERS && threadIdx.x == 0)
-            atomicAdd(&counts[(size_t)step * hops * counted::number + counter], number);
+        if (COUNTERS && threadIdx.x == 0) atomicAdd(&at(counter, step), number);
+    }
+    __device__ __forceinline__ unsigned long long &at(int counter, int step) const {
+        return counts[(size_t)step * hops * counted::number + counter];
     }
 };
 
@@ -153,77 +149,89 @@ struct block_search {
     const block_memory &in;
     block_state &own;
     int *place_levels;
+    stopwatch watch;
     unsigned *next_bitmap = nullptr;
-    int level = 0;  // all up to this are right
-    unsigned num_groups = 0;  // of ghosts of all parts that the block holds
+    int step = 0;
+    int level = 0;            // all up to this are right
+    unsigned num_ghosts = 0;  // groups of ghosts of all parts that the block holds
     unsigned given_out = 0;   // parts, modulo the blocks
-    unsigned round = 0;       // there are several in a step if not all parts have room
+    unsigned now = 0;         // which bits have been found at the level at hand
+    bool crowded = false;     // the block holds more parts than have room
     bool busy = false;
 
-    // The queue of a step grows from one end of the memory, and own vertices of its last level, with which the next
-    // step begins, from the other one. Together they are never more than the local vertices.
-    __device__ __forceinline__ unsigned short &queued(unsigned i) const {
-        return in.queue[round % 2 ? layout.ids() - 1 - i : i];
-    }
-    __device__ __forceinline__ unsigned short &queued_next(unsigned i) const {
-        return in.queue[round % 2 ? i : layout.ids() - 1 - i];
-    }
-    __device__ __forceinline__ int *found() const { return own.found[round % 2]; }
+    __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
 
-    // Read the levels of these groups; vertices at the current level are queued. For whole warps.
-    __device__ __forceinline__ void read_levels(unsigned begin, unsigned end) const {
+    // Begin a step whose active parts are in a bitmap: read the ghosts of the parts that the block holds, take parts that
+    // have become active, give up those that are no longer. Clears another bitmap. False if no part is active.
+    __device__ __forceinline__ bool begin_step(const unsigned *bitmap, unsigned *cleared) {
+        const unsigned thread = threadIdx.x, words = layout.bitmap_words;
+        const int p = thread < layout.slots ? own.parts[thread] : block_state::NO_PART;
+        const unsigned first = thread < words ? load_relaxed((const int *)&bitmap[thread]) : 0;
+        const unsigned of_own = p != block_state::NO_PART ? load_relaxed((const int *)&bitmap[p / 32]) : 0;
+        int seen = read_levels(0, num_ghosts) ? block_state::BUSY : 0;
+        for (unsigned w = thread; w < words; w += blockDim.x) {
+            const unsigned bits = w == thread ? first : load_relaxed((const int *)&bitmap[w]);
+            const unsigned fresh = bits & ~in.active[w];
+            in.active[w] = bits, in.fresh[w] = fresh;
+            seen |= (bits ? block_state::ANY : 0) | (fresh ? block_state::FRESH : 0);
+            if (blockIdx.x == 0) store_relaxed((int *)&cleared[w], 0);
+        }
+        if (p != block_state::NO_PART && !(of_own >> p % 32 & 1)) {
+            own.parts[thread] = block_state::NO_PART;
+            seen |= block_state::ENDED;
+        }
+        if (thread < layout.slots) own.woken[thread] = 0;
+        if (seen) atomicOr(&own.seen[step % 2], seen);
+        __syncthreads();
+        seen = own.seen[step % 2];
+        if (thread == 0) own.seen[(step + 1) % 2] = 0;
+        if (seen & block_state::FRESH) take_fresh();
+        busy = seen & block_state::BUSY;
+        if (crowded || seen & (block_state::FRESH | block_state::ENDED)) change_parts();
+        return seen & block_state::ANY;
+    }
+
+    // The levels of a step, in more than one round if not all parts of the block have room.
+    __device__ __forceinline__ void run_step() {
+        for (bool several = false;; several = true) {
+            watch.add(counted::parts, step, num_parts());
+            if (busy) run_levels();
+            const bool last = own.waiting.size == 0;
+            crowded = several || !last;
+            if (crowded) set_aside();
+            if (last) return;
+            change_parts();
+        }
+    }
+
+    // Read the levels of these groups. For whole warps; true for one lane of those that find a vertex at this level.
+    __device__ __forceinline__ bool read_levels(unsigned begin, unsigned end) const {
         const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
-        for (unsigned g = begin + threadIdx.x / WARP; g < end; g += GROUPS_AT_A_TIME * warps) {
+        bool any = false;
+        for (unsigned i = begin + threadIdx.x / WARP; i < end; i += GROUPS_AT_A_TIME * warps) {
             int levels[GROUPS_AT_A_TIME];
-            unsigned ids[GROUPS_AT_A_TIME];
+            unsigned groups[GROUPS_AT_A_TIME];
 #pragma unroll
             for (int k = 0; k < GROUPS_AT_A_TIME; ++k) {
                 levels[k] = UNREACHED;
-                if (g + k * warps >= end) continue;
-                ids[k] = in.groups[g + k * warps] + lane;
-                const unsigned id = ids[k] & ~GHOST;
-                const int place = ids[k] & GHOST ? (int)in.words[id] : in.pages[id / PAGE].home + (int)id;
+                if (i + k * warps >= end) continue;
+                groups[k] = in.to_read[i + k * warps];
+                const int home = in.homes[groups[k]];
+                const int place = home == NO_PLACE ? (int)in.words[groups[k] * PLACES + lane] : home + (int)lane;
                 if (place != NO_PLACE) levels[k] = load_relaxed(&place_levels[place]);
             }
 #pragma unroll
             for (int k = 0; k < GROUPS_AT_A_TIME; ++k) {
-                if (g + k * warps >= end) break;
-                const unsigned reached = __ballot_sync(ALL_LANES, (unsigned)levels[k] <= (unsigned)level);
-                if (lane == 0) in.reached[(ids[k] & ~GHOST) / 32] = reached;
-                if (levels[k] == level) queued(atomicAdd(&found()[0], 1)) = ids[k];
+                if (i + k * warps >= end) break;
+                const unsigned before = __ballot_sync(ALL_LANES, (unsigned)levels[k] < (unsigned)level);
+                const unsigned frontier = __ballot_sync(ALL_LANES, levels[k] == level);
+                if (lane > 0) continue;
+                in.reached[groups[k]] = before, found()[groups[k]] = frontier;
+                any |= frontier != 0;
             }
         }
+        return any;
     }
-
-    // Read which parts are active, take those that are for this block, and give up those that are no longer active.
-    // Clears the bitmap of the step before the last. False if there are none.
-    __device__ __forceinline__ bool read_active(const unsigned *bitmap, unsigned *cleared, int step) {
-        const unsigned words = layout.bitmap_words;
-        int seen = 0;
-        for (unsigned w = threadIdx.x; w < words; w += blockDim.x) {
-            const unsigned now = load_relaxed((const int *)&bitmap[w]), fresh = now & ~in.active[w];
-            in.active[w] = now, in.fresh[w] = fresh;
-            seen |= (now ? block_state::ANY : 0) | (fresh ? block_state::FRESH : 0);
-            if (blockIdx.x == 0) store_relaxed((int *)&cleared[w], 0);
-        }
-        if (threadIdx.x < layout.slots) {
-            const int p = own.parts[threadIdx.x];
-            if (p != block_state::NO_PART && !(load_relaxed((const int *)&bitmap[p / 32]) >> p % 32 & 1)) {
-                own.parts[threadIdx.x] = block_state::NO_PART;
-                seen |= block_state::ENDED;
-            }
-            own.woken[threadIdx.x] = 0;
-        }
-        if (seen) atomicOr(&own.seen[step % 2], seen);
-        __syncthreads();
-        seen = own.seen[step % 2];
-        if (threadIdx.x == 0) own.seen[(step + 1) % 2] = 0;
-        if (seen & block_state::FRESH) take_fresh();
-        changed = seen & (block_state::FRESH | block_state::ENDED);
-        return seen & block_state::ANY;
-    }
-    bool changed = false;  // the parts that the block holds, or may have
-    bool crowded = false;  // the block holds more parts than have room
 
     // Give out the parts that have become active.
     __device__ __forceinline__ void take_fresh() {
@@ -233,31 +241,11 @@ struct block_search {
             int total, turn = exclusive_sum_of_block(__popc(fresh), total);
             for (; fresh; fresh &= fresh - 1, ++turn) {
                 if ((given_out + turn) % gridDim.x != blockIdx.x) continue;
-                own.waiting[0].put(atomicAdd(&own.waiting[0].size, 1), w * 32 + __ffs(fresh) - 1);
+                own.waiting.put(atomicAdd(&own.waiting.size, 1), w * 32 + __ffs(fresh) - 1);
             }
             given_out = (given_out + total) % gridDim.x;
         }
         __syncthreads();
-    }
-
-    // The levels of a step, in more than one round if not all parts of the block have layout.
-    __device__ __forceinline__ void run_step(const stopwatch &watch, int step) {
-        for (bool several = false;; several = true) {
-            if (changed || crowded) change_parts(watch, step);
-            __syncthreads();
-            const unsigned size = found()[0];
-            busy = size > 0;
-            watch.stop(counted::read_cycles, step, busy);
-            watch.add(counted::parts, step, num_parts());
-            watch.add(counted::frontier, step, size);
-            watch.start();
-            run_levels();
-            watch.stop(counted::level_cycles, step, busy);
-            const bool last = own.waiting[0].size == 0;
-            crowded = several || !last;
-            if (crowded) set_aside();
-            if (last) return;
-        }
     }
 
     __device__ __forceinline__ int num_parts() const {
@@ -266,66 +254,63 @@ struct block_search {
         return number;
     }
 
-    // Have all parts that the block holds wait for the next step, or for the next round if there is one. What they have
-    // found is in global memory.
-    __device__ __forceinline__ void set_aside() {
-        __syncthreads();
+    // Give free slots to parts that wait, load these, and read their levels.
+    __device__ __forceinline__ void change_parts() {
+        const long long began = watch.now();
         if (threadIdx.x == 0) {
-            part_list &later = own.waiting[1];
-            for (unsigned s = 0; s < layout.slots; ++s)
-                if (own.parts[s] != block_state::NO_PART) later.put(later.size++, own.parts[s]);
-            for (unsigned s = 0; s < layout.slots; ++s) own.parts[s] = block_state::NO_PART;
-            found()[0] = 0;
-            if (own.waiting[0].size == 0) {
-                while (later.size > 0) {
-                    const int p = later.pop();
-                    own.waiting[0].put(own.waiting[0].size++, p);
-                }
-            }
-        }
-        num_groups = 0;
-        __syncthreads();
-    }
-
-    // Give free slots to parts that wait, and load these.
-    __device__ __forceinline__ void change_parts(const stopwatch &watch, int step) {
-        if (threadIdx.x == 0) {
+            own.loaded = 0;
             for (unsigned s = 0; s < layout.slots; ++s) {
                 own.is_new[s] = false;
-                while (own.parts[s] == block_state::NO_PART && own.waiting[0].size > 0) {
-                    const int p = own.waiting[0].pop();
+                while (own.parts[s] == block_state::NO_PART && own.waiting.size > 0) {
+                    const int p = own.waiting.pop();
                     if (!(in.active[p / 32] >> p % 32 & 1)) continue;  // it has ended while it waited
                     own.parts[s] = p, own.is_new[s] = true, own.woken[s] = 0;
-                    watch.add(counted::loads, step, 1);
+                    ++own.loaded;
                 }
             }
+            watch.add(counted::loads, step, own.loaded);
         }
         __syncthreads();
-        for (unsigned s = 0; s < layout.slots; ++s)
-            if (own.is_new[s] && own.parts[s] != block_state::NO_PART) load(s);
+        if (own.loaded > 0) busy = true;
+        for (unsigned s = 0; s < layout.slots && own.loaded > 0; ++s)
+            if (own.is_new[s]) load(s);
         __syncthreads();
         list_groups();
+        __syncthreads();
+        if (own.loaded > 0) watch.most(counted::load_cycles, step, began);
     }
 
-    // Load a part into a slot.
+    // Load a part into a slot. Local ids become ids in the block.
     __device__ __forceinline__ void load(unsigned slot) {
         const int number = own.parts[slot];
         const part part = parts.parts[number];
-        const unsigned base = slot * layout.slot_ids, ids = padded(part.own), ghosts = padded(part.ghosts);
-        const quad *quads = parts.quads + part.first_quad;
-        for (unsigned i = threadIdx.x; i < part.quads; i += blockDim.x) {
-            quad row = quads[i];
-            const bool is_long = row.is_long();
-            row.ids[0] += base;
-            if (!is_long) row.ids[1] += base, row.ids[2] += base, row.ids[3] += base;
-            in.quads[base + i] = row;
+        const unsigned group = slot * layout.slot_groups, id = group * PLACES, shift = id * 0x10001u;
+        const uint4 *quads = (const uint4 *)(parts.quads + part.first), *words = (const uint4 *)(parts.words + part.first);
+        uint4 *quads_to = (uint4 *)(in.quads + id), *words_to = (uint4 *)(in.words + id);
+        const unsigned pairs = part.ids / 2, all = pairs + part.ids / 4;
+        for (unsigned i = threadIdx.x; i < all; i += COPIES_AT_A_TIME * blockDim.x) {
+            uint4 copy[COPIES_AT_A_TIME];
+#pragma unroll
+            for (int k = 0; k < COPIES_AT_A_TIME; ++k) {
+                const unsigned n = i + k * blockDim.x;
+                if (n < all) copy[k] = n < pairs ? quads[n] : words[n - pairs];
+            }
+#pragma unroll
+            for (int k = 0; k < COPIES_AT_A_TIME; ++k) {
+                const unsigned n = i + k * blockDim.x;
+                if (n >= all) break;
+                const uint4 c = copy[k];
+                if (n < pairs)
+                    quads_to[n] = make_uint4(c.x + shift, c.y + shift, c.z + shift, c.w + shift);
+                else
+                    words_to[n - pairs] = c;
+            }
         }
-        for (unsigned i = threadIdx.x; i < ids; i += blockDim.x)
-            in.words[base + i] = parts.read_by[part.first_place + i];
-        for (unsigned i = threadIdx.x; i < ghosts; i += blockDim.x)
-            in.words[base + ids + i] = parts.ghosts[part.first_ghost + i];
-        for (unsigned i = threadIdx.x; i < layout.slot_ids / PAGE; i += blockDim.x)
-            in.pages[base / PAGE + i] = page{part.first_place - (int)base, (int)slot};
+        for (unsigned i = threadIdx.x; i < layout.slot_groups; i += blockDim.x) {
+            const bool is_own = i < padded(part.own) / PLACES;
+            in.homes[group + i] = is_own ? part.first_place + (int)(i * PLACES) : NO_PLACE;
+            in.reached[group + i] = in.found[group + i] = in.found[layout.groups() + group + i] = 0;
+        }
         for (unsigned i = threadIdx.x; i < READERS; i += blockDim.x)
             own.readers[slot][i] = parts.readers[(size_t)number * READERS + i];
         if (threadIdx.x == 0) own.shapes[slot] = part;
@@ -337,14 +322,14 @@ struct block_search {
         for (int kind = 0; kind < 3; ++kind) {  // ghosts known and new, and new own vertices
             for (unsigned s = 0; s < layout.slots; ++s) {
                 if (own.parts[s] == block_state::NO_PART || own.is_new[s] != (kind > 0)) continue;
-                const unsigned ids = padded(own.shapes[s].own), ghosts = padded(own.shapes[s].ghosts);
-                const unsigned first = s * layout.slot_ids + (kind < 2 ? ids | GHOST : 0);
-                const unsigned number = (kind < 2 ? ghosts : ids) / PLACES;
-                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.groups[end + i] = first + i * PLACES;
+                const unsigned groups = padded(own.shapes[s].own) / PLACES;
+                const unsigned first = s * layout.slot_groups + (kind < 2 ? groups : 0);
+                const unsigned number = kind < 2 ? padded(own.shapes[s].ghosts) / PLACES : groups;
+                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.to_read[end + i] = first + i;
                 end += number;
             }
             if (kind == 0) begin = end;
-            if (kind == 1) num_groups = end;
+            if (kind == 1) num_ghosts = end;
         }
         __syncthreads();
         read_levels(begin, end);
@@ -352,75 +337,85 @@ struct block_search {
 
     // Run the levels of a step in the parts that are in the block's memory.
     __device__ __forceinline__ void run_levels() {
-        int *found = this->found();
-        unsigned begin = 0, end = found[0];
-        const int hops = parts.hops;
-        for (int k = 0; k < hops - 1 && begin < end; ++k) {
-            expand<false>(begin, end, level + k + 1, &found[k + 1]);
+        const long long began = watch.now();
+        for (int k = 0; k < parts.hops; ++k) {
+            run_level(k);
             __syncthreads();
-            begin = end, end += found[k + 1];
+            now ^= 1;
         }
-        expand<true>(begin, end, level + hops, &found[hops]);
-        __syncthreads();
-        int *next = own.found[(round + 1) % 2];
-        for (unsigned k = threadIdx.x; k <= hops; k += blockDim.x) next[k] = k == 0 ? found[hops] : 0;
-        ++round;
+        end_levels();
+        watch.most(counted::level_cycles, step, began);
     }
 
-    // Find the unreached neighbours of part of the queue.
-    template <bool last>
-    __device__ __forceinline__ void expand(unsigned begin, unsigned end, int to, int *found) const {
-        for (unsigned i = begin + threadIdx.x; i < end; i += blockDim.x) {
-            quad row = in.quads[queued(i) & ~GHOST];
-            if (!row.is_long()) {
-                claim<last>(row, end, to, found);
-                continue;
-            }
-            const unsigned first = row.ids[0], number = row.ids[1];
-            for (unsigned n = 0; n < number; ++n) {
-                row = in.quads[first + n];
-                claim<last>(row, end, to, found);
+    // Expand the vertices that are found at a level.
+    __device__ __forceinline__ void run_level(int k) const {
+        unsigned *found = this->found(), *next = in.found + (now ^ 1) * layout.groups();
+        for (unsigned g = threadIdx.x; g < layout.groups(); g += blockDim.x) {
+            const unsigned bits = found[g], reached = in.reached[g];
+            const int home = in.homes[g];
+            if (bits == 0) continue;
+            found[g] = 0;
+            in.reached[g] = reached | bits;
+#pragma unroll 1
+            for (unsigned fresh = bits & ~reached; fresh; fresh &= fresh - 1) {
+                const unsigned bit = __ffs(fresh) - 1;
+                expand(g * PLACES + bit, next);
+                if (k > 0 && home != NO_PLACE) store_relaxed(&place_levels[home + (int)bit], level + k);
             }
         }
     }
 
-    template <bool last>
-    __device__ __forceinline__ void claim(const quad &row, unsigned end, int to, int *found) const {
-        bool claimed[4];
-        unsigned words[4], number = 0;
+    // Set the bits of the neighbours.
+    __device__ __forceinline__ void expand(unsigned id, unsigned *next) const {
+        const quad row = in.quads[id];
+        if (!(row.ids[0] & LONG_ROW)) return set_bits(row, next);
+#pragma unroll 1
+        for (unsigned i = row.ids[0] & ~LONG_ROW; i <= row.ids[1]; ++i) set_bits(in.quads[i], next);
+    }
+    __device__ __forceinline__ void set_bits(const quad &row, unsigned *next) const {
 #pragma unroll
-        for (int k = 0; k < 4; ++k)
-            words[k] = in.reached[(row.ids[k] & ~GHOST) / 32];  // benign race: the claim corrects an outdated look
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const unsigned id = row.ids[k];
-            claimed[k] = !(words[k] >> id % 32 & 1) && !(last && id & GHOST);
-        }
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const unsigned id = row.ids[k] & ~GHOST, bit = 1u << id % 32;
-            if (claimed[k]) claimed[k] = !(atomicOr(&in.reached[id / 32], bit) & bit);
-            number += claimed[k];
-        }
-        if (number == 0) return;
-        unsigned place = atomicAdd(found, (int)number);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const unsigned id = row.ids[k];
-            if (!claimed[k]) continue;
-            (last ? queued_next(place) : queued(end + place)) = id;
-            ++place;
-            if (id & GHOST) continue;
-            const page page = in.pages[id / PAGE];
-            store_relaxed(&place_levels[page.home + (int)id], to);
-            if (last) tell_readers(id, page.slot);
-        }
+        for (int k = 0; k < 4; ++k) atomicOr(&next[row.ids[k] / 32], 1u << row.ids[k] % 32);
     }
 
-    // Make the parts active that read an own vertex.
-    __device__ __forceinline__ void tell_readers(unsigned id, int slot) const {
-        const unsigned readers = in.words[id];
+    // Own vertices that the last level has found get their level, and parts that read them become active. The next step
+    // expands them.
+    __device__ __forceinline__ void end_levels() const {
+        bool any = false;
+        for (unsigned g = threadIdx.x; g < layout.groups(); g += blockDim.x) {
+            const unsigned bits = found()[g];
+            const int home = in.homes[g];
+            if (bits == 0 || home == NO_PLACE) continue;
+            for (unsigned fresh = bits & ~in.reached[g]; fresh; fresh &= fresh - 1) {
+                const unsigned bit = __ffs(fresh) - 1;
+                store_relaxed(&place_levels[home + (int)bit], level + parts.hops);
+                tell_readers(in.words[g * PLACES + bit], g / layout.slot_groups);
+                any = true;
+            }
+        }
+        if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
+    }
+
+    // Make parts active that read an own vertex.
+    __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.woken[slot], readers); left; left &= left - 1)
             wake(own.readers[slot][__ffs(left) - 1], next_bitmap, parts.number);
+    }
+
+    // Have all parts that the block holds wait for the next round, or step if there is none. What they have found is in
+    // global memory.
+    __device__ __forceinline__ void set_aside() {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            for (unsigned s = 0; s < layout.slots; ++s) {
+                if (own.parts[s] != block_state::NO_PART) own.later.put(own.later.size++, own.parts[s]);
+                own.parts[s] = block_state::NO_PART;
+            }
+            for (bool last = own.waiting.size == 0; last && own.later.size > 0;) {
+                const int p = own.later.pop();
+                own.waiting.put(own.waiting.size++, p);
+            }
+        }
+        num_ghosts = 0;
+        __syncthreads();
     }
 };

@@ -27,10 +27,10 @@
 
 // Mark the parts that read the source as active, and give it its level. By the first warp of one block.
 __device__ __forceinline__ void begin_at(const partition &parts, int *place_levels, unsigned *bitmap, int source) {
-    const int place = parts.places[source];
-    const unsigned lane = threadIdx.x, readers = parts.read_by[place];
+    const int place = parts.places[source], p = parts.part_at[place / PLACES];
+    const unsigned lane = threadIdx.x, readers = parts.words[parts.parts[p].first + place - parts.parts[p].first_place];
     if (lane == 0) store_relaxed(&place_levels[place], 0);
-    if (readers >> lane & 1) wake(parts.readers[parts.part_at[place / PLACES] * READERS + lane], bitmap, parts.number);
+    if (readers >> lane & 1) wake(parts.readers[p * READERS + lane], bitmap, parts.number);
 }
 
 // Levels from places to vertices; all places are left unreached, for the next search.
@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     resident_parts(partition parts, slot_layout layout, int *place_levels, unsigned *bitmaps, int *waiting, int *levels,
                    search_state *state, level_record *records, unsigned long long *counts, unsigned max_polls,
                    int source) {
-    extern __shared__ unsigned long long memory[];
+    extern __shared__ uint4 memory[];
     __shared__ block_state own;
     const block_memory in = carve(memory, layout);
     const unsigned words = layout.bitmap_words;
@@ -57,11 +57,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         own.clear(waiting + (size_t)2 * blockIdx.x * parts.number, parts.number);
     }
     for (unsigned i = threadIdx.x; i < words; i += blockDim.x) in.active[i] = 0;
+    for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x)
+        in.reached[i] = in.found[i] = in.found[layout.groups() + i] = 0, in.homes[i] = NO_PLACE;
     if (blockIdx.x == 0 && threadIdx.x < WARP) begin_at(parts, place_levels, bitmaps, source);
-    block_search search = {parts, layout, in, own, place_levels};
-    const stopwatch watch = {counts, max(parts.hops, 1)};
-    for (int step = 0;; ++step) {
-        watch.start();
+    block_search search = {parts, layout, in, own, place_levels, {counts, parts.hops}};
+    for (;; ++search.step) {
+        const int step = search.step;
+        long long began = search.watch.now();
         arrive_at_barrier(&state->barrier);
         if (threadIdx.x == 0 && !wait_at_barrier(&state->barrier, phase, max_polls)) own.failed = true;
         __syncthreads();
@@ -69,15 +71,14 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             if (threadIdx.x == 0) state->failed = 1;
             return;
         }
-        watch.stop(counted::wait_cycles, step - 1, search.busy);
-        watch.start();
+        if (search.busy) search.watch.most(counted::wait_cycles, step - 1, began);
+        began = search.watch.now();
         search.level = step * parts.hops;
-        unsigned *bitmap = bitmaps + step % 3 * words;
         search.next_bitmap = bitmaps + (step + 1) % 3 * words;
-        search.read_levels(0, search.num_groups);
-        if (!search.read_active(bitmap, bitmaps + (step + 2) % 3 * words, step)) break;
+        if (!search.begin_step(bitmaps + step % 3 * words, bitmaps + (step + 2) % 3 * words)) break;
+        if (search.busy) search.watch.most(counted::read_cycles, step, began);
         if (global_thread() == 0) note_level(records, search.level, 1, LAYER_PARTS);
-        search.run_step(watch, step);
+        search.run_step();
     }
     finish(parts, place_levels, levels);
 }
