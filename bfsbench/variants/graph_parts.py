@@ -174,7 +174,8 @@ class _Growing:
         launch = kernel.bind(
             graph=self.rows, to=to.argument(), state=self.state, max_polls=_MAX_POLLS, block=_BLOCK
         )
-        launch(min(kernel.resident_blocks(_BLOCK), 4 * self.device.limits.num_multiprocessors))
+        most = min(kernel.resident_blocks(_BLOCK), 4 * self.device.limits.num_multiprocessors)
+        launch(min(most, -(-self.num_vertices // _BLOCK)))
 
     def _grow_both_ways(self, number: int) -> None:
         """From seeds until all is reached, and from the boundaries inwards."""
@@ -301,7 +302,7 @@ class _Packing:
 
     def _launch(self, name: str, **arguments: Argument) -> None:
         kernel = self.module.kernel(name)
-        block = 1024 if self.number >= self.device.limits.num_multiprocessors else 256
+        block = min(1024, max(64, int(self.own.max())))
         launch = kernel.bind(**self.arguments, **arguments, block=block, shared=self.shared)
         launch(min(self.number, kernel.resident_blocks(block, self.shared)))
 

@@ -405,6 +405,7 @@ struct block_search {
     // global memory.
     __device__ __forceinline__ void set_aside() {
         __syncthreads();
+        for (unsigned g = threadIdx.x; g < 2 * layout.groups(); g += blockDim.x) in.found[g] = 0;
         if (threadIdx.x == 0) {
             for (unsigned s = 0; s < layout.slots; ++s) {
                 if (own.parts[s] != block_state::NO_PART) own.later.put(own.later.size++, own.parts[s]);

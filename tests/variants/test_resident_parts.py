@@ -1,0 +1,220 @@
+"""The search by parts in shared memory, and the parts that it is given."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfsbench.backends.base import Device
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.emulator import Hardware
+from bfsbench.errors import KernelError, LaunchError
+from bfsbench.families.bfs import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.generators import generate
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.graph_parts import PLACES, READERS, GraphParts, parts_of
+from bfsbench.variants.resident_parts import ResidentParts
+from tests.commands import bfsbench
+from tests.shapes import edge_list
+from tests.variants.searching import levels_of, prepared, shape
+
+LONG_ROW = 0x8000
+SMALL = {"PART_VERTICES": 32}
+
+
+def lattice(rows: int, columns: int, keep: float = 0.7) -> Graph:
+    return build_graph(generate("lattice", rows=rows, columns=columns, keep=keep), "lattice")
+
+
+def check_levels(search: ResidentParts, sources: list[int]) -> None:
+    for source in sources:
+        assert levels_of(search, source) == reference_levels(search.host_graph, source).tolist(), source
+
+
+def padded(number: int) -> int:
+    return -(-number // PLACES) * PLACES
+
+
+def own_of(parts: GraphParts) -> list[set[int]]:
+    """The vertices of each part; checks that they have places there and nowhere else."""
+    vertices, places = parts.vertices.download(), parts.places.download()
+    assert (vertices[places] == np.arange(len(places))).all()
+    assert (vertices >= 0).sum() == len(places)
+    own = []
+    for p, part in enumerate(parts.table):
+        first, size = int(part["first_place"]), padded(int(part["own"]))
+        here = vertices[first : first + size]
+        assert (parts.part_at.download()[first // PLACES : (first + size) // PLACES] == p).all()
+        own.append({int(v) for v in here if v >= 0})
+        assert len(own[-1]) == part["own"]
+    return own
+
+
+def near(graph: Graph, own: set[int], hops: int) -> list[set[int]]:
+    """Vertices from which at most k arcs lead to those, for k up to ``hops``, without the rows read by a
+    kernel."""
+    arcs = np.repeat(np.arange(graph.num_vertices), np.diff(graph.row_offsets)), graph.column_indices
+    rings, known = [set(own)], set(own)
+    for _ in range(hops):
+        known = known | {int(u) for u, v in zip(*arcs, strict=True) if int(v) in known}
+        rings.append(known)
+    return rings
+
+
+def rows_of(parts: GraphParts, p: int, vertices: list[int]) -> dict[int, list[int]]:
+    """The out-neighbours of a part's vertices as they are packed, without the vertices themselves."""
+    part = parts.table[p]
+    first = int(part["first"])
+    quads = parts.quads.download()[first : first + int(part["ids"])].view(np.uint16).reshape(-1, 4).tolist()
+    rows = {}
+    for local, v in enumerate(vertices):
+        if v < 0:
+            continue
+        row = quads[local]
+        if row[0] & LONG_ROW:
+            row = [id for quad in quads[row[0] & ~LONG_ROW : row[1] + 1] for id in quad]
+        rows[v] = sorted(vertices[id] for id in row if id != local)
+    return rows
+
+
+@pytest.mark.parametrize("hops", [1, 3])
+@pytest.mark.parametrize("name", ["lattice", "random_255", "several_components", "duplicate_edges"])
+def test_a_part_has_the_vertices_around_it_and_their_arcs(device: Device, name: str, hops: int) -> None:
+    graph = shape(name)
+    parts = DeviceGraph(device, graph).once(parts_of(32, hops))
+    assert parts.hops == hops
+    every, places, words = own_of(parts), parts.vertices.download(), parts.words.download()
+    assert sum(map(len, every)) == graph.num_vertices
+    readers = parts.readers.download().reshape(-1, READERS).tolist()
+    told: dict[int, set[int]] = {}
+    for p, (own, part) in enumerate(zip(every, parts.table, strict=True)):
+        assert len(own) <= 32
+        first, size, place = int(part["first"]), padded(int(part["own"])), int(part["first_place"])
+        ghosts = words[first + size : first + size + padded(int(part["ghosts"]))].astype(np.int32)
+        local = [*places[place : place + size].tolist(), *(places[g] if g >= 0 else -1 for g in ghosts)]
+        rings = near(graph, own, hops)
+        assert sorted(v for v in local if v >= 0) == sorted(rings[hops])
+        for v, row in rows_of(parts, p, local).items():
+            begin, end = graph.row_offsets[v : v + 2]
+            reached = [int(w) for w in graph.column_indices[begin:end] if int(w) in rings[hops - 1]]
+            assert row == sorted(w for w in reached if w != v)
+        for i, v in enumerate(local[:size]):
+            if v >= 0:
+                mask = int(words[first + i])
+                told[v] = {readers[p][bit] for bit in range(READERS) if mask >> bit & 1}
+    for p, own in enumerate(every):
+        for v in near(graph, own, hops)[hops]:
+            assert p in told[v] or -2 in told[v]
+
+
+@pytest.mark.parametrize("levels", [1, 2, 5, 0])
+@pytest.mark.parametrize(("grid", "block"), [(1, 32), (3, 64), (None, 128)])
+def test_many_parts(device: Device, levels: int, grid: int | None, block: int) -> None:
+    graph = lattice(30, 20)
+    search = prepared(ResidentParts, device, graph, grid, block, LEVELS=levels, **SMALL)
+    assert search.graph.once(parts_of(32, levels)).number > 20
+    check_levels(search, [0, 311, 599])
+
+
+@pytest.mark.parametrize("directed", [0, 1])
+def test_arcs_in_one_direction(device: Device, directed: int) -> None:
+    graph = build_graph(generate("uniform", n=400, m=500, directed=directed, seed=5), "uniform")
+    for levels in (1, 3):
+        check_levels(prepared(ResidentParts, device, graph, LEVELS=levels, **SMALL), [0, 17, 399])
+
+
+def test_more_parts_than_a_block_has_room_for() -> None:
+    """One block, with room for few parts at a time: others wait in every step."""
+    device = CpuDevice(hardware=Hardware(shared_per_block=17 << 10, shared_per_multiprocessor=18 << 10))
+    graph = build_graph(generate("uniform", n=600, m=800, seed=5), "uniform")
+    search = prepared(ResidentParts, device, graph, 1, 64, LEVELS=2, **SMALL)
+    parts = search.graph.once(parts_of(32, 2))
+    layout, _ = search._layout(parts)
+    assert 1 <= layout.slots < parts.number / 4
+    check_levels(search, [0, 20, 599])
+    device.close()
+
+
+def test_a_part_that_many_others_read_wakes_all(device: Device) -> None:
+    """Vertex 0 leads to 3,000 others, in more parts than a vertex has bits for."""
+    graph = build_graph(edge_list(3001, [(0, v) for v in range(1, 3001)] + [(3000, 0)]), "star")
+    search = prepared(ResidentParts, device, graph, **SMALL)
+    parts = search.graph.once(parts_of(32, 0))
+    assert parts.number > READERS
+    assert -2 in parts.readers.download()
+    check_levels(search, [0, 5, 3000])
+
+
+def test_a_graph_that_does_not_suit_is_refused() -> None:
+    device = CpuDevice(hardware=Hardware(shared_per_block=48 << 10, shared_per_multiprocessor=64 << 10))
+    hub = shape("hub")
+    with pytest.raises(LaunchError, match=r"vertices with arcs to it are more than the \d+ that fit shared"):
+        prepared(ResidentParts, device, hub, **SMALL)
+    device.close()
+
+
+def test_fewer_levels_where_ghosts_would_not_fit() -> None:
+    device = CpuDevice(hardware=Hardware(shared_per_block=20 << 10, shared_per_multiprocessor=24 << 10))
+    search = prepared(ResidentParts, device, lattice(60, 60, keep=1.0), LEVELS=32, **SMALL)
+    assert 1 <= search.graph.once(parts_of(32, 32)).hops < 32
+    check_levels(search, [0, 1830])
+    device.close()
+
+
+def test_parts_are_made_once_for_all_searches(device: Device) -> None:
+    graph = DeviceGraph(device, lattice(20, 20))
+    first, again = (graph.once(parts_of(32, 3)) for _ in range(2))
+    assert first is again and first.milliseconds > 0
+    assert graph.once(parts_of(32, 2)) is not first
+
+
+def test_components_without_a_seed_are_parts_as_well(device: Device) -> None:
+    """A hundred paths of three vertices and as many alone, in parts of which no seed gets a quarter."""
+    arcs = [(3 * i + k, 3 * i + k + 1) for i in range(100) for k in range(2)]
+    graph = build_graph(edge_list(400, arcs, "each_once"), "paths")
+    search = prepared(ResidentParts, device, graph, **SMALL)
+    own = own_of(search.graph.once(parts_of(32, 0)))
+    assert sorted(v for part in own for v in part) == list(range(400))
+    check_levels(search, [0, 148, 299, 350])
+
+
+def test_blocks_that_do_not_meet_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ResidentParts, "max_polls", 0)
+    search = prepared(ResidentParts, device, lattice(20, 20), 4, **SMALL)
+    with pytest.raises(KernelError, match="blocks did not all meet"):
+        levels_of(search, 0)
+
+
+@given(
+    num_vertices=st.integers(1, 120),
+    edges=st.lists(st.tuples(st.integers(0, 119), st.integers(0, 119)), max_size=250),
+    directed=st.booleans(),
+    levels=st.sampled_from([1, 2, 4, 0]),
+)
+def test_any_graph_is_cut_and_searched(
+    device: Device, num_vertices: int, edges: list[tuple[int, int]], directed: bool, levels: int
+) -> None:
+    pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
+    graph = build_graph(edge_list(num_vertices, pairs, "directed" if directed else "each_once"), "any")
+    search = prepared(ResidentParts, device, graph, 3, LEVELS=levels, **SMALL)
+    check_levels(search, [0, num_vertices // 2, num_vertices - 1])
+
+
+def test_rows_have_the_time_of_preparing(tmp_path: Path) -> None:
+    bfsbench(
+        *("run", "--backend", "cpu", "--dataset", "lattice(rows=12,columns=12)", "--variant"),
+        *("resident_parts", "--part-vertices", "32", "--levels", "2", "--block", "64"),
+        *("--repeats", "1", "--out", "rows.csv"),
+        cwd=tmp_path,
+    )
+    with (tmp_path / "rows.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert (row["status"], row["knobs"]) == ("ok", "PART_VERTICES=32 LEVELS=2")
+    assert float(row["preprocess_ms"]) > 0
