@@ -203,9 +203,7 @@ class _Growing:
         """Raises KernelError when blocks gave up waiting for each other."""
         self.state.fill(0)
         number = self.first_seeds
-        self._launch(
-            "draw_seeds", number, seeds=self.seeds, number=number, num_vertices=self.num_vertices
-        )
+        self._launch("draw_seeds", number, seeds=self.seeds, number=number, num_vertices=self.num_vertices)
         for rest in reversed(range(_ROUNDS)):
             self._grow_both_ways(number)
             if rest:

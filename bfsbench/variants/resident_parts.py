@@ -61,7 +61,7 @@ class ResidentParts(KernelVariant):
 
     name = "resident_parts"
     kernel_files = ("resident_parts", "grow_parts", "pack_parts")
-    summary = "several levels a barrier: parts with ghost vertices in shared memory, taken as the search reaches them"
+    summary = "several levels a barrier, in parts of the graph that blocks load as the search reaches them"
     origin = ("this project",)
     layout = ("CSR", "CSC")
     frontier = "a bit a vertex in shared memory; a bitmap of active parts"
