@@ -339,6 +339,8 @@ class _Packing:
             milliseconds=0,
         )
         parts.readers.fill(-1)
+        parts.quads.fill(0)
+        parts.words.fill(0)
         read_by = empty(cells.num_places, np.uint32)
         read_by.fill(0)
         table = table_on(self.device, parts.table)
