@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from ctypes import c_int, c_longlong
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ PLACES = 32
 """Vertices of a part, of either kind, begin at a multiple of this many."""
 MOST_HOPS = 32
 READERS = 32
+ALL_PARTS = -2
 _FOLDER = CUDA_SRC / "resident_parts"
 _BLOCK = 256
 _ROUNDS = 6
@@ -33,8 +34,10 @@ _SMALLEST_SHARE = 8
 """A part of fewer than its most vertices divided by this is given up."""
 _REST_SHARE = 4
 """Likewise, parts of vertices that no seed reaches are smaller."""
-_BARRIER_COST = 20.0
+_BARRIER_COST = 12.0
 """Time of a barrier and what belongs to it, in levels of a part."""
+_MOST_LEAD = 8
+"""Vertices that may be read ahead of time for each that a part has."""
 _MAX_POLLS = 1 << 27
 _TOO_MANY = 2**31 - 1
 
@@ -85,6 +88,8 @@ class GraphParts:
     number: int
     hops: int
     """Arcs to the farthest ghosts: the levels that can be run without them being read again."""
+    lead: bool
+    """Whether parts are told of vertices up to twice as far away, a step before they need them."""
     most_ids: int
     """Local ids of the largest part, a multiple of PLACES."""
     milliseconds: float
@@ -280,7 +285,7 @@ class _Packing:
         bits = self._table_bits()
         table = 1 << bits
         macros = {"TABLE_BITS": bits, "TABLE": table, "MAX_GHOSTS": table // 4 * 3}
-        self.shared = table * 6 + table // 4 * 3 * 4 + 8
+        self.shared = table * 6 + table // 4 * 3 * 4 + 16
         self.module = _kernels(graph, "pack_parts", {"part": Part}, macros)
         self.own = -(-cells.sizes.astype(np.int64) // PLACES) * PLACES
         self.arguments: dict[str, Argument] = {
@@ -292,7 +297,7 @@ class _Packing:
     def _table_bits(self) -> int:
         """Of the hash table's size: twice as many as there are vertices, or as many as there is room for."""
         bits = 4
-        while 2 ** (bits + 1) * 9 + 8 <= self.device.limits.shared_memory_per_block_optin and (
+        while 2 ** (bits + 1) * 9 + 16 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
         ):
             bits += 1
@@ -323,7 +328,23 @@ class _Packing:
 
     def parts(self, hops: int, started: float) -> GraphParts:
         """Raises LaunchError if a part and its ghosts do not fit."""
-        hops, ghosts, ids = self._chosen(hops)
+        reach = self._ghosts(MOST_HOPS)
+        hops, ghosts, ids = self._chosen(hops, reach)
+        lead = bool(self._has_lead(reach, np.array([hops]))[0])
+        parts = self._pack(hops, lead, ghosts, ids)
+        if lead and (parts.readers.download() == ALL_PARTS).any():  # too many readers: then only those that must be
+            parts = self._pack(hops, False, ghosts, ids)
+        return replace(parts, milliseconds=(time.perf_counter() - started) * 1e3)
+
+    def _has_lead(self, reach: npt.NDArray[np.int64], hops: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Whether the vertices up to twice as many hops away were found, and are not far too many."""
+        twice = np.minimum(2 * hops, MOST_HOPS)
+        few = reach[:, twice].sum(axis=0) <= _MOST_LEAD * self.graph.host_graph.num_vertices
+        return (2 * hops <= MOST_HOPS) & (reach[:, twice].max(axis=0) < _TOO_MANY) & few
+
+    def _pack(
+        self, hops: int, lead: bool, ghosts: npt.NDArray[np.int64], ids: npt.NDArray[np.int64]
+    ) -> GraphParts:
         empty, cells = self.device.empty, self.cells
         parts = GraphParts(
             table=self._parts(ghosts, ids),
@@ -335,6 +356,7 @@ class _Packing:
             vertices=cells.vertices,
             number=self.number,
             hops=hops,
+            lead=lead,
             most_ids=int(ids.max()),
             milliseconds=0,
         )
@@ -353,23 +375,28 @@ class _Packing:
             read_by=read_by,
             readers=parts.readers,
             hops=hops,
+            read_hops=2 * hops if lead else hops,
         )
         copying = self.module.kernel("copy_readers").bind(
             parts=table, num_parts=self.number, read_by=read_by, words=parts.words, block=_BLOCK
         )
         copying(min(self.number, self.device.limits.max_grid))
         self.device.synchronize()
-        object.__setattr__(parts, "milliseconds", (time.perf_counter() - started) * 1e3)
         return parts
 
-    def _chosen(self, hops: int) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _chosen(
+        self, hops: int, reach: npt.NDArray[np.int64]
+    ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The number of hops, at most ``hops`` if given, ghosts of each part, and its local ids."""
-        ghosts = self._ghosts(hops or MOST_HOPS)
-        fit = (self.own[:, None] + ghosts <= self.most_ids).all(axis=0)
+        fit = (self.own[:, None] + reach <= self.most_ids).all(axis=0)
         possible = np.flatnonzero(fit)[1:]
+        if hops:
+            possible = possible[possible <= hops]
+        elif (leading := possible[self._has_lead(reach, possible)]).size:
+            possible = leading
         if len(possible) and not hops:
             # A barrier is shared by the levels of a step, and the work of a level grows with the ghosts.
-            share = ghosts.sum(axis=0)[possible] / self.cells.sizes.sum()
+            share = reach.sum(axis=0)[possible] / self.cells.sizes.sum()
             best = int(possible[np.argmin(_BARRIER_COST / possible + share)])
         else:
             best = int(possible[-1]) if len(possible) else 0
@@ -393,8 +420,8 @@ def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
     return buffer
 
 
-GROUP_BYTES = PLACES * 12 + 18
-"""Shared memory of PLACES local ids: rows, places or readers; bits of vertices; the group's own."""
+GROUP_BYTES = PLACES * 12 + PLACES // 8 * 12 + 4
+"""Shared memory of PLACES local ids: rows, places or readers; words of bits; the place of the group."""
 _OTHER_BYTES = 12 << 10
 
 

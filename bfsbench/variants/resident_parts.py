@@ -31,7 +31,7 @@ class Partition(Struct):
     _fields_: ClassVar = [
         *((name, c_void_p) for name in ("parts", "quads", "words", "readers")),
         *((name, c_void_p) for name in ("part_at", "places", "vertices")),
-        *((name, c_int) for name in ("number", "num_places", "hops")),
+        *((name, c_int) for name in ("number", "num_places", "hops", "lead")),
     ]
 
 
@@ -141,10 +141,10 @@ class ResidentParts(KernelVariant):
         slot_groups = parts.most_ids // PLACES
         words = -(-parts.number // 32)
         optin = self.device.limits.shared_memory_per_block_optin
-        possible = (optin - _STATIC_BYTES - 8 * words) // (slot_groups * GROUP_BYTES)
+        possible = (optin - _STATIC_BYTES - 12 * words) // (slot_groups * GROUP_BYTES)
         slots = min(possible, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
         layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=words)
-        return layout, slots * slot_groups * GROUP_BYTES + 8 * words
+        return layout, slots * slot_groups * GROUP_BYTES + 12 * words
 
     def reset(self, source: int) -> None:
         """Nothing: a search leaves all as the next one is to find it."""
@@ -167,4 +167,5 @@ def _partition(parts: GraphParts, table: Buffer) -> Partition:
         number=parts.number,
         num_places=parts.vertices.size,
         hops=parts.hops,
+        lead=int(parts.lead),
     )

@@ -1,9 +1,9 @@
 // A block of the search by parts: what it holds in shared memory, and its share of a step. See resident_parts.cu.
 //
 // The frontier is bits. A level sets the bit of each neighbour that it finds, reached or not, and the thread that has
-// these 32 bits in the next level takes those that are new: so nothing is claimed, counted or queued, and a level is
+// these bits in the next level takes those that are new: so nothing is claimed, counted or queued, and a level is
 // three dependent accesses to shared memory (bits, row, bit of a neighbour) and a barrier. Bits are set in one of two
-// bitmaps while those in the other are taken.
+// bitmaps while those in the other are taken. A word has few bits, as its thread takes one after the other.
 #pragma once
 
 #include "barrier.cuh"
@@ -12,9 +12,12 @@
 #include "profile.cuh"
 
 // The host defines SLOTS, the most parts that a block holds in shared memory.
-#define FEW 64               // parts that wait in shared memory
-#define GROUPS_AT_A_TIME 4   // of levels that a warp reads
-#define COPIES_AT_A_TIME 4   // of 16 bytes that a thread loads of a part
+#define FEW 64              // parts that wait in shared memory
+#define GROUPS_AT_A_TIME 4  // of levels that a warp reads
+#define COPIES_AT_A_TIME 4  // of 16 bytes that a thread loads of a part
+#define BITS 8              // of vertices in a word
+#define WORDS (PLACES / BITS)  // of a group
+#define UNUSED (-2)         // home of a group of no part
 
 namespace counted {
 enum { parts, loads, wait_cycles, read_cycles, load_cycles, level_cycles, number };
@@ -37,6 +40,7 @@ struct partition {
     int number;
     int num_places;
     int hops;
+    int lead;  // whether a part is active a step before it has something to do
 };
 
 // How a block's memory is divided: slots of so many groups of local ids, and words of the bitmap of active parts.
@@ -47,17 +51,16 @@ struct slot_layout {
 };
 
 // By id in the block, which is a local id and the first of the slot: rows, and places of ghosts or readers of own
-// vertices. By group of PLACES ids: bits of vertices that have been reached, and that the levels find in turn; the place
-// of the first vertex, or NO_PLACE if they are ghosts. `to_read` are groups whose levels are to be read; `active` and
-// `fresh` are bits of parts.
+// vertices. By word of BITS ids: those that have been reached, and that the levels find in turn. By group of PLACES ids:
+// the place of the first vertex, or NO_PLACE if they are ghosts. Bits of parts: those that are active, those that have
+// become so in this step, and those that have been before.
 struct block_memory {
     quad *quads;
     unsigned *words;
     unsigned *reached;
     unsigned *found;  // of even levels, then of odd ones
     int *homes;
-    unsigned *active, *fresh;
-    unsigned short *to_read;
+    unsigned *active, *fresh, *known;
 };
 
 __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &layout) {
@@ -66,11 +69,11 @@ __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &l
     in.quads = (quad *)memory;
     in.words = (unsigned *)(in.quads + groups * PLACES);
     in.reached = in.words + groups * PLACES;
-    in.found = in.reached + groups;
-    in.homes = (int *)(in.found + 2 * groups);
+    in.found = in.reached + groups * WORDS;
+    in.homes = (int *)(in.found + 2 * groups * WORDS);
     in.active = (unsigned *)(in.homes + groups);
     in.fresh = in.active + layout.bitmap_words;
-    in.to_read = (unsigned short *)(in.fresh + layout.bitmap_words);
+    in.known = in.fresh + layout.bitmap_words;
     return in;
 }
 
@@ -107,7 +110,7 @@ struct part_list {
 struct block_state {
     int parts[SLOTS];  // or NO_PART
     part shapes[SLOTS];
-    bool is_new[SLOTS];
+    bool is_new[SLOTS], is_known[SLOTS];  // of the last change
     int readers[SLOTS][READERS];
     unsigned woken[SLOTS];  // readers that have been made active
     part_list waiting, later;
@@ -153,13 +156,14 @@ struct block_search {
     unsigned *next_bitmap = nullptr;
     int step = 0;
     int level = 0;            // all up to this are right
-    unsigned num_ghosts = 0;  // groups of ghosts of all parts that the block holds
+    unsigned num_groups = 0;  // up to the last one of any part that the block holds
     unsigned given_out = 0;   // parts, modulo the blocks
     unsigned now = 0;         // which bits have been found at the level at hand
-    bool crowded = false;     // the block holds more parts than have room
-    bool busy = false;
+    bool busy = false;        // the block has something to do
+    bool crowded = false;     // it holds more parts than have room
+    bool postponed = false;   // it changes its parts when others need not wait for it
 
-    __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
+    __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups() * WORDS; }
 
     // Begin a step whose active parts are in a bitmap: read the ghosts of the parts that the block holds, take parts that
     // have become active, give up those that are no longer. Clears another bitmap. False if no part is active.
@@ -168,12 +172,11 @@ struct block_search {
         const int p = thread < layout.slots ? own.parts[thread] : block_state::NO_PART;
         const unsigned first = thread < words ? load_relaxed((const int *)&bitmap[thread]) : 0;
         const unsigned of_own = p != block_state::NO_PART ? load_relaxed((const int *)&bitmap[p / 32]) : 0;
-        int seen = read_levels(0, num_ghosts) ? block_state::BUSY : 0;
+        int seen = read_levels(0, num_groups, false) ? block_state::BUSY : 0;
         for (unsigned w = thread; w < words; w += blockDim.x) {
-            const unsigned bits = w == thread ? first : load_relaxed((const int *)&bitmap[w]);
-            const unsigned fresh = bits & ~in.active[w];
-            in.active[w] = bits, in.fresh[w] = fresh;
-            seen |= (bits ? block_state::ANY : 0) | (fresh ? block_state::FRESH : 0);
+            const unsigned bits = w == thread ? first : load_relaxed((const int *)&bitmap[w]), before = in.active[w];
+            in.active[w] = bits, in.fresh[w] = bits & ~before, in.known[w] |= before;
+            seen |= (bits ? block_state::ANY : 0) | (bits & ~before ? block_state::FRESH : 0);
             if (blockIdx.x == 0) store_relaxed((int *)&cleared[w], 0);
         }
         if (p != block_state::NO_PART && !(of_own >> p % 32 & 1)) {
@@ -185,9 +188,11 @@ struct block_search {
         __syncthreads();
         seen = own.seen[step % 2];
         if (thread == 0) own.seen[(step + 1) % 2] = 0;
-        if (seen & block_state::FRESH) take_fresh();
         busy = seen & block_state::BUSY;
-        if (crowded || seen & (block_state::FRESH | block_state::ENDED)) change_parts();
+        const bool taken = seen & block_state::FRESH && take_fresh();
+        const bool changed = taken || crowded || seen & block_state::ENDED;
+        postponed = changed && !crowded && busy && (!taken || (parts.lead && step > 0));
+        if (changed && !postponed) change_parts();
         return seen & block_state::ANY;
     }
 
@@ -196,6 +201,7 @@ struct block_search {
         for (bool several = false;; several = true) {
             watch.add(counted::parts, step, num_parts());
             if (busy) run_levels();
+            if (postponed) return;
             const bool last = own.waiting.size == 0;
             crowded = several || !last;
             if (crowded) set_aside();
@@ -204,37 +210,40 @@ struct block_search {
         }
     }
 
-    // Read the levels of these groups. For whole warps; true for one lane of those that find a vertex at this level.
-    __device__ __forceinline__ bool read_levels(unsigned begin, unsigned end) const {
+    // Read the levels of ghosts in these groups, or of all vertices. For whole warps; true for some lanes of those that
+    // find a vertex at this level.
+    __device__ __forceinline__ bool read_levels(unsigned begin, unsigned end, bool own_too) const {
         const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
         bool any = false;
-        for (unsigned i = begin + threadIdx.x / WARP; i < end; i += GROUPS_AT_A_TIME * warps) {
-            int levels[GROUPS_AT_A_TIME];
-            unsigned groups[GROUPS_AT_A_TIME];
+        for (unsigned first = begin + threadIdx.x / WARP; first < end; first += GROUPS_AT_A_TIME * warps) {
+            int levels[GROUPS_AT_A_TIME], homes[GROUPS_AT_A_TIME];
 #pragma unroll
             for (int k = 0; k < GROUPS_AT_A_TIME; ++k) {
+                const unsigned g = first + k * warps;
                 levels[k] = UNREACHED;
-                if (i + k * warps >= end) continue;
-                groups[k] = in.to_read[i + k * warps];
-                const int home = in.homes[groups[k]];
-                const int place = home == NO_PLACE ? (int)in.words[groups[k] * PLACES + lane] : home + (int)lane;
+                homes[k] = g < end ? in.homes[g] : UNUSED;
+                if (homes[k] >= 0 && !own_too) homes[k] = UNUSED;
+                if (homes[k] == UNUSED) continue;
+                const int place = homes[k] == NO_PLACE ? (int)in.words[g * PLACES + lane] : homes[k] + (int)lane;
                 if (place != NO_PLACE) levels[k] = load_relaxed(&place_levels[place]);
             }
 #pragma unroll
             for (int k = 0; k < GROUPS_AT_A_TIME; ++k) {
-                if (i + k * warps >= end) break;
+                if (homes[k] == UNUSED) continue;
                 const unsigned before = __ballot_sync(ALL_LANES, (unsigned)levels[k] < (unsigned)level);
                 const unsigned frontier = __ballot_sync(ALL_LANES, levels[k] == level);
-                if (lane > 0) continue;
-                in.reached[groups[k]] = before, found()[groups[k]] = frontier;
+                if (lane >= WORDS) continue;
+                const unsigned word = (first + k * warps) * WORDS + lane, shift = lane * BITS;
+                in.reached[word] = before >> shift & ((1u << BITS) - 1);
+                found()[word] = frontier >> shift & ((1u << BITS) - 1);
                 any |= frontier != 0;
             }
         }
         return any;
     }
 
-    // Give out the parts that have become active.
-    __device__ __forceinline__ void take_fresh() {
+    // Give out the parts that have become active. True if some are for this block.
+    __device__ __forceinline__ bool take_fresh() {
         for (unsigned base = 0; base < layout.bitmap_words; base += blockDim.x) {
             const unsigned w = base + threadIdx.x;
             unsigned fresh = w < layout.bitmap_words ? in.fresh[w] : 0;
@@ -246,6 +255,7 @@ struct block_search {
             given_out = (given_out + total) % gridDim.x;
         }
         __syncthreads();
+        return own.waiting.size > 0;
     }
 
     __device__ __forceinline__ int num_parts() const {
@@ -254,37 +264,64 @@ struct block_search {
         return number;
     }
 
-    // Give free slots to parts that wait, load these, and read their levels.
+    // Give free slots to parts that wait, load these, and read the levels of what they have to do.
     __device__ __forceinline__ void change_parts() {
         const long long began = watch.now();
-        if (threadIdx.x == 0) {
-            own.loaded = 0;
-            for (unsigned s = 0; s < layout.slots; ++s) {
-                own.is_new[s] = false;
-                while (own.parts[s] == block_state::NO_PART && own.waiting.size > 0) {
-                    const int p = own.waiting.pop();
-                    if (!(in.active[p / 32] >> p % 32 & 1)) continue;  // it has ended while it waited
-                    own.parts[s] = p, own.is_new[s] = true, own.woken[s] = 0;
-                    ++own.loaded;
-                }
-            }
-            watch.add(counted::loads, step, own.loaded);
+        __syncthreads();
+        if (threadIdx.x == 0) assign_slots();
+        __syncthreads();
+        for (unsigned s = 0; s < layout.slots; ++s) {
+            if (own.is_new[s])
+                load(s);
+            else if (own.parts[s] == block_state::NO_PART)
+                for (unsigned i = threadIdx.x; i < layout.slot_groups; i += blockDim.x)
+                    in.homes[s * layout.slot_groups + i] = UNUSED;
         }
         __syncthreads();
-        if (own.loaded > 0) busy = true;
-        for (unsigned s = 0; s < layout.slots && own.loaded > 0; ++s)
-            if (own.is_new[s]) load(s);
+        const bool at_once = !parts.lead || step == 0 || crowded;  // a new part may have something to do in this step
+        num_groups = 0;
+        for (unsigned s = 0; s < layout.slots; ++s) {
+            if (own.parts[s] == block_state::NO_PART) continue;
+            const unsigned first = s * layout.slot_groups, end = first + own.shapes[s].ids / PLACES;
+            if (own.is_new[s] && (at_once || own.is_known[s])) read_levels(first, end, own.is_known[s]);
+            num_groups = end;
+        }
+        if (own.loaded > 0 && at_once) busy = true;
         __syncthreads();
-        list_groups();
-        __syncthreads();
+        if (postponed) crowded = own.waiting.size > 0;
         if (own.loaded > 0) watch.most(counted::load_cycles, step, began);
+    }
+
+    // By one thread. Vertices of a part that has never been active are all unreached, unless one is the source.
+    __device__ __forceinline__ void assign_slots() {
+        own.loaded = 0;
+        for (unsigned s = 0; s < layout.slots; ++s) {
+            own.is_new[s] = false;
+            while (own.parts[s] == block_state::NO_PART && own.waiting.size > 0) {
+                const int p = own.waiting.pop();
+                if (!(in.active[p / 32] >> p % 32 & 1)) continue;  // it has ended while it waited
+                own.parts[s] = p, own.is_new[s] = true, own.woken[s] = 0;
+                own.is_known[s] = step == 0 || in.known[p / 32] >> p % 32 & 1;
+                ++own.loaded;
+            }
+        }
+        watch.add(counted::loads, step, own.loaded);
     }
 
     // Load a part into a slot. Local ids become ids in the block.
     __device__ __forceinline__ void load(unsigned slot) {
         const int number = own.parts[slot];
         const part part = parts.parts[number];
+        if (threadIdx.x < READERS) own.readers[slot][threadIdx.x] = parts.readers[(size_t)number * READERS + threadIdx.x];
+        if (threadIdx.x == 0) own.shapes[slot] = part;
         const unsigned group = slot * layout.slot_groups, id = group * PLACES, shift = id * 0x10001u;
+        const unsigned ghosts = padded(part.own) / PLACES, rest = ghosts + padded(part.ghosts) / PLACES;
+        for (unsigned i = threadIdx.x; i < layout.slot_groups * WORDS; i += blockDim.x) {
+            const unsigned word = group * WORDS + i, g = i / WORDS;
+            in.reached[word] = in.found[word] = in.found[layout.groups() * WORDS + word] = 0;
+            if (i % WORDS > 0) continue;
+            in.homes[group + g] = g < ghosts ? part.first_place + (int)(g * PLACES) : g < rest ? NO_PLACE : UNUSED;
+        }
         const uint4 *quads = (const uint4 *)(parts.quads + part.first), *words = (const uint4 *)(parts.words + part.first);
         uint4 *quads_to = (uint4 *)(in.quads + id), *words_to = (uint4 *)(in.words + id);
         const unsigned pairs = part.ids / 2, all = pairs + part.ids / 4;
@@ -306,33 +343,6 @@ struct block_search {
                     words_to[n - pairs] = c;
             }
         }
-        for (unsigned i = threadIdx.x; i < layout.slot_groups; i += blockDim.x) {
-            const bool is_own = i < padded(part.own) / PLACES;
-            in.homes[group + i] = is_own ? part.first_place + (int)(i * PLACES) : NO_PLACE;
-            in.reached[group + i] = in.found[group + i] = in.found[layout.groups() + group + i] = 0;
-        }
-        for (unsigned i = threadIdx.x; i < READERS; i += blockDim.x)
-            own.readers[slot][i] = parts.readers[(size_t)number * READERS + i];
-        if (threadIdx.x == 0) own.shapes[slot] = part;
-    }
-
-    // List the groups of ghosts, those of new parts last, and read these and the own vertices of new parts.
-    __device__ __forceinline__ void list_groups() {
-        unsigned end = 0, begin = 0;
-        for (int kind = 0; kind < 3; ++kind) {  // ghosts known and new, and new own vertices
-            for (unsigned s = 0; s < layout.slots; ++s) {
-                if (own.parts[s] == block_state::NO_PART || own.is_new[s] != (kind > 0)) continue;
-                const unsigned groups = padded(own.shapes[s].own) / PLACES;
-                const unsigned first = s * layout.slot_groups + (kind < 2 ? groups : 0);
-                const unsigned number = kind < 2 ? padded(own.shapes[s].ghosts) / PLACES : groups;
-                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.to_read[end + i] = first + i;
-                end += number;
-            }
-            if (kind == 0) begin = end;
-            if (kind == 1) num_ghosts = end;
-        }
-        __syncthreads();
-        read_levels(begin, end);
     }
 
     // Run the levels of a step in the parts that are in the block's memory.
@@ -349,18 +359,18 @@ struct block_search {
 
     // Expand the vertices that are found at a level.
     __device__ __forceinline__ void run_level(int k) const {
-        unsigned *found = this->found(), *next = in.found + (now ^ 1) * layout.groups();
-        for (unsigned g = threadIdx.x; g < layout.groups(); g += blockDim.x) {
-            const unsigned bits = found[g], reached = in.reached[g];
-            const int home = in.homes[g];
+        unsigned *found = this->found(), *next = in.found + (now ^ 1) * layout.groups() * WORDS;
+        for (unsigned w = threadIdx.x; w < num_groups * WORDS; w += blockDim.x) {
+            const unsigned bits = found[w], reached = in.reached[w];
+            const int home = in.homes[w / WORDS];
             if (bits == 0) continue;
-            found[g] = 0;
-            in.reached[g] = reached | bits;
+            found[w] = 0;
+            in.reached[w] = reached | bits;
 #pragma unroll 1
             for (unsigned fresh = bits & ~reached; fresh; fresh &= fresh - 1) {
-                const unsigned bit = __ffs(fresh) - 1;
-                expand(g * PLACES + bit, next);
-                if (k > 0 && home != NO_PLACE) store_relaxed(&place_levels[home + (int)bit], level + k);
+                const unsigned id = w * BITS + __ffs(fresh) - 1;
+                expand(id, next);
+                if (k > 0 && home >= 0) store_relaxed(&place_levels[home + (int)(id % PLACES)], level + k);
             }
         }
     }
@@ -374,21 +384,21 @@ struct block_search {
     }
     __device__ __forceinline__ void set_bits(const quad &row, unsigned *next) const {
 #pragma unroll
-        for (int k = 0; k < 4; ++k) atomicOr(&next[row.ids[k] / 32], 1u << row.ids[k] % 32);
+        for (int k = 0; k < 4; ++k) atomicOr(&next[row.ids[k] / BITS], 1u << row.ids[k] % BITS);
     }
 
     // Own vertices that the last level has found get their level, and parts that read them become active. The next step
     // expands them.
     __device__ __forceinline__ void end_levels() const {
         bool any = false;
-        for (unsigned g = threadIdx.x; g < layout.groups(); g += blockDim.x) {
-            const unsigned bits = found()[g];
-            const int home = in.homes[g];
-            if (bits == 0 || home == NO_PLACE) continue;
-            for (unsigned fresh = bits & ~in.reached[g]; fresh; fresh &= fresh - 1) {
-                const unsigned bit = __ffs(fresh) - 1;
-                store_relaxed(&place_levels[home + (int)bit], level + parts.hops);
-                tell_readers(in.words[g * PLACES + bit], g / layout.slot_groups);
+        for (unsigned w = threadIdx.x; w < num_groups * WORDS; w += blockDim.x) {
+            const unsigned bits = found()[w];
+            const int home = in.homes[w / WORDS];
+            if (bits == 0 || home < 0) continue;
+            for (unsigned fresh = bits & ~in.reached[w]; fresh; fresh &= fresh - 1) {
+                const unsigned id = w * BITS + __ffs(fresh) - 1;
+                store_relaxed(&place_levels[home + (int)(id % PLACES)], level + parts.hops);
+                tell_readers(in.words[id], w / (layout.slot_groups * WORDS));
                 any = true;
             }
         }
@@ -405,7 +415,7 @@ struct block_search {
     // global memory.
     __device__ __forceinline__ void set_aside() {
         __syncthreads();
-        for (unsigned g = threadIdx.x; g < 2 * layout.groups(); g += blockDim.x) in.found[g] = 0;
+        for (unsigned w = threadIdx.x; w < 2 * layout.groups() * WORDS; w += blockDim.x) in.found[w] = 0;
         if (threadIdx.x == 0) {
             for (unsigned s = 0; s < layout.slots; ++s) {
                 if (own.parts[s] != block_state::NO_PART) own.later.put(own.later.size++, own.parts[s]);
@@ -416,7 +426,7 @@ struct block_search {
                 own.waiting.put(own.waiting.size++, p);
             }
         }
-        num_ghosts = 0;
+        num_groups = 0;
         __syncthreads();
     }
 };

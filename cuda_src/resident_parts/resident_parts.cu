@@ -12,12 +12,16 @@
 // every step. A trap: other blocks may be ahead and have written levels above L already. A reader takes these for
 // unreached, or the ghost would be in no frontier: it is for its level that a later step reads it.
 //
-// Active parts. A part has something to do in a step if one of its local vertices is at level L. Its owner knows for
-// which parts that is so (`read_by`), and sets their bits in the bitmap of the next step. All blocks read the bitmap and
+// Active parts. A part has something to do in a step if one of its local vertices is at level L. Its owner knows which
+// parts these are, its readers, and sets their bits in the bitmap of the next step. All blocks read the bitmap and
 // give out the parts that have become active in turn, so all know who holds what, and nothing has to be claimed. As a
 // front passes, parts become active about in the order in which they end: so all blocks hold about equally many. A block
 // loads a part when it gets it and gives it up when it is no longer active; if it holds more than have room, it runs
 // them one after the other in every step.
+//
+// Lead. Where there is room for it in the preparation, the readers of a vertex are the parts up to 2K arcs away. What has
+// something to do in the step from L + K on has a vertex within K arcs at that level, so within 2K arcs one at level L:
+// it has been active a step before, with nothing to do. So blocks load it while others run their levels, or wait.
 //
 // The search ends when no part is active. Then levels go from places to vertices.
 //
@@ -56,15 +60,16 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         phase = barrier_phase(&state->barrier);
         own.clear(waiting + (size_t)2 * blockIdx.x * parts.number, parts.number);
     }
-    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) in.active[i] = 0;
-    for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x)
-        in.reached[i] = in.found[i] = in.found[layout.groups() + i] = 0, in.homes[i] = NO_PLACE;
+    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) in.active[i] = in.known[i] = 0;
+    for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x) in.homes[i] = UNUSED;
+    for (unsigned i = threadIdx.x; i < 2 * layout.groups() * WORDS; i += blockDim.x) in.found[i] = 0;
     if (blockIdx.x == 0 && threadIdx.x < WARP) begin_at(parts, place_levels, bitmaps, source);
     block_search search = {parts, layout, in, own, place_levels, {counts, parts.hops}};
     for (;; ++search.step) {
         const int step = search.step;
         long long began = search.watch.now();
         arrive_at_barrier(&state->barrier);
+        if (search.postponed) search.change_parts();
         if (threadIdx.x == 0 && !wait_at_barrier(&state->barrier, phase, max_polls)) own.failed = true;
         __syncthreads();
         if (own.failed) {
