@@ -72,7 +72,7 @@ class ResidentParts(KernelVariant):
     knobs = (
         Knob(
             "PART_VERTICES",
-            2048,
+            4096,
             "most vertices of a part",
             choices=(32, 512, 1024, 1536, 2048, 3072, 4096, 8192),
         ),
