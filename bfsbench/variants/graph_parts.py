@@ -26,6 +26,8 @@ READERS = 32
 ALL_PARTS = -2
 _FOLDER = CUDA_SRC / "resident_parts"
 _BLOCK = 256
+_VERTICES_A_THREAD = 8
+"""Of a growth, whose frontiers are far smaller than the graph."""
 _ROUNDS = 6
 """Times that parts are grown."""
 _FILLED = 0.55
@@ -179,8 +181,7 @@ class _Growing:
         launch = kernel.bind(
             graph=self.rows, to=to.argument(), state=self.state, max_polls=_MAX_POLLS, block=_BLOCK
         )
-        most = min(kernel.resident_blocks(_BLOCK), 4 * self.device.limits.num_multiprocessors)
-        launch(min(most, -(-self.num_vertices // _BLOCK)))
+        launch(min(kernel.resident_blocks(_BLOCK), -(-self.num_vertices // (_VERTICES_A_THREAD * _BLOCK))))
 
     def _grow_both_ways(self, number: int) -> None:
         """From seeds until all is reached, and from the boundaries inwards."""

@@ -26,7 +26,7 @@ _STATIC_BYTES = 6 << 10
 
 
 class Partition(Struct):
-    """The parts of a graph, for the kernel (``resident.cuh``)."""
+    """The parts of a graph, for the kernel (``block_memory.cuh``)."""
 
     _fields_: ClassVar = [
         *((name, c_void_p) for name in ("parts", "quads", "words", "readers")),

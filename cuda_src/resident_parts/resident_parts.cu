@@ -27,7 +27,7 @@
 //
 // Memory. Levels of ghosts are read while their owners may write them, so both are relaxed accesses. A level up to L was
 // written before the barrier.
-#include "resident.cuh"
+#include "block_search.cuh"
 
 // Mark the parts that read the source as active, and give it its level. By the first warp of one block.
 __device__ __forceinline__ void begin_at(const partition &parts, int *place_levels, unsigned *bitmap, int source) {

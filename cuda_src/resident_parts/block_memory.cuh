@@ -1,0 +1,138 @@
+// What a block of the search by parts has in shared memory. See resident_parts.cu.
+#pragma once
+
+#include "barrier.cuh"
+#include "parts.cuh"
+
+// The host defines SLOTS, the most parts that a block holds in shared memory.
+#define FEW 64  // parts that wait in shared memory
+#define BITS 8  // of vertices in a word
+#define WORDS (PLACES / BITS)  // of a group
+#define UNUSED (-2)         // home of a group of no part
+
+namespace counted {
+enum { parts, loads, wait_cycles, read_cycles, load_cycles, level_cycles, number };
+}
+
+struct search_state {
+    grid_barrier barrier;
+    int failed;  // a block gave up waiting for the others
+};
+
+// The parts of a graph. `part_at` is by group of places, `vertices` by place, `readers` by part.
+struct partition {
+    const part *parts;
+    const quad *quads;
+    const unsigned *words;  // readers of own vertices, places of ghosts
+    const int *readers;
+    const int *part_at;
+    const int *places;
+    const int *vertices;
+    int number;
+    int num_places;
+    int hops;
+    int lead;  // whether a part is active a step before it has something to do
+};
+
+// How a block's memory is divided: slots of so many groups of local ids, and words of the bitmap of active parts.
+struct slot_layout {
+    unsigned slots, slot_groups, bitmap_words;
+
+    __device__ __forceinline__ unsigned groups() const { return slots * slot_groups; }
+};
+
+// By id in the block, which is a local id and the first of the slot: rows, and places of ghosts or readers of own
+// vertices. By word of BITS ids: those that have been reached, and that the levels find in turn. By group of PLACES ids:
+// the place of the first vertex, or NO_PLACE if they are ghosts. Bits of parts: those that are active, those that have
+// become so in this step, and those that have been before.
+struct block_memory {
+    quad *quads;
+    unsigned *words;
+    unsigned *reached;
+    unsigned *found;  // of even levels, then of odd ones
+    int *homes;
+    unsigned *active, *fresh, *known;
+};
+
+__device__ __forceinline__ block_memory carve(void *memory, const slot_layout &layout) {
+    const unsigned groups = layout.groups();
+    block_memory in;
+    in.quads = (quad *)memory;
+    in.words = (unsigned *)(in.quads + groups * PLACES);
+    in.reached = in.words + groups * PLACES;
+    in.found = in.reached + groups * WORDS;
+    in.homes = (int *)(in.found + 2 * groups * WORDS);
+    in.active = (unsigned *)(in.homes + groups);
+    in.fresh = in.active + layout.bitmap_words;
+    in.known = in.fresh + layout.bitmap_words;
+    return in;
+}
+
+__device__ __forceinline__ int load_relaxed(const int *word) {
+    int value;
+    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ void store_relaxed(int *word, int value) {
+    asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+
+// Make a part active, or all.
+__device__ __forceinline__ void wake(int part, unsigned *bitmap, int number) {
+    if (part != ALL_PARTS) {
+        atomicOr(&bitmap[part / 32], 1u << part % 32);
+        return;
+    }
+    for (int i = 0; i < number; i += 32) atomicOr(&bitmap[i / 32], number - i < 32 ? (1u << (number - i)) - 1 : ~0u);
+}
+
+// A list of parts: the first ones in shared memory.
+struct part_list {
+    int few[FEW];
+    int *more;
+    int size;
+
+    __device__ __forceinline__ void put(int place, int part) { (place < FEW ? few[place] : more[place - FEW]) = part; }
+    __device__ __forceinline__ int pop() { return --size, size < FEW ? few[size] : more[size - FEW]; }
+};
+
+// What the threads of a block share.
+struct block_state {
+    int parts[SLOTS];  // or NO_PART
+    part shapes[SLOTS];
+    bool is_new[SLOTS], is_known[SLOTS];  // of the last change
+    int readers[SLOTS][READERS];
+    unsigned woken[SLOTS];  // readers that have been made active
+    part_list waiting, later;
+    int loaded;   // parts in the last change
+    int seen[2];  // of even and of odd steps
+    bool failed;
+
+    static constexpr int NO_PART = -1;
+    static constexpr int ANY = 1, FRESH = 2, ENDED = 4, BUSY = 8;  // bits of seen
+
+    __device__ void clear(int *more, int number) {
+        for (int s = 0; s < SLOTS; ++s) parts[s] = NO_PART;
+        waiting.size = later.size = seen[0] = seen[1] = loaded = 0;
+        waiting.more = more, later.more = more + number;
+        failed = false;
+    }
+};
+
+// Cycles of a profiled search's phases, the most of any block, at the first level of a step.
+struct stopwatch {
+    unsigned long long *counts;
+    int hops;
+
+    __device__ __forceinline__ long long now() const { return COUNTERS ? clock64() : 0; }
+    __device__ __forceinline__ void most(int counter, int step, long long began) const {
+        if (COUNTERS && threadIdx.x == 0) atomicMax(&at(counter, step), clock64() - began);
+    }
+    __device__ __forceinline__ void add(int counter, int step, int number) const {
+        if (COUNTERS && threadIdx.x == 0) atomicAdd(&at(counter, step), number);
+    }
+    __device__ __forceinline__ unsigned long long &at(int counter, int step) const {
+        return counts[(size_t)step * hops * counted::number + counter];
+    }
+};
