@@ -7,40 +7,26 @@ from collections.abc import Callable
 from ctypes import c_int, c_longlong
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Argument, Buffer, Contract, Device, Kernel, Struct
-from bfsbench.errors import KernelError, LaunchError
-from bfsbench.families.bfs.layouts import GridBarrier
-from bfsbench.paths import CUDA_SRC
+from bfsbench.backends.base import Argument, Buffer, Device, Struct
+from bfsbench.errors import LaunchError
 from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.part_growing import PLACES, Cells, Growing, module_of, rows_of
 
-PLACES = 32
-"""Vertices of a part, of either kind, begin at a multiple of this many."""
 MOST_HOPS = 32
+"""Arcs to the farthest vertices that are looked for around a part."""
 READERS = 32
+"""Of a part: itself, the others, and the last one for all parts."""
 ALL_PARTS = -2
-_FOLDER = CUDA_SRC / "resident_parts"
 _BLOCK = 256
-_VERTICES_A_THREAD = 8
-"""Of a growth, whose frontiers are far smaller than the graph."""
-_ROUNDS = 6
-"""Times that parts are grown."""
-_FILLED = 0.55
-"""Share of the most vertices of a part that the first seeds are to get on average."""
-_SMALLEST_SHARE = 8
-"""A part of fewer than its most vertices divided by this is given up."""
-_REST_SHARE = 4
-"""Likewise, parts of vertices that no seed reaches are smaller."""
 _BARRIER_COST = 12.0
 """Time of a barrier and what belongs to it, in levels of a part."""
 _MOST_LEAD = 8
 """Vertices that may be read ahead of time for each that a part has."""
-_MAX_POLLS = 1 << 27
 _TOO_MANY = 2**31 - 1
 
 
@@ -53,18 +39,6 @@ class Part(Struct):
         ("own", c_int),
         ("ghosts", c_int),
         ("ids", c_int),
-    ]
-
-
-class Growth(Struct):
-    """State of a growth (``grow_parts.cu``)."""
-
-    _fields_: ClassVar = [
-        ("barrier", GridBarrier),
-        ("failed", c_int),
-        ("found", c_int * 3),
-        ("number", c_int),
-        ("unlabelled", c_int),
     ]
 
 
@@ -110,176 +84,16 @@ def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphPart
         graph.csr, graph.csc  # noqa: B018  uploaded before the clock starts
         graph.device.synchronize()
         started = time.perf_counter()
-        cells = _Growing(graph, most_vertices).cells()
+        cells = Growing(graph, most_vertices).cells()
         return _Packing(graph, cells).parts(hops, started)
 
     return graph_parts
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Parts without their rows."""
-
-    places: Buffer
-    vertices: Buffer
-    first_places: npt.NDArray[np.int32]
-    """int32[N]: each part's."""
-    sizes: npt.NDArray[np.int32]
-    """int32[N]: vertices of each part."""
-    num_places: int
-
-
-class _Labelling:
-    """Arrays of a growth: ``labelling`` of grow_parts.cu."""
-
-    def __init__(self, device: Device, num_vertices: int, most_labels: int) -> None:
-        self.labels, self.ranks, self.queue = (device.empty(num_vertices, np.int32) for _ in range(3))
-        self.last, self.sizes = (device.empty(most_labels, np.int32) for _ in range(2))
-
-    def argument(self) -> tuple[Argument, ...]:
-        return (self.labels, self.ranks, self.queue, self.last, self.sizes)
-
-
-def _rows(graph: DeviceGraph) -> tuple[Argument, ...]:
-    return (*graph.csr.values(), *graph.csc.values())
-
-
-def _kernels(graph: DeviceGraph, name: str, types: dict[str, Any], macros: dict[str, int]) -> Any:
-    offsets = graph.host_graph.row_offsets.dtype
-    contract = Contract(Path(__file__).name, {"offset_t": offsets, **types}, {"PLACES": PLACES})
-    return graph.device.module(
-        _FOLDER / f"{name}.cu", {"WIDE_OFFSETS": int(offsets.itemsize == 8), **macros}, contract=contract
-    )
-
-
-class _Growing:
-    """Cells grown from seeds in several rounds."""
-
-    def __init__(self, graph: DeviceGraph, most_vertices: int) -> None:
-        self.device, self.num_vertices = graph.device, graph.host_graph.num_vertices
-        self.most = -(-most_vertices // PLACES) * PLACES
-        self.rest = max(PLACES, self.most // _REST_SHARE // PLACES * PLACES)
-        self.first_seeds = max(1, round(self.num_vertices / (_FILLED * self.most)))
-        most_labels = self.first_seeds + (_SMALLEST_SHARE + 2) * (self.num_vertices // self.most + 1)
-        self.seeds = self.device.empty(most_labels, np.int32)
-        self.outwards = _Labelling(self.device, self.num_vertices, most_labels)
-        self.inwards = _Labelling(self.device, self.num_vertices, most_labels)
-        self.state = self.device.signal(Growth)
-        self.module = _kernels(graph, "grow_parts", {"growth": Growth, "grid_barrier": GridBarrier}, {})
-        self.rows = _rows(graph)
-
-    def _launch(self, name: str, work: int, **arguments: Argument) -> None:
-        blocks = max(1, min(-(-work // _BLOCK), self.device.limits.max_grid))
-        self._kernel(name).bind(**arguments, block=_BLOCK)(blocks)
-
-    def _kernel(self, name: str) -> Kernel:
-        kernel: Kernel = self.module.kernel(name)
-        return kernel
-
-    def _grow(self, to: _Labelling) -> None:
-        kernel = self._kernel("grow")
-        launch = kernel.bind(
-            graph=self.rows, to=to.argument(), state=self.state, max_polls=_MAX_POLLS, block=_BLOCK
-        )
-        launch(min(kernel.resident_blocks(_BLOCK), -(-self.num_vertices // (_VERTICES_A_THREAD * _BLOCK))))
-
-    def _grow_both_ways(self, number: int) -> None:
-        """From seeds until all is reached, and from the boundaries inwards."""
-        arguments: dict[str, Argument] = {"state": self.state}
-        self.outwards.labels.fill(-1)
-        self._launch(
-            "plant", number, to=self.outwards.argument(), seeds=self.seeds, number=number, **arguments
-        )
-        self._grow(self.outwards)
-        self.inwards.sizes.fill(0)
-        for level in range(3):
-            self.state.fill_member(0, "found", level)
-        self._launch(
-            "find_boundary",
-            self.num_vertices,
-            graph=self.rows,
-            labels=self.outwards.labels,
-            to=self.inwards.argument(),
-            num_vertices=self.num_vertices,
-            **arguments,
-        )
-        self._grow(self.inwards)
-
-    def cells(self) -> _Cells:
-        """Raises KernelError when blocks gave up waiting for each other."""
-        self.state.fill(0)
-        number = self.first_seeds
-        self._launch("draw_seeds", number, seeds=self.seeds, number=number, num_vertices=self.num_vertices)
-        for rest in reversed(range(_ROUNDS)):
-            self._grow_both_ways(number)
-            if rest:
-                number = self._choose_seeds(number)
-        self._launch(
-            "rank_rest",
-            self.num_vertices,
-            outwards=self.outwards.argument(),
-            inwards=self.inwards.argument(),
-            state=self.state,
-            num_vertices=self.num_vertices,
-            number=number,
-        )
-        state = self.state.read_struct()
-        if state.failed:
-            raise KernelError("grow_parts: blocks did not all meet")
-        return self._places(np.append(self.inwards.sizes.download()[:number], state.unlabelled))
-
-    def _choose_seeds(self, number: int) -> int:
-        self.state.fill_member(0, "number")
-        self._launch(
-            "choose_seeds",
-            number,
-            outwards=self.outwards.argument(),
-            inwards=self.inwards.argument(),
-            seeds=self.seeds,
-            state=self.state,
-            least=-(-self.most // _SMALLEST_SHARE),
-            most=self.most,
-            number=number,
-        )
-        return int(self.state.read_struct().number)
-
-    def _places(self, sizes: npt.NDArray[np.int32]) -> _Cells:
-        """Cells of at most ``most`` vertices, at their places; the last ones, of the rest, are smaller."""
-        most = np.full(len(sizes), self.most)
-        most[-1] = self.rest
-        cells = -(-sizes // most)
-        labels = np.repeat(np.arange(len(sizes)), cells)
-        nth = np.arange(len(labels)) - np.repeat(np.cumsum(cells) - cells, cells)
-        own = np.minimum(most[labels], sizes[labels] - nth * most[labels])
-        padded = -(-own // PLACES) * PLACES
-        first = np.cumsum(padded) - padded
-        num_places = int(padded.sum())
-        first_of_label = np.zeros(len(sizes), np.int32)
-        first_of_label[labels[nth == 0]] = first[nth == 0]
-        places = self.device.empty(self.num_vertices, np.int32)
-        vertices = self.device.empty(num_places, np.int32)
-        vertices.fill(-1)
-        self._launch(
-            "give_places",
-            self.num_vertices,
-            labels=self.inwards.argument(),
-            first_places=self.device.upload(first_of_label),
-            places=places,
-            vertices=vertices,
-            num_vertices=self.num_vertices,
-            state=self.state,
-            most=self.most,
-            few=self.rest,
-            number=len(sizes) - 1,
-        )
-        self.device.synchronize()
-        return _Cells(places, vertices, first.astype(np.int32), own.astype(np.int32), num_places)
-
-
 class _Packing:
     """Rows and ghosts of parts."""
 
-    def __init__(self, graph: DeviceGraph, cells: _Cells) -> None:
+    def __init__(self, graph: DeviceGraph, cells: Cells) -> None:
         self.graph, self.device, self.cells = graph, graph.device, cells
         self.number = len(cells.sizes)
         self.most_ids = most_ids(self.device)
@@ -287,10 +101,10 @@ class _Packing:
         table = 1 << bits
         macros = {"TABLE_BITS": bits, "TABLE": table, "MAX_GHOSTS": table // 4 * 3}
         self.shared = table * 6 + table // 4 * 3 * 4 + 16
-        self.module = _kernels(graph, "pack_parts", {"part": Part}, macros)
+        self.module = module_of(graph, "pack_parts", {"part": Part}, macros)
         self.own = -(-cells.sizes.astype(np.int64) // PLACES) * PLACES
         self.arguments: dict[str, Argument] = {
-            "graph": _rows(graph),
+            "graph": rows_of(graph),
             "at": (cells.places, cells.vertices),
             "num_parts": self.number,
         }
@@ -333,7 +147,9 @@ class _Packing:
         hops, ghosts, ids = self._chosen(hops, reach)
         lead = bool(self._has_lead(reach, np.array([hops]))[0])
         parts = self._pack(hops, lead, ghosts, ids)
-        if lead and (parts.readers.download() == ALL_PARTS).any():  # too many readers: then only those that must be
+        if (
+            lead and (parts.readers.download() == ALL_PARTS).any()
+        ):  # too many readers: then only those that must be
             parts = self._pack(hops, False, ghosts, ids)
         return replace(parts, milliseconds=(time.perf_counter() - started) * 1e3)
 
@@ -341,7 +157,7 @@ class _Packing:
         """Whether the vertices up to twice as many hops away were found, and are not far too many."""
         twice = np.minimum(2 * hops, MOST_HOPS)
         few = reach[:, twice].sum(axis=0) <= _MOST_LEAD * self.graph.host_graph.num_vertices
-        return (2 * hops <= MOST_HOPS) & (reach[:, twice].max(axis=0) < _TOO_MANY) & few
+        return np.asarray((2 * hops <= MOST_HOPS) & (reach[:, twice].max(axis=0) < _TOO_MANY) & few)
 
     def _pack(
         self, hops: int, lead: bool, ghosts: npt.NDArray[np.int64], ids: npt.NDArray[np.int64]

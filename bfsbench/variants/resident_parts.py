@@ -12,13 +12,13 @@ from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
 from bfsbench.variants.graph_parts import (
     GROUP_BYTES,
     MOST_HOPS,
-    PLACES,
     READERS,
     GraphParts,
     Part,
     parts_of,
     table_on,
 )
+from bfsbench.variants.part_growing import PLACES
 
 _SLOTS = 16
 _STATIC_BYTES = 6 << 10

@@ -19,7 +19,8 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.base import DeviceGraph
-from bfsbench.variants.graph_parts import PLACES, READERS, GraphParts, parts_of
+from bfsbench.variants.graph_parts import READERS, GraphParts, parts_of
+from bfsbench.variants.part_growing import PLACES
 from bfsbench.variants.resident_parts import ResidentParts
 from tests.commands import bfsbench
 from tests.shapes import edge_list
