@@ -21,13 +21,9 @@ MOST_HOPS = 32
 """Arcs to the farthest vertices that are looked for around a part."""
 READERS = 32
 """Of a part: itself, the others, and the last one for all parts."""
-ALL_PARTS = -2
 _BLOCK = 256
-_BARRIER_COST = 12.0
+_BARRIER_COST = 30.0
 """Time of a barrier and what belongs to it, in levels of a part."""
-_MOST_LEAD = 8
-"""Vertices that may be read ahead of time for each that a part has."""
-_TOO_MANY = 2**31 - 1
 
 
 class Part(Struct):
@@ -64,8 +60,6 @@ class GraphParts:
     number: int
     hops: int
     """Arcs to the farthest ghosts: the levels that can be run without them being read again."""
-    lead: bool
-    """Whether parts are told of vertices up to twice as far away, a step before they need them."""
     most_ids: int
     """Local ids of the largest part, a multiple of PLACES."""
     milliseconds: float
@@ -145,23 +139,6 @@ class _Packing:
         """Raises LaunchError if a part and its ghosts do not fit."""
         reach = self._ghosts(MOST_HOPS)
         hops, ghosts, ids = self._chosen(hops, reach)
-        lead = bool(self._has_lead(reach, np.array([hops]))[0])
-        parts = self._pack(hops, lead, ghosts, ids)
-        if (
-            lead and (parts.readers.download() == ALL_PARTS).any()
-        ):  # too many readers: then only those that must be
-            parts = self._pack(hops, False, ghosts, ids)
-        return replace(parts, milliseconds=(time.perf_counter() - started) * 1e3)
-
-    def _has_lead(self, reach: npt.NDArray[np.int64], hops: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Whether the vertices up to twice as many hops away were found, and are not far too many."""
-        twice = np.minimum(2 * hops, MOST_HOPS)
-        few = reach[:, twice].sum(axis=0) <= _MOST_LEAD * self.graph.host_graph.num_vertices
-        return np.asarray((2 * hops <= MOST_HOPS) & (reach[:, twice].max(axis=0) < _TOO_MANY) & few)
-
-    def _pack(
-        self, hops: int, lead: bool, ghosts: npt.NDArray[np.int64], ids: npt.NDArray[np.int64]
-    ) -> GraphParts:
         empty, cells = self.device.empty, self.cells
         parts = GraphParts(
             table=self._parts(ghosts, ids),
@@ -173,7 +150,6 @@ class _Packing:
             vertices=cells.vertices,
             number=self.number,
             hops=hops,
-            lead=lead,
             most_ids=int(ids.max()),
             milliseconds=0,
         )
@@ -192,14 +168,13 @@ class _Packing:
             read_by=read_by,
             readers=parts.readers,
             hops=hops,
-            read_hops=2 * hops if lead else hops,
         )
         copying = self.module.kernel("copy_readers").bind(
             parts=table, num_parts=self.number, read_by=read_by, words=parts.words, block=_BLOCK
         )
         copying(min(self.number, self.device.limits.max_grid))
         self.device.synchronize()
-        return parts
+        return replace(parts, milliseconds=(time.perf_counter() - started) * 1e3)
 
     def _chosen(
         self, hops: int, reach: npt.NDArray[np.int64]
@@ -209,8 +184,6 @@ class _Packing:
         possible = np.flatnonzero(fit)[1:]
         if hops:
             possible = possible[possible <= hops]
-        elif (leading := possible[self._has_lead(reach, possible)]).size:
-            possible = leading
         if len(possible) and not hops:
             # A barrier is shared by the levels of a step, and the work of a level grows with the ghosts.
             share = reach.sum(axis=0)[possible] / self.cells.sizes.sum()
@@ -237,8 +210,9 @@ def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
     return buffer
 
 
-GROUP_BYTES = PLACES * 12 + PLACES // 8 * 12 + 4
-"""Shared memory of PLACES local ids: rows, places or readers; words of bits; the place of the group."""
+GROUP_BYTES = PLACES * 12 + 3 * 4 + 4 + 2
+"""Shared memory of PLACES local ids: rows, places or readers; bits of vertices; the group's place, and its
+number in a list."""
 _OTHER_BYTES = 12 << 10
 
 

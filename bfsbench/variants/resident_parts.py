@@ -31,7 +31,7 @@ class Partition(Struct):
     _fields_: ClassVar = [
         *((name, c_void_p) for name in ("parts", "quads", "words", "readers")),
         *((name, c_void_p) for name in ("part_at", "places", "vertices")),
-        *((name, c_int) for name in ("number", "num_places", "hops", "lead")),
+        *((name, c_int) for name in ("number", "num_places", "hops")),
     ]
 
 
@@ -84,7 +84,7 @@ class ResidentParts(KernelVariant):
             maximum=MOST_HOPS,
         ),
     )
-    usual_block = 1024
+    usual_block = 512
     constants: ClassVar = {"SLOTS": _SLOTS}
     layers = ("parts",)
     block_layers = ("parts",)
@@ -167,5 +167,4 @@ def _partition(parts: GraphParts, table: Buffer) -> Partition:
         number=parts.number,
         num_places=parts.vertices.size,
         hops=parts.hops,
-        lead=int(parts.lead),
     )

@@ -6,9 +6,6 @@
 
 // The host defines SLOTS, the most parts that a block holds in shared memory.
 #define FEW 64  // parts that wait in shared memory
-#define BITS 8  // of vertices in a word
-#define WORDS (PLACES / BITS)  // of a group
-#define UNUSED (-2)         // home of a group of no part
 
 namespace counted {
 enum { parts, loads, wait_cycles, read_cycles, load_cycles, level_cycles, number };
@@ -31,7 +28,6 @@ struct partition {
     int number;
     int num_places;
     int hops;
-    int lead;  // whether a part is active a step before it has something to do
 };
 
 // How a block's memory is divided: slots of so many groups of local ids, and words of the bitmap of active parts.
@@ -42,9 +38,9 @@ struct slot_layout {
 };
 
 // By id in the block, which is a local id and the first of the slot: rows, and places of ghosts or readers of own
-// vertices. By word of BITS ids: those that have been reached, and that the levels find in turn. By group of PLACES ids:
-// the place of the first vertex, or NO_PLACE if they are ghosts. Bits of parts: those that are active, those that have
-// become so in this step, and those that have been before.
+// vertices. By group of PLACES ids: bits of those that have been reached, and that the levels find in turn; the place of the
+// first vertex, or NO_PLACE if they are ghosts. `to_read` are the groups of ghosts. Bits of parts: those that are active,
+// those that have become so in this step, and those that have been before.
 struct block_memory {
     quad *quads;
     unsigned *words;
@@ -52,6 +48,7 @@ struct block_memory {
     unsigned *found;  // of even levels, then of odd ones
     int *homes;
     unsigned *active, *fresh, *known;
+    unsigned short *to_read;
 };
 
 __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &layout) {
@@ -60,11 +57,12 @@ __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &l
     in.quads = (quad *)memory;
     in.words = (unsigned *)(in.quads + groups * PLACES);
     in.reached = in.words + groups * PLACES;
-    in.found = in.reached + groups * WORDS;
-    in.homes = (int *)(in.found + 2 * groups * WORDS);
+    in.found = in.reached + groups;
+    in.homes = (int *)(in.found + 2 * groups);
     in.active = (unsigned *)(in.homes + groups);
     in.fresh = in.active + layout.bitmap_words;
     in.known = in.fresh + layout.bitmap_words;
+    in.to_read = (unsigned short *)(in.known + layout.bitmap_words);
     return in;
 }
 
@@ -84,6 +82,7 @@ __device__ __forceinline__ void wake(int part, unsigned *bitmap, int number) {
         atomicOr(&bitmap[part / 32], 1u << part % 32);
         return;
     }
+#pragma unroll 1
     for (int i = 0; i < number; i += 32) atomicOr(&bitmap[i / 32], number - i < 32 ? (1u << (number - i)) - 1 : ~0u);
 }
 

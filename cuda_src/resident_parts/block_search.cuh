@@ -3,7 +3,7 @@
 // The frontier is bits. A level sets the bit of each neighbour that it finds, reached or not, and the thread that has
 // these bits in the next level takes those that are new: so nothing is claimed, counted or queued, and a level is
 // three dependent accesses to shared memory (bits, row, bit of a neighbour) and a barrier. Bits are set in one of two
-// bitmaps while those in the other are taken. A word has few bits, as its thread takes one after the other.
+// bitmaps while those in the other are taken.
 #pragma once
 
 #include "block_memory.cuh"
@@ -11,7 +11,7 @@
 #include "profile.cuh"
 
 #define GROUPS_AT_A_TIME 4  // of levels that a warp reads
-#define COPIES_AT_A_TIME 4  // of 16 bytes that a thread loads of a part
+#define COPIES_AT_A_TIME 6  // of 16 bytes that a thread loads of a part
 
 struct block_search {
     const partition &parts;
@@ -23,14 +23,13 @@ struct block_search {
     unsigned *next_bitmap = nullptr;
     int step = 0;
     int level = 0;            // all up to this are right
-    unsigned num_groups = 0;  // up to the last one of any part that the block holds
+    unsigned num_ghosts = 0;  // groups of ghosts of all parts that the block holds
     unsigned given_out = 0;   // parts, modulo the blocks
     unsigned now = 0;         // which bits have been found at the level at hand
     bool busy = false;        // the block has something to do
     bool crowded = false;     // it holds more parts than have room
-    bool postponed = false;   // it changes its parts when others need not wait for it
 
-    __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups() * WORDS; }
+    __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
 
     // Begin a step whose active parts are in a bitmap: read the ghosts of the parts that the block holds, take parts that
     // have become active, give up those that are no longer. Clears another bitmap. False if no part is active.
@@ -39,7 +38,7 @@ struct block_search {
         const int p = thread < layout.slots ? own.parts[thread] : block_state::NO_PART;
         const unsigned first = thread < words ? load_relaxed((const int *)&bitmap[thread]) : 0;
         const unsigned of_own = p != block_state::NO_PART ? load_relaxed((const int *)&bitmap[p / 32]) : 0;
-        int seen = read_levels(0, num_groups, false) ? block_state::BUSY : 0;
+        int seen = read_levels(0, num_ghosts) ? block_state::BUSY : 0;
         for (unsigned w = thread; w < words; w += blockDim.x) {
             const unsigned bits = w == thread ? first : load_relaxed((const int *)&bitmap[w]), before = in.active[w];
             in.active[w] = bits, in.fresh[w] = bits & ~before, in.known[w] |= before;
@@ -56,53 +55,51 @@ struct block_search {
         seen = own.seen[step % 2];
         if (thread == 0) own.seen[(step + 1) % 2] = 0;
         busy = seen & block_state::BUSY;
-        const bool taken = seen & block_state::FRESH && take_fresh();
-        const bool changed = taken || crowded || seen & block_state::ENDED;
-        postponed = changed && !crowded && busy && (!taken || (parts.lead && step > 0));
-        if (changed && !postponed) change_parts();
+        changed = crowded || seen & block_state::ENDED;
+        if (seen & block_state::FRESH) changed |= take_fresh();
         return seen & block_state::ANY;
     }
+    bool changed = false;  // which parts the block holds
 
     // The levels of a step, in more than one round if not all parts of the block have room.
-    __device__ __forceinline__ void run_step() {
+    __device__ __forceinline__ void run_step(long long began) {
         for (bool several = false;; several = true) {
+            if (changed || several) change_parts();
+            if (busy) watch.most(counted::read_cycles, step, began);
             watch.add(counted::parts, step, num_parts());
             if (busy) run_levels();
-            if (postponed) return;
             const bool last = own.waiting.size == 0;
             crowded = several || !last;
             if (crowded) set_aside();
             if (last) return;
-            change_parts();
         }
     }
 
-    // Read the levels of ghosts in these groups, or of all vertices. For whole warps; true for some lanes of those that
-    // find a vertex at this level.
-    __device__ __forceinline__ bool read_levels(unsigned begin, unsigned end, bool own_too) const {
+    // Read the levels of the vertices of these groups. For whole warps; true for one lane of those that find a vertex at
+    // this level.
+    __device__ __forceinline__ bool read_levels(unsigned begin, unsigned end) const {
         const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
         bool any = false;
-        for (unsigned first = begin + threadIdx.x / WARP; first < end; first += GROUPS_AT_A_TIME * warps) {
-            int levels[GROUPS_AT_A_TIME], homes[GROUPS_AT_A_TIME];
+#pragma unroll 1
+        for (unsigned i = begin + threadIdx.x / WARP; i < end; i += GROUPS_AT_A_TIME * warps) {
+            int levels[GROUPS_AT_A_TIME];
+            unsigned groups[GROUPS_AT_A_TIME];
 #pragma unroll
             for (int k = 0; k < GROUPS_AT_A_TIME; ++k) {
-                const unsigned g = first + k * warps;
                 levels[k] = UNREACHED;
-                homes[k] = g < end ? in.homes[g] : UNUSED;
-                if (homes[k] >= 0 && !own_too) homes[k] = UNUSED;
-                if (homes[k] == UNUSED) continue;
-                const int place = homes[k] == NO_PLACE ? (int)in.words[g * PLACES + lane] : homes[k] + (int)lane;
+                if (i + k * warps >= end) continue;
+                groups[k] = in.to_read[i + k * warps];
+                const int home = in.homes[groups[k]];
+                const int place = home == NO_PLACE ? (int)in.words[groups[k] * PLACES + lane] : home + (int)lane;
                 if (place != NO_PLACE) levels[k] = load_relaxed(&place_levels[place]);
             }
 #pragma unroll
             for (int k = 0; k < GROUPS_AT_A_TIME; ++k) {
-                if (homes[k] == UNUSED) continue;
+                if (i + k * warps >= end) break;
                 const unsigned before = __ballot_sync(ALL_LANES, (unsigned)levels[k] < (unsigned)level);
                 const unsigned frontier = __ballot_sync(ALL_LANES, levels[k] == level);
-                if (lane >= WORDS) continue;
-                const unsigned word = (first + k * warps) * WORDS + lane, shift = lane * BITS;
-                in.reached[word] = before >> shift & ((1u << BITS) - 1);
-                found()[word] = frontier >> shift & ((1u << BITS) - 1);
+                if (lane > 0) continue;
+                in.reached[groups[k]] = before, found()[groups[k]] = frontier;
                 any |= frontier != 0;
             }
         }
@@ -131,37 +128,51 @@ struct block_search {
         return number;
     }
 
-    // Give free slots to parts that wait, load these, and read the levels of what they have to do.
+    // Give free slots to parts that wait, load these, and read their levels.
     __device__ __forceinline__ void change_parts() {
         const long long began = watch.now();
         __syncthreads();
         if (threadIdx.x == 0) assign_slots();
         __syncthreads();
-        for (unsigned s = 0; s < layout.slots; ++s) {
-            if (own.is_new[s])
-                load(s);
-            else if (own.parts[s] == block_state::NO_PART)
-                for (unsigned i = threadIdx.x; i < layout.slot_groups; i += blockDim.x)
-                    in.homes[s * layout.slot_groups + i] = UNUSED;
+        if (own.loaded > 0) {
+            busy = true;
+#pragma unroll 1
+            for (unsigned s = 0; s < layout.slots; ++s)
+                if (own.is_new[s]) load(s);
+            __syncthreads();
         }
+        list_groups();
         __syncthreads();
-        const bool at_once = !parts.lead || step == 0 || crowded;  // a new part may have something to do in this step
-        num_groups = 0;
-        for (unsigned s = 0; s < layout.slots; ++s) {
-            if (own.parts[s] == block_state::NO_PART) continue;
-            const unsigned first = s * layout.slot_groups, end = first + own.shapes[s].ids / PLACES;
-            if (own.is_new[s] && (at_once || own.is_known[s])) read_levels(first, end, own.is_known[s]);
-            num_groups = end;
-        }
-        if (own.loaded > 0 && at_once) busy = true;
-        __syncthreads();
-        if (postponed) crowded = own.waiting.size > 0;
         if (own.loaded > 0) watch.most(counted::load_cycles, step, began);
+    }
+
+    // List the groups of ghosts, those of new parts last, and read these. Own vertices of new parts are read if some may
+    // have been reached.
+    __device__ __forceinline__ void list_groups() {
+        unsigned end = 0, begin = 0;
+#pragma unroll 1
+        for (int kind = 0; kind < 3; ++kind) {  // ghosts known and new, and new own vertices
+#pragma unroll 1
+            for (unsigned s = 0; s < layout.slots; ++s) {
+                if (own.parts[s] == block_state::NO_PART || own.is_new[s] != (kind > 0)) continue;
+                if (kind == 2 && !own.is_known[s]) continue;
+                const unsigned groups = padded(own.shapes[s].own) / PLACES;
+                const unsigned first = s * layout.slot_groups + (kind < 2 ? groups : 0);
+                const unsigned number = kind < 2 ? padded(own.shapes[s].ghosts) / PLACES : groups;
+                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.to_read[end + i] = first + i;
+                end += number;
+            }
+            if (kind == 0) begin = end;
+            if (kind == 1) num_ghosts = end;
+        }
+        __syncthreads();
+        if (begin < end) read_levels(begin, end);
     }
 
     // By one thread. Vertices of a part that has never been active are all unreached, unless one is the source.
     __device__ __forceinline__ void assign_slots() {
         own.loaded = 0;
+#pragma unroll 1
         for (unsigned s = 0; s < layout.slots; ++s) {
             own.is_new[s] = false;
             while (own.parts[s] == block_state::NO_PART && own.waiting.size > 0) {
@@ -182,16 +193,15 @@ struct block_search {
         if (threadIdx.x < READERS) own.readers[slot][threadIdx.x] = parts.readers[(size_t)number * READERS + threadIdx.x];
         if (threadIdx.x == 0) own.shapes[slot] = part;
         const unsigned group = slot * layout.slot_groups, id = group * PLACES, shift = id * 0x10001u;
-        const unsigned ghosts = padded(part.own) / PLACES, rest = ghosts + padded(part.ghosts) / PLACES;
-        for (unsigned i = threadIdx.x; i < layout.slot_groups * WORDS; i += blockDim.x) {
-            const unsigned word = group * WORDS + i, g = i / WORDS;
-            in.reached[word] = in.found[word] = in.found[layout.groups() * WORDS + word] = 0;
-            if (i % WORDS > 0) continue;
-            in.homes[group + g] = g < ghosts ? part.first_place + (int)(g * PLACES) : g < rest ? NO_PLACE : UNUSED;
+        for (unsigned i = threadIdx.x; i < layout.slot_groups; i += blockDim.x) {
+            const bool is_own = i < padded(part.own) / PLACES;
+            in.homes[group + i] = is_own ? part.first_place + (int)(i * PLACES) : NO_PLACE;
+            in.reached[group + i] = in.found[group + i] = in.found[layout.groups() + group + i] = 0;
         }
         const uint4 *quads = (const uint4 *)(parts.quads + part.first), *words = (const uint4 *)(parts.words + part.first);
         uint4 *quads_to = (uint4 *)(in.quads + id), *words_to = (uint4 *)(in.words + id);
         const unsigned pairs = part.ids / 2, all = pairs + part.ids / 4;
+#pragma unroll 1
         for (unsigned i = threadIdx.x; i < all; i += COPIES_AT_A_TIME * blockDim.x) {
             uint4 copy[COPIES_AT_A_TIME];
 #pragma unroll
@@ -224,48 +234,56 @@ struct block_search {
         watch.most(counted::level_cycles, step, began);
     }
 
-    // Expand the vertices that are found at a level.
+    // Expand the vertices that are found at a level: of each group two at a time.
     __device__ __forceinline__ void run_level(int k) const {
-        unsigned *found = this->found(), *next = in.found + (now ^ 1) * layout.groups() * WORDS;
-        for (unsigned w = threadIdx.x; w < num_groups * WORDS; w += blockDim.x) {
-            const unsigned bits = found[w], reached = in.reached[w];
-            const int home = in.homes[w / WORDS];
-            if (bits == 0) continue;
-            found[w] = 0;
-            in.reached[w] = reached | bits;
+        unsigned *found = this->found(), *next = in.found + (now ^ 1) * layout.groups();
 #pragma unroll 1
-            for (unsigned fresh = bits & ~reached; fresh; fresh &= fresh - 1) {
-                const unsigned id = w * BITS + __ffs(fresh) - 1;
-                expand(id, next);
-                if (k > 0 && home >= 0) store_relaxed(&place_levels[home + (int)(id % PLACES)], level + k);
+        for (unsigned g = threadIdx.x; g < layout.groups(); g += blockDim.x) {
+            const unsigned bits = found[g], reached = in.reached[g];
+            const int home = in.homes[g];
+            if (bits == 0) continue;
+            found[g] = 0;
+            in.reached[g] = reached | bits;
+            int *levels = k > 0 && home != NO_PLACE ? place_levels + home : nullptr;
+#pragma unroll 1
+            for (unsigned fresh = bits & ~reached; fresh;) {
+                const unsigned one = __ffs(fresh) - 1, other = 31 - __clz(fresh);
+                const quad row = in.quads[g * PLACES + one], other_row = in.quads[g * PLACES + other];
+                fresh &= ~(1u << one | 1u << other);
+                expand(row, next);
+                if (other != one) expand(other_row, next);
+                if (levels == nullptr) continue;
+                store_relaxed(&levels[one], level + k);
+                store_relaxed(&levels[other], level + k);
             }
         }
     }
 
     // Set the bits of the neighbours.
-    __device__ __forceinline__ void expand(unsigned id, unsigned *next) const {
-        const quad row = in.quads[id];
+    __device__ __forceinline__ void expand(const quad &row, unsigned *next) const {
         if (!(row.ids[0] & LONG_ROW)) return set_bits(row, next);
 #pragma unroll 1
         for (unsigned i = row.ids[0] & ~LONG_ROW; i <= row.ids[1]; ++i) set_bits(in.quads[i], next);
     }
     __device__ __forceinline__ void set_bits(const quad &row, unsigned *next) const {
 #pragma unroll
-        for (int k = 0; k < 4; ++k) atomicOr(&next[row.ids[k] / BITS], 1u << row.ids[k] % BITS);
+        for (int k = 0; k < 4; ++k) atomicOr(&next[row.ids[k] / PLACES], 1u << row.ids[k] % PLACES);
     }
 
     // Own vertices that the last level has found get their level, and parts that read them become active. The next step
     // expands them.
     __device__ __forceinline__ void end_levels() const {
         bool any = false;
-        for (unsigned w = threadIdx.x; w < num_groups * WORDS; w += blockDim.x) {
-            const unsigned bits = found()[w];
-            const int home = in.homes[w / WORDS];
-            if (bits == 0 || home < 0) continue;
-            for (unsigned fresh = bits & ~in.reached[w]; fresh; fresh &= fresh - 1) {
-                const unsigned id = w * BITS + __ffs(fresh) - 1;
-                store_relaxed(&place_levels[home + (int)(id % PLACES)], level + parts.hops);
-                tell_readers(in.words[id], w / (layout.slot_groups * WORDS));
+#pragma unroll 1
+        for (unsigned g = threadIdx.x; g < layout.groups(); g += blockDim.x) {
+            const unsigned bits = found()[g];
+            const int home = in.homes[g];
+            if (bits == 0 || home == NO_PLACE) continue;
+#pragma unroll 1
+            for (unsigned fresh = bits & ~in.reached[g]; fresh; fresh &= fresh - 1) {
+                const unsigned bit = __ffs(fresh) - 1;
+                store_relaxed(&place_levels[home + (int)bit], level + parts.hops);
+                tell_readers(in.words[g * PLACES + bit], g / layout.slot_groups);
                 any = true;
             }
         }
@@ -274,6 +292,7 @@ struct block_search {
 
     // Make parts active that read an own vertex.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
+#pragma unroll 1
         for (unsigned left = readers & ~atomicOr(&own.woken[slot], readers); left; left &= left - 1)
             wake(own.readers[slot][__ffs(left) - 1], next_bitmap, parts.number);
     }
@@ -282,7 +301,7 @@ struct block_search {
     // global memory.
     __device__ __forceinline__ void set_aside() {
         __syncthreads();
-        for (unsigned w = threadIdx.x; w < 2 * layout.groups() * WORDS; w += blockDim.x) in.found[w] = 0;
+        for (unsigned g = threadIdx.x; g < 2 * layout.groups(); g += blockDim.x) in.found[g] = 0;
         if (threadIdx.x == 0) {
             for (unsigned s = 0; s < layout.slots; ++s) {
                 if (own.parts[s] != block_state::NO_PART) own.later.put(own.later.size++, own.parts[s]);
@@ -293,7 +312,7 @@ struct block_search {
                 own.waiting.put(own.waiting.size++, p);
             }
         }
-        num_groups = 0;
+        num_ghosts = 0;
         __syncthreads();
     }
 };

@@ -20,24 +20,22 @@ struct ghost_table {
     unsigned keys[TABLE];  // places
     unsigned short numbers[TABLE];
     int places[MAX_GHOSTS];
-    unsigned found;   // may exceed what there is room for
-    unsigned ghosts;  // up to as many hops away as are local
-    unsigned near;    // up to one hop less
-    unsigned quads;   // of long rows
+    unsigned found;  // may exceed what there is room for
+    unsigned near;   // of them, those up to one hop less away
+    unsigned quads;  // of long rows
 
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
 
     // The ghost with this id among ghosts; its number may exceed that of all.
     __device__ __forceinline__ unsigned number_of(unsigned id) const {
-        return id % PLACES * (padded(ghosts) / PLACES) + id / PLACES;
+        return id % PLACES * (padded(found) / PLACES) + id / PLACES;
     }
 
-    // All threads of a block find in-neighbours that are not own, hop by hop, of which those up to `local` hops away are
-    // ghosts. counts[k], if given, gets the number of those up to k hops away. False if there is no room.
-    __device__ bool find(const graph_rows &graph, const placing &at, const part &part, int local, int hops,
-                         int *counts) {
+    // All threads of a block find in-neighbours that are not own, hop by hop. counts[k], if given, gets the number of
+    // those up to k hops away. False if there is no room.
+    __device__ bool find(const graph_rows &graph, const placing &at, const part &part, int hops, int *counts) {
         for (unsigned i = threadIdx.x; i < TABLE; i += blockDim.x) keys[i] = EMPTY;
-        if (threadIdx.x == 0) found = ghosts = near = quads = 0;
+        if (threadIdx.x == 0) found = near = quads = 0;
         __syncthreads();
         unsigned begin = 0, end = 0;  // of the ghosts that the last hop has found
         for (int hop = 1; hop <= hops; ++hop) {
@@ -51,7 +49,7 @@ struct ghost_table {
             begin = end, end = found;
             const bool full = end > MAX_GHOSTS;
             if (threadIdx.x == 0) {
-                if (hop == local) near = begin, ghosts = end;
+                near = begin;
                 for (int k = hop; k <= (full ? hops : hop) && counts != nullptr; ++k) counts[k] = full ? TOO_MANY : end;
             }
             __syncthreads();
@@ -101,13 +99,13 @@ struct local_rows {
     const ghost_table &ghosts;
 
     __device__ __forceinline__ unsigned first_ghost() const { return padded(own.own); }
-    __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.ghosts); }
+    __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.found); }
 
     // The place of a local vertex, or NO_PLACE.
     __device__ __forceinline__ int place(unsigned local) const {
         if (local < first_ghost()) return own.first_place + local;
         const unsigned number = ghosts.number_of(local - first_ghost());
-        return number < ghosts.ghosts ? ghosts.places[number] : NO_PLACE;
+        return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
     }
 
     // Call visit(local id) for the local out-neighbours of a local vertex; only of those that exist.
@@ -122,7 +120,7 @@ struct local_rows {
             } else {
                 const unsigned ghost = ghosts.number(place);
                 if (ghost >= ghosts.near) continue;  // not in time, or no ghost
-                const unsigned id = first_ghost() + dealt_out(ghost, ghosts.ghosts);
+                const unsigned id = first_ghost() + dealt_out(ghost, ghosts.found);
                 if (id != local) visit(id);
             }
         }
@@ -137,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
         const part part = parts[p];
         int *found = ghosts + (size_t)p * (hops + 1);
-        const bool fit = table->find(graph, at, part, hops, hops, found);
+        const bool fit = table->find(graph, at, part, hops, found);
         if (threadIdx.x == 0) found[0] = 0;
         if (long_quads != nullptr && fit) {
             const local_rows rows = {graph, at, part, *table};
@@ -166,15 +164,14 @@ __device__ __forceinline__ void add_reader(int *readers, unsigned *read_by, cons
     atomicOr(&read_by[place], 1u << reader);
 }
 
-// Pack all parts, with ghosts up to so many hops away: the rows of all ids, and the places of ghosts. Vertices are read by
-// parts up to `read_hops` away.
+// Pack all parts, with ghosts up to so many hops away: the rows of all ids, and the places of ghosts.
 extern "C" __global__ void __launch_bounds__(1024)
     pack(graph_rows graph, placing at, const part *parts, int num_parts, const int *part_at, quad *quads,
-         unsigned *words, unsigned *read_by, int *readers, int hops, int read_hops) {
+         unsigned *words, unsigned *read_by, int *readers, int hops) {
     extern __shared__ ghost_table table[];
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
         const part part = parts[p];
-        table->find(graph, at, part, hops, read_hops, nullptr);
+        table->find(graph, at, part, hops, nullptr);
         const local_rows rows = {graph, at, part, *table};
         quad *own = quads + part.first;
         for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
@@ -194,13 +191,13 @@ extern "C" __global__ void __launch_bounds__(1024)
             }
             own[local] = row;
             const int place = rows.place(local);
-            if (local >= rows.first_ghost())
-                words[part.first + local] = place;
-            else
+            if (local < rows.first_ghost()) {
                 atomicOr(&read_by[place], 1u);
+                continue;
+            }
+            words[part.first + local] = place;
+            if (place != NO_PLACE) add_reader(readers, read_by, part_at, place, p);
         }
-        for (unsigned i = threadIdx.x; i < table->found; i += blockDim.x)
-            add_reader(readers, read_by, part_at, table->places[i], p);
         if (threadIdx.x == 0) readers[(size_t)p * READERS] = p;
         __syncthreads();
     }

@@ -19,10 +19,6 @@
 // loads a part when it gets it and gives it up when it is no longer active; if it holds more than have room, it runs
 // them one after the other in every step.
 //
-// Lead. Where there is room for it in the preparation, the readers of a vertex are the parts up to 2K arcs away. What has
-// something to do in the step from L + K on has a vertex within K arcs at that level, so within 2K arcs one at level L:
-// it has been active a step before, with nothing to do. So blocks load it while others run their levels, or wait.
-//
 // The search ends when no part is active. Then levels go from places to vertices.
 //
 // Memory. Levels of ghosts are read while their owners may write them, so both are relaxed accesses. A level up to L was
@@ -61,15 +57,14 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         own.clear(waiting + (size_t)2 * blockIdx.x * parts.number, parts.number);
     }
     for (unsigned i = threadIdx.x; i < words; i += blockDim.x) in.active[i] = in.known[i] = 0;
-    for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x) in.homes[i] = UNUSED;
-    for (unsigned i = threadIdx.x; i < 2 * layout.groups() * WORDS; i += blockDim.x) in.found[i] = 0;
+    for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x) in.homes[i] = NO_PLACE;
+    for (unsigned i = threadIdx.x; i < 2 * layout.groups(); i += blockDim.x) in.found[i] = 0;
     if (blockIdx.x == 0 && threadIdx.x < WARP) begin_at(parts, place_levels, bitmaps, source);
     block_search search = {parts, layout, in, own, place_levels, {counts, parts.hops}};
     for (;; ++search.step) {
         const int step = search.step;
         long long began = search.watch.now();
         arrive_at_barrier(&state->barrier);
-        if (search.postponed) search.change_parts();
         if (threadIdx.x == 0 && !wait_at_barrier(&state->barrier, phase, max_polls)) own.failed = true;
         __syncthreads();
         if (own.failed) {
@@ -81,9 +76,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         search.level = step * parts.hops;
         search.next_bitmap = bitmaps + (step + 1) % 3 * words;
         if (!search.begin_step(bitmaps + step % 3 * words, bitmaps + (step + 2) % 3 * words)) break;
-        if (search.busy) search.watch.most(counted::read_cycles, step, began);
         if (global_thread() == 0) note_level(records, search.level, 1, LAYER_PARTS);
-        search.run_step();
+        search.run_step(began);
     }
     finish(parts, place_levels, levels);
 }
