@@ -27,6 +27,7 @@ struct block_search {
     unsigned given_out = 0;   // parts, modulo the blocks
     unsigned now = 0;         // which bits have been found at the level at hand
     bool busy = false;        // the block has something to do
+    bool changed = false;     // it may hold other parts than in the step before
     bool crowded = false;     // it holds more parts than have room
 
     __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
@@ -59,7 +60,6 @@ struct block_search {
         if (seen & block_state::FRESH) changed |= take_fresh();
         return seen & block_state::ANY;
     }
-    bool changed = false;  // which parts the block holds
 
     // The levels of a step, in more than one round if not all parts of the block have room.
     __device__ __forceinline__ void run_step(long long began) {
@@ -189,18 +189,18 @@ struct block_search {
     // Load a part into a slot. Local ids become ids in the block.
     __device__ __forceinline__ void load(unsigned slot) {
         const int number = own.parts[slot];
-        const part part = parts.parts[number];
+        const part shape = parts.parts[number];
         if (threadIdx.x < READERS) own.readers[slot][threadIdx.x] = parts.readers[(size_t)number * READERS + threadIdx.x];
-        if (threadIdx.x == 0) own.shapes[slot] = part;
+        if (threadIdx.x == 0) own.shapes[slot] = shape;
         const unsigned group = slot * layout.slot_groups, id = group * PLACES, shift = id * 0x10001u;
         for (unsigned i = threadIdx.x; i < layout.slot_groups; i += blockDim.x) {
-            const bool is_own = i < padded(part.own) / PLACES;
-            in.homes[group + i] = is_own ? part.first_place + (int)(i * PLACES) : NO_PLACE;
+            const bool is_own = i < padded(shape.own) / PLACES;
+            in.homes[group + i] = is_own ? shape.first_place + (int)(i * PLACES) : NO_PLACE;
             in.reached[group + i] = in.found[group + i] = in.found[layout.groups() + group + i] = 0;
         }
-        const uint4 *quads = (const uint4 *)(parts.quads + part.first), *words = (const uint4 *)(parts.words + part.first);
+        const uint4 *quads = (const uint4 *)(parts.quads + shape.first), *words = (const uint4 *)(parts.words + shape.first);
         uint4 *quads_to = (uint4 *)(in.quads + id), *words_to = (uint4 *)(in.words + id);
-        const unsigned pairs = part.ids / 2, all = pairs + part.ids / 4;
+        const unsigned pairs = shape.ids / 2, all = pairs + shape.ids / 4;
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < all; i += COPIES_AT_A_TIME * blockDim.x) {
             uint4 copy[COPIES_AT_A_TIME];

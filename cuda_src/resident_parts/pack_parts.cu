@@ -33,18 +33,18 @@ struct ghost_table {
 
     // All threads of a block find in-neighbours that are not own, hop by hop. counts[k], if given, gets the number of
     // those up to k hops away. False if there is no room.
-    __device__ bool find(const graph_rows &graph, const placing &at, const part &part, int hops, int *counts) {
+    __device__ bool find(const graph_rows &graph, const placing &at, const part &cell, int hops, int *counts) {
         for (unsigned i = threadIdx.x; i < TABLE; i += blockDim.x) keys[i] = EMPTY;
         if (threadIdx.x == 0) found = near = quads = 0;
         __syncthreads();
         unsigned begin = 0, end = 0;  // of the ghosts that the last hop has found
         for (int hop = 1; hop <= hops; ++hop) {
             if (hop == 1)
-                for (unsigned i = threadIdx.x; i < padded(part.own); i += blockDim.x)
-                    add_neighbours(graph, at, part, part.first_place + i);
+                for (unsigned i = threadIdx.x; i < padded(cell.own); i += blockDim.x)
+                    add_neighbours(graph, at, cell, cell.first_place + i);
             else
                 for (unsigned i = begin + threadIdx.x; i < end; i += blockDim.x)
-                    add_neighbours(graph, at, part, places[i]);
+                    add_neighbours(graph, at, cell, places[i]);
             __syncthreads();
             begin = end, end = found;
             const bool full = end > MAX_GHOSTS;
@@ -58,13 +58,13 @@ struct ghost_table {
         return true;
     }
 
-    __device__ __forceinline__ void add_neighbours(const graph_rows &graph, const placing &at, const part &part,
+    __device__ __forceinline__ void add_neighbours(const graph_rows &graph, const placing &at, const part &cell,
                                                    int from) {
         const int v = at.vertices[from];
         if (v == NO_VERTEX) return;
         for (edge_t e = graph.column_offsets[v], last = graph.column_offsets[v + 1]; e < last; ++e) {
             const unsigned place = at.places[graph.row_indices[e]];
-            if (place - part.first_place >= padded(part.own) && !insert(place)) return;
+            if (place - cell.first_place >= padded(cell.own) && !insert(place)) return;
         }
     }
 
@@ -133,12 +133,12 @@ extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
-        const part part = parts[p];
+        const part cell = parts[p];
         int *found = ghosts + (size_t)p * (hops + 1);
-        const bool fit = table->find(graph, at, part, hops, found);
+        const bool fit = table->find(graph, at, cell, hops, found);
         if (threadIdx.x == 0) found[0] = 0;
         if (long_quads != nullptr && fit) {
-            const local_rows rows = {graph, at, part, *table};
+            const local_rows rows = {graph, at, cell, *table};
             for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
                 unsigned degree = 0;
                 rows.row(local, [&](unsigned) { ++degree; });
@@ -170,10 +170,10 @@ extern "C" __global__ void __launch_bounds__(1024)
          unsigned *words, unsigned *read_by, int *readers, int hops) {
     extern __shared__ ghost_table table[];
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
-        const part part = parts[p];
-        table->find(graph, at, part, hops, nullptr);
-        const local_rows rows = {graph, at, part, *table};
-        quad *own = quads + part.first;
+        const part cell = parts[p];
+        table->find(graph, at, cell, hops, nullptr);
+        const local_rows rows = {graph, at, cell, *table};
+        quad *own = quads + cell.first;
         for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
             unsigned degree = 0;
             const unsigned short self = local;
@@ -195,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(1024)
                 atomicOr(&read_by[place], 1u);
                 continue;
             }
-            words[part.first + local] = place;
+            words[cell.first + local] = place;
             if (place != NO_PLACE) add_reader(readers, read_by, part_at, place, p);
         }
         if (threadIdx.x == 0) readers[(size_t)p * READERS] = p;
