@@ -22,7 +22,7 @@ MOST_HOPS = 32
 READERS = 32
 """Of a part: itself, the others, and the last one for all parts."""
 _BLOCK = 256
-_BARRIER_COST = 30.0
+_BARRIER_COST = 20.0
 """Time of a barrier and what belongs to it, in levels of a part."""
 
 
@@ -94,7 +94,7 @@ class _Packing:
         bits = self._table_bits()
         table = 1 << bits
         macros = {"TABLE_BITS": bits, "TABLE": table, "MAX_GHOSTS": table // 4 * 3}
-        self.shared = table * 6 + table // 4 * 3 * 4 + 16
+        self.shared = table * 6 + table // 4 * 3 * 4 + 8
         self.module = module_of(graph, "pack_parts", {"part": Part}, macros)
         self.own = -(-cells.sizes.astype(np.int64) // PLACES) * PLACES
         self.arguments: dict[str, Argument] = {
@@ -106,7 +106,7 @@ class _Packing:
     def _table_bits(self) -> int:
         """Of the hash table's size: twice as many as there are vertices, or as many as there is room for."""
         bits = 4
-        while 2 ** (bits + 1) * 9 + 16 <= self.device.limits.shared_memory_per_block_optin and (
+        while 2 ** (bits + 1) * 9 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
         ):
             bits += 1

@@ -141,10 +141,10 @@ class ResidentParts(KernelVariant):
         slot_groups = parts.most_ids // PLACES
         words = -(-parts.number // 32)
         optin = self.device.limits.shared_memory_per_block_optin
-        possible = (optin - _STATIC_BYTES - 12 * words) // (slot_groups * GROUP_BYTES)
+        possible = (optin - _STATIC_BYTES - 8 * words) // (slot_groups * GROUP_BYTES)
         slots = min(possible, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
         layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=words)
-        return layout, slots * slot_groups * GROUP_BYTES + 12 * words
+        return layout, slots * slot_groups * GROUP_BYTES + 8 * words
 
     def reset(self, source: int) -> None:
         """Nothing: a search leaves all as the next one is to find it."""

@@ -38,16 +38,16 @@ struct slot_layout {
 };
 
 // By id in the block, which is a local id and the first of the slot: rows, and places of ghosts or readers of own
-// vertices. By group of PLACES ids: bits of those that have been reached, and that the levels find in turn; the place of the
-// first vertex, or NO_PLACE if they are ghosts. `to_read` are the groups of ghosts. Bits of parts: those that are active,
-// those that have become so in this step, and those that have been before.
+// vertices. By group of PLACES ids: bits of vertices that have been reached, and that the levels find in turn; the place
+// of the first vertex, or NO_PLACE if they are ghosts. `to_read` are groups whose levels are to be read; `active` and
+// `fresh` are bits of parts.
 struct block_memory {
     quad *quads;
     unsigned *words;
     unsigned *reached;
     unsigned *found;  // of even levels, then of odd ones
     int *homes;
-    unsigned *active, *fresh, *known;
+    unsigned *active, *fresh;
     unsigned short *to_read;
 };
 
@@ -61,8 +61,7 @@ __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &l
     in.homes = (int *)(in.found + 2 * groups);
     in.active = (unsigned *)(in.homes + groups);
     in.fresh = in.active + layout.bitmap_words;
-    in.known = in.fresh + layout.bitmap_words;
-    in.to_read = (unsigned short *)(in.known + layout.bitmap_words);
+    in.to_read = (unsigned short *)(in.fresh + layout.bitmap_words);
     return in;
 }
 
@@ -82,7 +81,6 @@ __device__ __forceinline__ void wake(int part, unsigned *bitmap, int number) {
         atomicOr(&bitmap[part / 32], 1u << part % 32);
         return;
     }
-#pragma unroll 1
     for (int i = 0; i < number; i += 32) atomicOr(&bitmap[i / 32], number - i < 32 ? (1u << (number - i)) - 1 : ~0u);
 }
 
@@ -100,7 +98,7 @@ struct part_list {
 struct block_state {
     int parts[SLOTS];  // or NO_PART
     part shapes[SLOTS];
-    bool is_new[SLOTS], is_known[SLOTS];  // of the last change
+    bool is_new[SLOTS];
     int readers[SLOTS][READERS];
     unsigned woken[SLOTS];  // readers that have been made active
     part_list waiting, later;

@@ -1,7 +1,7 @@
 // A block of the search by parts: what it holds in shared memory, and its share of a step. See resident_parts.cu.
 //
 // The frontier is bits. A level sets the bit of each neighbour that it finds, reached or not, and the thread that has
-// these bits in the next level takes those that are new: so nothing is claimed, counted or queued, and a level is
+// these 32 bits in the next level takes those that are new: so nothing is claimed, counted or queued, and a level is
 // three dependent accesses to shared memory (bits, row, bit of a neighbour) and a barrier. Bits are set in one of two
 // bitmaps while those in the other are taken.
 #pragma once
@@ -11,7 +11,7 @@
 #include "profile.cuh"
 
 #define GROUPS_AT_A_TIME 4  // of levels that a warp reads
-#define COPIES_AT_A_TIME 6  // of 16 bytes that a thread loads of a part
+#define COPIES_AT_A_TIME 4  // of 16 bytes that a thread loads of a part
 
 struct block_search {
     const partition &parts;
@@ -26,9 +26,8 @@ struct block_search {
     unsigned num_ghosts = 0;  // groups of ghosts of all parts that the block holds
     unsigned given_out = 0;   // parts, modulo the blocks
     unsigned now = 0;         // which bits have been found at the level at hand
-    bool busy = false;        // the block has something to do
-    bool changed = false;     // it may hold other parts than in the step before
-    bool crowded = false;     // it holds more parts than have room
+    bool crowded = false;     // the block holds more parts than have room
+    bool busy = false;
 
     __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
 
@@ -41,9 +40,10 @@ struct block_search {
         const unsigned of_own = p != block_state::NO_PART ? load_relaxed((const int *)&bitmap[p / 32]) : 0;
         int seen = read_levels(0, num_ghosts) ? block_state::BUSY : 0;
         for (unsigned w = thread; w < words; w += blockDim.x) {
-            const unsigned bits = w == thread ? first : load_relaxed((const int *)&bitmap[w]), before = in.active[w];
-            in.active[w] = bits, in.fresh[w] = bits & ~before, in.known[w] |= before;
-            seen |= (bits ? block_state::ANY : 0) | (bits & ~before ? block_state::FRESH : 0);
+            const unsigned bits = w == thread ? first : load_relaxed((const int *)&bitmap[w]);
+            const unsigned fresh = bits & ~in.active[w];
+            in.active[w] = bits, in.fresh[w] = fresh;
+            seen |= (bits ? block_state::ANY : 0) | (fresh ? block_state::FRESH : 0);
             if (blockIdx.x == 0) store_relaxed((int *)&cleared[w], 0);
         }
         if (p != block_state::NO_PART && !(of_own >> p % 32 & 1)) {
@@ -55,32 +55,29 @@ struct block_search {
         __syncthreads();
         seen = own.seen[step % 2];
         if (thread == 0) own.seen[(step + 1) % 2] = 0;
+        if (seen & block_state::FRESH) take_fresh();
         busy = seen & block_state::BUSY;
-        changed = crowded || seen & block_state::ENDED;
-        if (seen & block_state::FRESH) changed |= take_fresh();
+        if (crowded || seen & (block_state::FRESH | block_state::ENDED)) change_parts();
         return seen & block_state::ANY;
     }
 
     // The levels of a step, in more than one round if not all parts of the block have room.
-    __device__ __forceinline__ void run_step(long long began) {
+    __device__ __forceinline__ void run_step() {
         for (bool several = false;; several = true) {
-            if (changed || several) change_parts();
-            if (busy) watch.most(counted::read_cycles, step, began);
             watch.add(counted::parts, step, num_parts());
             if (busy) run_levels();
             const bool last = own.waiting.size == 0;
             crowded = several || !last;
             if (crowded) set_aside();
             if (last) return;
+            change_parts();
         }
     }
 
-    // Read the levels of the vertices of these groups. For whole warps; true for one lane of those that find a vertex at
-    // this level.
+    // Read the levels of these groups. For whole warps; true for one lane of those that find a vertex at this level.
     __device__ __forceinline__ bool read_levels(unsigned begin, unsigned end) const {
         const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
         bool any = false;
-#pragma unroll 1
         for (unsigned i = begin + threadIdx.x / WARP; i < end; i += GROUPS_AT_A_TIME * warps) {
             int levels[GROUPS_AT_A_TIME];
             unsigned groups[GROUPS_AT_A_TIME];
@@ -106,8 +103,8 @@ struct block_search {
         return any;
     }
 
-    // Give out the parts that have become active. True if some are for this block.
-    __device__ __forceinline__ bool take_fresh() {
+    // Give out the parts that have become active.
+    __device__ __forceinline__ void take_fresh() {
         for (unsigned base = 0; base < layout.bitmap_words; base += blockDim.x) {
             const unsigned w = base + threadIdx.x;
             unsigned fresh = w < layout.bitmap_words ? in.fresh[w] : 0;
@@ -119,7 +116,6 @@ struct block_search {
             given_out = (given_out + total) % gridDim.x;
         }
         __syncthreads();
-        return own.waiting.size > 0;
     }
 
     __device__ __forceinline__ int num_parts() const {
@@ -131,77 +127,37 @@ struct block_search {
     // Give free slots to parts that wait, load these, and read their levels.
     __device__ __forceinline__ void change_parts() {
         const long long began = watch.now();
-        __syncthreads();
-        if (threadIdx.x == 0) assign_slots();
-        __syncthreads();
-        if (own.loaded > 0) {
-            busy = true;
-#pragma unroll 1
-            for (unsigned s = 0; s < layout.slots; ++s)
-                if (own.is_new[s]) load(s);
-            __syncthreads();
+        if (threadIdx.x == 0) {
+            own.loaded = 0;
+            for (unsigned s = 0; s < layout.slots; ++s) {
+                own.is_new[s] = false;
+                while (own.parts[s] == block_state::NO_PART && own.waiting.size > 0) {
+                    const int p = own.waiting.pop();
+                    if (!(in.active[p / 32] >> p % 32 & 1)) continue;  // it has ended while it waited
+                    own.parts[s] = p, own.is_new[s] = true, own.woken[s] = 0;
+                    ++own.loaded;
+                }
+            }
+            watch.add(counted::loads, step, own.loaded);
         }
+        __syncthreads();
+        if (own.loaded > 0) busy = true;
+        for (unsigned s = 0; s < layout.slots && own.loaded > 0; ++s)
+            if (own.is_new[s]) load(s);
+        __syncthreads();
         list_groups();
         __syncthreads();
         if (own.loaded > 0) watch.most(counted::load_cycles, step, began);
-    }
-
-    // List the groups of ghosts, those of new parts last, and read these. Own vertices of new parts are read if some may
-    // have been reached.
-    __device__ __forceinline__ void list_groups() {
-        unsigned end = 0, begin = 0;
-#pragma unroll 1
-        for (int kind = 0; kind < 3; ++kind) {  // ghosts known and new, and new own vertices
-#pragma unroll 1
-            for (unsigned s = 0; s < layout.slots; ++s) {
-                if (own.parts[s] == block_state::NO_PART || own.is_new[s] != (kind > 0)) continue;
-                if (kind == 2 && !own.is_known[s]) continue;
-                const unsigned groups = padded(own.shapes[s].own) / PLACES;
-                const unsigned first = s * layout.slot_groups + (kind < 2 ? groups : 0);
-                const unsigned number = kind < 2 ? padded(own.shapes[s].ghosts) / PLACES : groups;
-                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.to_read[end + i] = first + i;
-                end += number;
-            }
-            if (kind == 0) begin = end;
-            if (kind == 1) num_ghosts = end;
-        }
-        __syncthreads();
-        if (begin < end) read_levels(begin, end);
-    }
-
-    // By one thread. Vertices of a part that has never been active are all unreached, unless one is the source.
-    __device__ __forceinline__ void assign_slots() {
-        own.loaded = 0;
-#pragma unroll 1
-        for (unsigned s = 0; s < layout.slots; ++s) {
-            own.is_new[s] = false;
-            while (own.parts[s] == block_state::NO_PART && own.waiting.size > 0) {
-                const int p = own.waiting.pop();
-                if (!(in.active[p / 32] >> p % 32 & 1)) continue;  // it has ended while it waited
-                own.parts[s] = p, own.is_new[s] = true, own.woken[s] = 0;
-                own.is_known[s] = step == 0 || in.known[p / 32] >> p % 32 & 1;
-                ++own.loaded;
-            }
-        }
-        watch.add(counted::loads, step, own.loaded);
     }
 
     // Load a part into a slot. Local ids become ids in the block.
     __device__ __forceinline__ void load(unsigned slot) {
         const int number = own.parts[slot];
         const part shape = parts.parts[number];
-        if (threadIdx.x < READERS) own.readers[slot][threadIdx.x] = parts.readers[(size_t)number * READERS + threadIdx.x];
-        if (threadIdx.x == 0) own.shapes[slot] = shape;
         const unsigned group = slot * layout.slot_groups, id = group * PLACES, shift = id * 0x10001u;
-        for (unsigned i = threadIdx.x; i < layout.slot_groups; i += blockDim.x) {
-            const bool is_own = i < padded(shape.own) / PLACES;
-            in.homes[group + i] = is_own ? shape.first_place + (int)(i * PLACES) : NO_PLACE;
-            in.reached[group + i] = in.found[group + i] = in.found[layout.groups() + group + i] = 0;
-        }
         const uint4 *quads = (const uint4 *)(parts.quads + shape.first), *words = (const uint4 *)(parts.words + shape.first);
         uint4 *quads_to = (uint4 *)(in.quads + id), *words_to = (uint4 *)(in.words + id);
         const unsigned pairs = shape.ids / 2, all = pairs + shape.ids / 4;
-#pragma unroll 1
         for (unsigned i = threadIdx.x; i < all; i += COPIES_AT_A_TIME * blockDim.x) {
             uint4 copy[COPIES_AT_A_TIME];
 #pragma unroll
@@ -220,6 +176,33 @@ struct block_search {
                     words_to[n - pairs] = c;
             }
         }
+        for (unsigned i = threadIdx.x; i < layout.slot_groups; i += blockDim.x) {
+            const bool is_own = i < padded(shape.own) / PLACES;
+            in.homes[group + i] = is_own ? shape.first_place + (int)(i * PLACES) : NO_PLACE;
+            in.reached[group + i] = in.found[group + i] = in.found[layout.groups() + group + i] = 0;
+        }
+        for (unsigned i = threadIdx.x; i < READERS; i += blockDim.x)
+            own.readers[slot][i] = parts.readers[(size_t)number * READERS + i];
+        if (threadIdx.x == 0) own.shapes[slot] = shape;
+    }
+
+    // List the groups of ghosts, those of new parts last, and read these and the own vertices of new parts.
+    __device__ __forceinline__ void list_groups() {
+        unsigned end = 0, begin = 0;
+        for (int kind = 0; kind < 3; ++kind) {  // ghosts known and new, and new own vertices
+            for (unsigned s = 0; s < layout.slots; ++s) {
+                if (own.parts[s] == block_state::NO_PART || own.is_new[s] != (kind > 0)) continue;
+                const unsigned groups = padded(own.shapes[s].own) / PLACES;
+                const unsigned first = s * layout.slot_groups + (kind < 2 ? groups : 0);
+                const unsigned number = kind < 2 ? padded(own.shapes[s].ghosts) / PLACES : groups;
+                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.to_read[end + i] = first + i;
+                end += number;
+            }
+            if (kind == 0) begin = end;
+            if (kind == 1) num_ghosts = end;
+        }
+        __syncthreads();
+        read_levels(begin, end);
     }
 
     // Run the levels of a step in the parts that are in the block's memory.
@@ -234,52 +217,44 @@ struct block_search {
         watch.most(counted::level_cycles, step, began);
     }
 
-    // Expand the vertices that are found at a level: of each group two at a time.
+    // Expand the vertices that are found at a level.
     __device__ __forceinline__ void run_level(int k) const {
         unsigned *found = this->found(), *next = in.found + (now ^ 1) * layout.groups();
-#pragma unroll 1
         for (unsigned g = threadIdx.x; g < layout.groups(); g += blockDim.x) {
             const unsigned bits = found[g], reached = in.reached[g];
             const int home = in.homes[g];
             if (bits == 0) continue;
             found[g] = 0;
             in.reached[g] = reached | bits;
-            int *levels = k > 0 && home != NO_PLACE ? place_levels + home : nullptr;
 #pragma unroll 1
-            for (unsigned fresh = bits & ~reached; fresh;) {
-                const unsigned one = __ffs(fresh) - 1, other = 31 - __clz(fresh);
-                const quad row = in.quads[g * PLACES + one], other_row = in.quads[g * PLACES + other];
-                fresh &= ~(1u << one | 1u << other);
-                expand(row, next);
-                if (other != one) expand(other_row, next);
-                if (levels == nullptr) continue;
-                store_relaxed(&levels[one], level + k);
-                store_relaxed(&levels[other], level + k);
+            for (unsigned fresh = bits & ~reached; fresh; fresh &= fresh - 1) {
+                const unsigned bit = __ffs(fresh) - 1;
+                expand(g * PLACES + bit, next);
+                if (k > 0 && home != NO_PLACE) store_relaxed(&place_levels[home + (int)bit], level + k);
             }
         }
     }
 
     // Set the bits of the neighbours.
-    __device__ __forceinline__ void expand(const quad &row, unsigned *next) const {
+    __device__ __forceinline__ void expand(unsigned id, unsigned *next) const {
+        const quad row = in.quads[id];
         if (!(row.ids[0] & LONG_ROW)) return set_bits(row, next);
 #pragma unroll 1
         for (unsigned i = row.ids[0] & ~LONG_ROW; i <= row.ids[1]; ++i) set_bits(in.quads[i], next);
     }
     __device__ __forceinline__ void set_bits(const quad &row, unsigned *next) const {
 #pragma unroll
-        for (int k = 0; k < 4; ++k) atomicOr(&next[row.ids[k] / PLACES], 1u << row.ids[k] % PLACES);
+        for (int k = 0; k < 4; ++k) atomicOr(&next[row.ids[k] / 32], 1u << row.ids[k] % 32);
     }
 
     // Own vertices that the last level has found get their level, and parts that read them become active. The next step
     // expands them.
     __device__ __forceinline__ void end_levels() const {
         bool any = false;
-#pragma unroll 1
         for (unsigned g = threadIdx.x; g < layout.groups(); g += blockDim.x) {
             const unsigned bits = found()[g];
             const int home = in.homes[g];
             if (bits == 0 || home == NO_PLACE) continue;
-#pragma unroll 1
             for (unsigned fresh = bits & ~in.reached[g]; fresh; fresh &= fresh - 1) {
                 const unsigned bit = __ffs(fresh) - 1;
                 store_relaxed(&place_levels[home + (int)bit], level + parts.hops);
@@ -292,7 +267,6 @@ struct block_search {
 
     // Make parts active that read an own vertex.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
-#pragma unroll 1
         for (unsigned left = readers & ~atomicOr(&own.woken[slot], readers); left; left &= left - 1)
             wake(own.readers[slot][__ffs(left) - 1], next_bitmap, parts.number);
     }

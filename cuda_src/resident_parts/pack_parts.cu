@@ -21,7 +21,6 @@ struct ghost_table {
     unsigned short numbers[TABLE];
     int places[MAX_GHOSTS];
     unsigned found;  // may exceed what there is room for
-    unsigned near;   // of them, those up to one hop less away
     unsigned quads;  // of long rows
 
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
@@ -31,11 +30,11 @@ struct ghost_table {
         return id % PLACES * (padded(found) / PLACES) + id / PLACES;
     }
 
-    // All threads of a block find in-neighbours that are not own, hop by hop. counts[k], if given, gets the number of
-    // those up to k hops away. False if there is no room.
-    __device__ bool find(const graph_rows &graph, const placing &at, const part &cell, int hops, int *counts) {
+    // All threads of a block find in-neighbours that are not own, hop by hop. ghosts[k], if given, gets the number of
+    // those up to k hops away. Returns that of one hop less than all, or TOO_MANY if there is no room.
+    __device__ unsigned find(const graph_rows &graph, const placing &at, const part &cell, int hops, int *ghosts) {
         for (unsigned i = threadIdx.x; i < TABLE; i += blockDim.x) keys[i] = EMPTY;
-        if (threadIdx.x == 0) found = near = quads = 0;
+        if (threadIdx.x == 0) found = quads = 0;
         __syncthreads();
         unsigned begin = 0, end = 0;  // of the ghosts that the last hop has found
         for (int hop = 1; hop <= hops; ++hop) {
@@ -48,14 +47,12 @@ struct ghost_table {
             __syncthreads();
             begin = end, end = found;
             const bool full = end > MAX_GHOSTS;
-            if (threadIdx.x == 0) {
-                near = begin;
-                for (int k = hop; k <= (full ? hops : hop) && counts != nullptr; ++k) counts[k] = full ? TOO_MANY : end;
-            }
+            if (ghosts != nullptr && threadIdx.x == 0)
+                for (int k = hop; k <= (full ? hops : hop); ++k) ghosts[k] = full ? TOO_MANY : end;
             __syncthreads();
-            if (full) return false;
+            if (full) return TOO_MANY;
         }
-        return true;
+        return begin;
     }
 
     __device__ __forceinline__ void add_neighbours(const graph_rows &graph, const placing &at, const part &cell,
@@ -97,6 +94,7 @@ struct local_rows {
     const placing &at;
     const part &own;
     const ghost_table &ghosts;
+    unsigned near;  // ghosts that can be reached in time
 
     __device__ __forceinline__ unsigned first_ghost() const { return padded(own.own); }
     __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.found); }
@@ -119,7 +117,7 @@ struct local_rows {
                 if (id != local) visit(id);
             } else {
                 const unsigned ghost = ghosts.number(place);
-                if (ghost >= ghosts.near) continue;  // not in time, or no ghost
+                if (ghost >= near) continue;
                 const unsigned id = first_ghost() + dealt_out(ghost, ghosts.found);
                 if (id != local) visit(id);
             }
@@ -135,10 +133,10 @@ extern "C" __global__ void __launch_bounds__(1024)
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
         const part cell = parts[p];
         int *found = ghosts + (size_t)p * (hops + 1);
-        const bool fit = table->find(graph, at, cell, hops, found);
+        const unsigned near = table->find(graph, at, cell, hops, found);
         if (threadIdx.x == 0) found[0] = 0;
-        if (long_quads != nullptr && fit) {
-            const local_rows rows = {graph, at, cell, *table};
+        if (long_quads != nullptr && near != TOO_MANY) {
+            const local_rows rows = {graph, at, cell, *table, near};
             for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
                 unsigned degree = 0;
                 rows.row(local, [&](unsigned) { ++degree; });
@@ -171,8 +169,8 @@ extern "C" __global__ void __launch_bounds__(1024)
     extern __shared__ ghost_table table[];
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
         const part cell = parts[p];
-        table->find(graph, at, cell, hops, nullptr);
-        const local_rows rows = {graph, at, cell, *table};
+        const unsigned near = table->find(graph, at, cell, hops, nullptr);
+        const local_rows rows = {graph, at, cell, *table, near};
         quad *own = quads + cell.first;
         for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
             unsigned degree = 0;
@@ -191,12 +189,12 @@ extern "C" __global__ void __launch_bounds__(1024)
             }
             own[local] = row;
             const int place = rows.place(local);
-            if (local < rows.first_ghost()) {
+            if (local >= rows.first_ghost()) {
+                words[cell.first + local] = place;
+                if (place != NO_PLACE) add_reader(readers, read_by, part_at, place, p);
+            } else {
                 atomicOr(&read_by[place], 1u);
-                continue;
             }
-            words[cell.first + local] = place;
-            if (place != NO_PLACE) add_reader(readers, read_by, part_at, place, p);
         }
         if (threadIdx.x == 0) readers[(size_t)p * READERS] = p;
         __syncthreads();

@@ -12,8 +12,8 @@
 // every step. A trap: other blocks may be ahead and have written levels above L already. A reader takes these for
 // unreached, or the ghost would be in no frontier: it is for its level that a later step reads it.
 //
-// Active parts. A part has something to do in a step if one of its local vertices is at level L. Its owner knows which
-// parts these are, its readers, and sets their bits in the bitmap of the next step. All blocks read the bitmap and
+// Active parts. A part has something to do in a step if one of its local vertices is at level L. Its owner knows for
+// which parts that is so (`read_by`), and sets their bits in the bitmap of the next step. All blocks read the bitmap and
 // give out the parts that have become active in turn, so all know who holds what, and nothing has to be claimed. As a
 // front passes, parts become active about in the order in which they end: so all blocks hold about equally many. A block
 // loads a part when it gets it and gives it up when it is no longer active; if it holds more than have room, it runs
@@ -56,9 +56,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         phase = barrier_phase(&state->barrier);
         own.clear(waiting + (size_t)2 * blockIdx.x * parts.number, parts.number);
     }
-    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) in.active[i] = in.known[i] = 0;
-    for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x) in.homes[i] = NO_PLACE;
-    for (unsigned i = threadIdx.x; i < 2 * layout.groups(); i += blockDim.x) in.found[i] = 0;
+    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) in.active[i] = 0;
+    for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x)
+        in.reached[i] = in.found[i] = in.found[layout.groups() + i] = 0, in.homes[i] = NO_PLACE;
     if (blockIdx.x == 0 && threadIdx.x < WARP) begin_at(parts, place_levels, bitmaps, source);
     block_search search = {parts, layout, in, own, place_levels, {counts, parts.hops}};
     for (;; ++search.step) {
@@ -76,8 +76,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         search.level = step * parts.hops;
         search.next_bitmap = bitmaps + (step + 1) % 3 * words;
         if (!search.begin_step(bitmaps + step % 3 * words, bitmaps + (step + 2) % 3 * words)) break;
+        if (search.busy) search.watch.most(counted::read_cycles, step, began);
         if (global_thread() == 0) note_level(records, search.level, 1, LAYER_PARTS);
-        search.run_step(began);
+        search.run_step();
     }
     finish(parts, place_levels, levels);
 }
