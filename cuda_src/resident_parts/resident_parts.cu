@@ -13,7 +13,7 @@
 // unreached, or the ghost would be in no frontier: it is for its level that a later step reads it.
 //
 // Active parts. A part has something to do in a step if one of its local vertices is at level L. Its owner knows for
-// which parts that is so (`read_by`), and sets their bits in the bitmap of the next step. All blocks read the bitmap and
+// which parts that is so, the readers of the vertex, and sets their bits in the next bitmap. All blocks read the bitmap and
 // give out the parts that have become active in turn, so all know who holds what, and nothing has to be claimed. As a
 // front passes, parts become active about in the order in which they end: so all blocks hold about equally many. A block
 // loads a part when it gets it and gives it up when it is no longer active; if it holds more than have room, it runs
