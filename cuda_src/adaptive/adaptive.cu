@@ -5,26 +5,23 @@
 //   push     middling ones: all blocks, a queue in global memory (push.cuh)
 //   pull     large ones: all blocks, bitmaps instead of a queue (pull.cuh)
 //
-// All blocks are resident and meet at a barrier in global memory after each level of push and pull, and after each
-// run of levels in the cluster, during which the others wait. What comes next is decided by each block for itself,
-// from numbers that are the same for all. See adaptive.md beside this.
+// All blocks are resident and meet at a barrier in global memory after each step, that is a level of push or pull, or a
+// run of levels in the cluster. What comes next each decides for itself, from the same numbers: see course.cuh.
 
 #include "course.cuh"
 #include "pull.cuh"
 #include "push.cuh"
 #include "small.cuh"
 
-// A block is in one regime at a time. So that each has room in 48 KB, wide offsets come with queues and shares half as
-// long.
+// A block is in one regime at a time. With wide offsets, queues and shares are half as long, to have room in 48 KB.
 union workspace {
     cluster_queues cluster;
     push_buffers push;
     pull_lists pull;
 };
 
-// Leave the bitmaps as the next search is to find them, and give those that have not been reached their level. For all
-// blocks, once all levels are complete. Done at the end because it costs less there: only few levels are to be written,
-// and the first levels of a search wait for nothing.
+// Leave the bitmaps as the next search is to find them, and give those that have not been reached their level: for all
+// blocks, once all levels are complete. At the end it costs less, since only few levels are to be written.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited) {
     const unsigned words = search.words(), lane = threadIdx.x % 32, few = words_at_a_time(words);
 #pragma unroll 1

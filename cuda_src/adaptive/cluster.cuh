@@ -1,24 +1,20 @@
 // The regime of small frontiers: one thread-block cluster runs level after level, its queues in shared memory.
 //
 // A level is a chain of dependent accesses that nothing can make wider: part, column index, claim, place in a queue,
-// barrier. So each thread takes a single arc. The first and the last two accesses stay within the cluster, and the
-// offsets of a vertex are read while the claim is on its way, for nothing if another thread has been first. Vertices are
-// dealt out to the blocks of the cluster by regions of neighbouring ids, many to a block: so blocks have about equal
-// shares of a level, and each reads but a part of the pages of a large graph.
+// barrier. The first and the last two stay within the cluster. Vertices are dealt out to its blocks by regions of
+// neighbouring ids, many to a block: so blocks have about equal shares of a level, and each reads but a part of the
+// pages of a large graph.
 //
-// Capacities. A row for which a block's queue has no place is spilled: the cluster then stops after the level, as it
-// does when the frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and
-// few warps may have found all of them, so it is then that they are cut into parts, by all warps of the block.
+// A row for which a block's queue has no place is spilled: the cluster then stops after the level, as it does when the
+// frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and few warps may
+// have found all of them, so it is then that they are cut into parts, by all warps of the block.
 //
-// Races. Claims are atomic, so a vertex has one discoverer. Each flag or size belongs to a level, modulo two or three,
-// and is written in one level and read after the barrier that ends it, or the other way round.
+// The host defines QUAD, the arcs of a part here and threads that share it, and CLUSTER_PARTS, the room of a queue.
 #pragma once
 
 #include "block_cluster.cuh"
 #include "search.cuh"
 
-// The host defines QUAD, the arcs of a part in this regime and threads that share one, and CLUSTER_PARTS, which a
-// block's queue of one level holds.
 constexpr int SPILLED_ROWS = 512;  // that a block keeps until it has come to the end of the level
 constexpr int FEW_PARTS = 128;  // of long rows that a block running a level alone keeps
 constexpr int REGION_BITS = 9;  // leading bits of a vertex that say which block of the cluster gets it
@@ -62,8 +58,7 @@ struct cluster_queues {
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
 
-// Set rows aside for global memory: each lane one or none. For whole warps. So many blocks hear of it: if the first one
-// runs ahead of the others, it alone.
+// Set rows aside for global memory: each lane one or none. For whole warps. Tells this many blocks.
 __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
@@ -88,22 +83,22 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     own.first_parts[place] = first;
 }
 
-// Queue long rows in the cluster: each lane one row with its number of parts, or none. The parts of all are dealt out to the blocks
-// as if they were of one row; with `here`, to the first block, which this is, if they are few. False if there is no
-// room; places that have been reserved then hold empty parts. If this is one of so many warps with as much to queue,
-// and that is more than `most`, it is not even tried.
+// Queue long rows in the cluster: each lane one row with its number of parts, or none. The parts of all are dealt out to
+// the blocks as if they were of one row; if this block is alone and they are few, to itself. False if there is no room;
+// places that have been reserved then hold empty parts. It is not tried if `warps` with as much to queue would have
+// more than `most`.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
-                                             unsigned most, unsigned level, bool here) {
+                                             unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
     unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
     const unsigned before = sum_before(parts, total);
     if (total > CLUSTER_SIZE * CLUSTER_PARTS || total * warps > most) return false;
-    const unsigned blocks = here && total <= FEW_PARTS ? 1 : CLUSTER_SIZE;
+    const unsigned blocks = alone && total <= FEW_PARTS ? 1 : CLUSTER_SIZE;
     if (lane < blocks) {
         share = (total + blocks - 1 - lane) / blocks;
         slot = atomicAdd(in_block(&own.sizes[level], (target + lane) % blocks), share);
     }
-    if (lane == 0 && here && blocks > 1) atomicAdd(&own.dealt[level], total);
+    if (lane == 0 && alone && blocks > 1) atomicAdd(&own.dealt[level], total);
     const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
 #pragma unroll 1
     for (unsigned lanes = __ballot_sync(ALL_LANES, parts > 0); lanes; lanes &= lanes - 1) {
@@ -136,9 +131,8 @@ __device__ __forceinline__ unsigned reserve_here(unsigned &size, unsigned parts)
     return __shfl_sync(ALL_LANES, first, 0) + before;
 }
 
-// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included. If the block is
-// alone, all short ones in its own queue. Long ones only if those of so many warps are expected to
-// have no more parts than `most`.
+// Queue rows for the next level of the cluster: each lane some, or empty ones; short ones in the block that `target`
+// says. For `warps` and `most` see above.
 template <class Level, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own,
                                            const cluster_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],

@@ -3,23 +3,13 @@
 
 #include "search.cuh"
 
-// Parts of its share in the edges from which on pulling pays that a block tells the others of.
-constexpr int SHARE_UNITS = 4;
-// Looks that it costs to put a pulled frontier in a queue, if all blocks are to push it.
-constexpr float QUEUE_LOOKS = 8e5f;
-// Looks that a pulled level costs besides where rows are so long that some had to be put off.
-constexpr float CHAIN_LOOKS = 2e6f;
-// Looks that it costs besides if a pulled level leaves all rows without a parent, by the longest of them; but no more
-// than so many for each arc of these rows.
-constexpr float MISS_LOOKS = 8e6f;
-constexpr float MISS_LOOKS_OF_ARC = 10.0f;
-// Times that a frontier has fewer edges than pay if it is not asked again from which on they pay.
-constexpr int FAR_BELOW = 4;
-// Times that an edge count from which on pulling is expected to pay is exceeded before nothing more is queued, while
-// no level has shown yet how arcs are spread: what is not queued must be pulled, whatever turns out.
-constexpr float UNSURE = 1.6f;
-// No smaller share of the expected vertices is believed.
-constexpr float LEAST_SPREAD = 0.02f;
+constexpr int SHARE_UNITS = 4;       // in the edges that a block queues: it tells the others of each
+constexpr float QUEUE_LOOKS = 8e5f;  // to put a pulled frontier in a queue, if all blocks are to push it
+constexpr float CHAIN_LOOKS = 2e6f;  // of a pulled level besides, if the last one has put rows off
+constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
+constexpr int FAR_BELOW = 4;         // times that a frontier has fewer edges than pay if it is not asked again
+constexpr float UNSURE = 1.6f;       // times, until a level has shown how arcs are spread: what is not queued is pulled
+constexpr float LEAST_SPREAD = 0.02f;  // no smaller share of the expected vertices is believed
 
 // A level pushed or pulled by all blocks, what is left of long rows of a pulled one, a pulled frontier put in a queue,
 // a run of levels in the cluster; or the search has ended, or failed.
@@ -49,21 +39,10 @@ __device__ __forceinline__ float met_by(edge_t edges, float rows, float arcs, co
     return __fdividef(hits, hits + rows + 1);
 }
 
-// Whether looking for parents is expected to cost less than pushing this level. An unreached vertex looks at its
-// arcs until one leads to the frontier. If frontier arcs were spread evenly over what is unexplored, that took
-// unexplored / frontier edges looks. Where neighbours of neighbours are mostly known, as in meshes and web crawls, it
-// takes more: so much as the last level found fewer vertices than arcs spread evenly would have. But no more than it
-// has arcs.
-//
-// An edge costs `pushed_edge` looks if it leads to a new vertex, for then there is a row to be queued, and a quarter of
-// that otherwise.
-//
-// Rows that the frontier does not meet are looked at to their ends, and all wait for the longest. How many these are
-// follows from what the last levels have met.
-//
-// The result is the number of edges from which on that is so: with c for the cost of pushing one, the solution of
-// edges * c = other looks + min(unreached * unexplored / spread / edges, unexplored).  It is an estimate, so quick
-// instructions will do; all blocks get the same.
+// The number of edges of a frontier from which on looking for parents is expected to cost less than pushing them: with
+// c for the looks that one costs (`pushed_edge` if it leads to a new vertex, else a quarter of that), the solution of
+// edges * c = other looks + min(unreached * unexplored / spread / edges, unexplored).  adaptive.md says why. It is an
+// estimate, so quick instructions will do; all blocks get the same.
 __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at, const thresholds &when) {
     const float rows = fmaxf((float)at.unreached, 0);  // parts may have been counted for some
     const float arcs = fmaxf((float)at.unexplored, 0);

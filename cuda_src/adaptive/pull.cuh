@@ -1,16 +1,14 @@
 // The regime of large frontiers: every vertex that has not been reached looks for a parent among its in-neighbours.
 //
-// Parents. All earlier levels are complete, so an in-neighbour that has been reached before this level began is in the
-// frontier; otherwise its out-neighbours would have been reached already. One bitmap of reached vertices thus serves
-// as the frontier's, also on directed graphs. Vertices found now must not show in it before the level ends: they go to
-// the other bitmap, which becomes the current one.
+// All earlier levels are complete, so an in-neighbour that has been reached before this level began is in the frontier;
+// otherwise its out-neighbours would have been reached already. One bitmap of reached vertices thus serves as the
+// frontier's, also on directed graphs. Vertices found now must not show in it before the level ends: they go to the
+// other bitmap, which becomes the current one.
 //
-// Balance. Vertices are shared out among blocks by words of the bitmap, in turns. Most rows end after a
-// window or two, a few go on for long; so a lane that is done takes the next vertex rather than wait for its warp.
-// Vertices wait for lanes in a list of the warp, their offsets already read, side by side. When it is empty, lanes
-// without a row look at the next windows of the rows that are left. A row that is undecided after PATIENCE rounds is
-// set aside, for all lanes of a warp together. Vertices without in-neighbours are not among the open ones, unless the
-// grid is a single cluster; then they are passed over.
+// Most rows end after a window or two, a few go on for long; so a lane that is done takes the next vertex rather than
+// wait for its warp. Vertices wait for lanes in a list of the warp, their offsets already read. When it is empty, lanes
+// without a row look at the next windows of the rows that are left. A row undecided after PATIENCE rounds is set aside,
+// for all lanes of a warp together, and the rest of the longest for all blocks, in a step of its own.
 #pragma once
 
 #include "first_looks.cuh"
@@ -18,9 +16,9 @@
 
 constexpr int LOOKS = 4;  // that a thread makes together: a divisor of WINDOW
 constexpr int PATIENCE = 8;  // rounds of windows
-constexpr int PIECE = (32 * WINDOW);  // arcs of such a row that a warp looks at together
+constexpr int PIECE = 32 * WINDOW;  // arcs of such a row that a warp looks at together
 constexpr int WARP_PIECES = 4;  // that a warp looks at before it leaves the rest to all blocks, if it is as long
-constexpr int FEW_FOUND = 64;  // vertices of a block that are queued at once, so that a small level needs no step of its own for it
+constexpr int FEW_FOUND = 64;  // vertices of a block that are queued at once, so that a small level needs no further step
 
 // Whether a vertex of this window of a row has been reached; with TREE, also which. They are looked at bit by bit,
 // since looks are what a large level is bound by, and only a few together, since the first ones are likely to be enough.

@@ -4,7 +4,7 @@
 #include "search.cuh"
 
 constexpr int WAITING = 64;  // vertices in the list of a warp: a power of two, at least two words
-constexpr int FRESH = (2048 >> WIDE_OFFSETS);  // words of the bitmap that a block works on between two barriers
+constexpr int FRESH = 2048 >> WIDE_OFFSETS;  // words of the bitmap that a block works on between two barriers
 constexpr int LONG_ROWS = 256;  // that a block sets aside
 
 struct pull_lists {

@@ -1,17 +1,13 @@
 // The regime of middling frontiers: all blocks expand the parts in the queue, a thread for each arc.
 //
-// A level is two phases. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to
-// and puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, and
-// parts for the next step, for which the block reserves places in the queue with one atomic. So each access of the
-// chain (part, arc, look, claim, offsets, place) is made once a level, by all threads together. A warp that finds no
-// room on the list queues what it has claimed by itself. Once the block has found so many edges that the next level
-// will be pulled, nothing more is queued.
+// A level is two phases, so that each access of the chain (part, arc, look, claim, offsets, place) is made once, by all
+// threads together. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to and
+// puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, and
+// parts for the next step, for which the block reserves places in the queue with one atomic. A warp that finds no room
+// on the list queues by itself. Once so much is found that the next level will be pulled, nothing more is queued.
 //
-// Races. A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before they are
-// claimed, which spares most atomics. These looks may go through the L1 cache, which is not coherent: bits are only
-// ever set during a search, and what the cache may have kept is from this level, so a look that is outdated finds a bit
-// unset, and the claim decides. The other way round, a hub is looked at by very many arcs of a level, which the L2
-// cache would answer one after the other.
+// A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before, which spares most
+// atomics; a look that is outdated finds a bit unset, and the claim decides.
 #pragma once
 
 #include "search.cuh"

@@ -1,8 +1,7 @@
 // Levels run by one cluster while they are small, and by one of its blocks while they are tiny.
 //
-// One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others wait
-// at the cluster's barrier meanwhile, if they have come to it: so what they still look at is not written, and parts of
-// long rows are dealt out to queues that they have left.
+// One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others go to
+// the cluster's barrier meanwhile: so what they still look at is not written, and parts go to queues that they left.
 #pragma once
 
 #include "cluster.cuh"

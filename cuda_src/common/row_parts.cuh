@@ -1,4 +1,4 @@
-// Rows of a graph cut into parts, each work for few threads; how parts are read, queued, and their arcs laid side by side.
+// Rows of a graph cut into parts, each work for few threads; how these are read, queued, and laid side by side.
 #pragma once
 
 #include "prefix_sum.cuh"
