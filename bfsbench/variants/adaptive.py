@@ -63,7 +63,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             *([("parents", c_void_p), ("edge_sources", c_void_p)] if tree else [("levels", c_void_p)])
         ]
 
-    class Search(Struct):
+    class Bfs(Struct):
         _fields_: ClassVar = [
             ("row_offsets", c_void_p),
             ("column_indices", c_void_p),
@@ -79,7 +79,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("state", c_void_p),
         ]
 
-    structs = (Part, Tally, Frontier, SearchState, SearchAnswer, Search)
+    structs = (Part, Tally, Frontier, SearchState, SearchAnswer, Bfs)
     return {struct.c_name(): struct for struct in structs}
 
 
@@ -241,7 +241,7 @@ class Adaptive(KernelVariant):
 
     def _search(self, unopened: Buffer) -> Struct:
         graph, pulls = self.graph, self.knob["MAY_PULL"]
-        return self._structs()["search"](
+        return self._structs()["bfs"](
             **graph.csr,
             column_offsets=graph.column_offsets if pulls else None,
             row_indices=self._row_indices() if pulls else None,

@@ -5,67 +5,24 @@
 //   push     middling ones: all blocks, a queue in global memory (push.cuh)
 //   pull     large ones: all blocks, bitmaps instead of a queue (pull.cuh)
 //
-// All blocks are resident and meet at a barrier in global memory after each level of push and pull, and after each
-// run of levels in the cluster, during which the others wait. What comes next is decided by each block for itself,
-// from numbers that are the same for all. See adaptive.md beside this.
+// All blocks are resident and meet at a barrier in global memory after each step, that is a level of push or pull, or a
+// run of levels in the cluster. What comes next each decides for itself, from the same numbers: see course.cuh.
 
-// Parts of its share in the edges from which on pulling pays that a block tells the others of.
-#define SHARE_UNITS 4
-// Looks that it costs to put a pulled frontier in a queue, if all blocks are to push it.
-#define QUEUE_LOOKS 8e5f
-// Looks that a pulled level costs besides where rows are so long that some had to be put off.
-#define CHAIN_LOOKS 2e6f
-// Looks that it costs besides if a pulled level leaves all rows without a parent, by the longest of them; but no more
-// than so many for each arc of these rows.
-#define MISS_LOOKS 8e6f
-#define MISS_LOOKS_OF_ARC 10.0f
-// Words of a bitmap whose vertices a warp looks at together before the first level is pulled.
-#define CLOSE_WORDS 4
-// Times that a frontier has fewer edges than pay if it is not asked again from which on they pay.
-#define FAR_BELOW 4
-// Times that an edge count from which on pulling is expected to pay is exceeded before nothing more is queued, while
-// no level has shown yet how arcs are spread: what is not queued must be pulled, whatever turns out.
-#define UNSURE 1.6f
-// No smaller share of the expected vertices is believed.
-#define LEAST_SPREAD 0.02f
-
+#include "course.cuh"
 #include "pull.cuh"
 #include "push.cuh"
 #include "small.cuh"
 
-// What a step is: a level pushed or pulled by all blocks, what is left of long rows of a pulled one, a pulled frontier
-// put in a queue, a run of levels in the cluster; or the search has ended, or failed.
-enum step_kind { PUSH, PULL, PULL_RESTS, QUEUE, RUN_LEVELS, END, FAIL };
-
-// What a block knows of the search. Its first thread writes it between two steps, while the others wait: they would
-// each take as long, and keep it all in registers.
-struct course {
-    long long unreached, unexplored;
-    float spread;  // vertices that the last level found, as a share of those expected
-    float cover;   // the same of arcs, levels before included; 0 before there was one
-    float worth;   // edges of a frontier from which on pulling pays, as last computed
-    frontier now;
-    edge_t expanded;  // edges of the frontier that the last level has expanded
-    unsigned phase;  // of the barrier
-    int swapped;     // whether the bitmap that is complete is the second one
-    int step, level;
-    step_kind last, next;
-    int put_off;        // whether the last pulled level has put rows off
-    queue_share share;  // of a block in the edges that are queued in the next step
-};
-
-// A block is in one regime at a time. So that each has room in 48 KB, wide offsets come with queues and shares half as
-// long.
+// A block is in one regime at a time. With wide offsets, queues and shares are half as long, to have room in 48 KB.
 union workspace {
     cluster_queues cluster;
     push_buffers push;
     pull_lists pull;
 };
 
-// Leave the bitmaps as the next search is to find them, and give those that have not been reached their level. For all
-// blocks, once all levels are complete. Done at the end because it costs less there: only few levels are to be written,
-// and the first levels of a search wait for nothing.
-__device__ __noinline__ void end_search(const search &search, const unsigned *reached, unsigned *visited) {
+// Leave the bitmaps as the next search is to find them, and give those that have not been reached their level: for all
+// blocks, once all levels are complete. At the end it costs less, since only few levels are to be written.
+__device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited) {
     const unsigned words = search.words(), lane = threadIdx.x % 32, few = words_at_a_time(words);
 #pragma unroll 1
     for (unsigned first = global_thread() / 32 * few; first < words; first += grid_threads() / 32 * few) {
@@ -86,20 +43,21 @@ __device__ __noinline__ void end_search(const search &search, const unsigned *re
 
 // Give the vertices that no arc leads to their level, and take them out of the open ones: for all blocks but those of
 // the first cluster, which has begun with the source meanwhile. What is read of the graph is then in the L2 cache.
-__device__ __noinline__ void close_unreachable(const search &search, int source) {
+__device__ __noinline__ void close_unreachable(const bfs &search, int source) {
+    constexpr int WORDS = 4;  // of a warp at a time
     const unsigned words = search.words(), lane = threadIdx.x % 32, warps = grid_threads() / 32;
     const unsigned busy = CLUSTER_SIZE * blockDim.x / 32;
 #pragma unroll 1
-    for (unsigned first = global_thread() / 32 - busy; first < words; first += CLOSE_WORDS * (warps - busy)) {
-        bool entered[CLOSE_WORDS];
+    for (unsigned first = global_thread() / 32 - busy; first < words; first += WORDS * (warps - busy)) {
+        bool entered[WORDS];
 #pragma unroll
-        for (int k = 0; k < CLOSE_WORDS; ++k) {
+        for (int k = 0; k < WORDS; ++k) {
             const int v = (first + k * (warps - busy)) * 32 + lane;
             const bool there = first + k * (warps - busy) < words && v < search.num_vertices;
             entered[k] = !there || __ldg(&search.column_offsets[v]) < __ldg(&search.column_offsets[v + 1]);
         }
 #pragma unroll
-        for (int k = 0; k < CLOSE_WORDS; ++k) {
+        for (int k = 0; k < WORDS; ++k) {
             const unsigned w = first + k * (warps - busy), open = __ballot_sync(ALL_LANES, entered[k]);
             if (!entered[k] && w * 32 + lane != source) search.answer.unreached(w * 32 + lane);
             if (lane == 0 && w < words) search.open[w] = open;
@@ -107,184 +65,50 @@ __device__ __noinline__ void close_unreachable(const search &search, int source)
     }
 }
 
-// The share of `rows` unreached vertices, with `arcs` arcs, that this number of edges meets if they are spread evenly:
-// about as many as fewer of both, edges that lead on and vertices to be found.
-__device__ __forceinline__ float met_by(edge_t edges, float rows, float arcs, const search &search) {
-    const float hits = __fdividef((float)edges * arcs, (float)search.num_edges);
-    return __fdividef(hits, hits + rows + 1);
-}
-
-// Whether looking for parents is expected to cost less than pushing this level. An unreached vertex looks at its
-// arcs until one leads to the frontier. If frontier arcs were spread evenly over what is unexplored, that took
-// unexplored / frontier edges looks. Where neighbours of neighbours are mostly known, as in meshes and web crawls, it
-// takes more: so much as the last level found fewer vertices than arcs spread evenly would have. But no more than it
-// has arcs.
-//
-// An edge costs `pushed_edge` looks if it leads to a new vertex, for then there is a row to be queued, and a quarter of
-// that otherwise.
-//
-// Rows that the frontier does not meet are looked at to their ends, and all wait for the longest. How many these are
-// follows from what the last levels have met.
-//
-// The result is the number of edges from which on that is so: with c for the cost of pushing one, the solution of
-// edges * c = other looks + min(unreached * unexplored / spread / edges, unexplored).  It is an estimate, so quick
-// instructions will do; all blocks get the same.
-__device__ __forceinline__ float edges_worth_pulling(const search &search, const course &at, const thresholds &when) {
-    const float rows = fmaxf((float)at.unreached, 0);  // parts may have been counted for some
-    const float arcs = fmaxf((float)at.unexplored, 0);
-    const float leading_on = at.spread * __fdividef(arcs, (float)search.num_edges);
-    const float c = (float)when.pushed_edge * (0.25f + 0.75f * leading_on);
-    const float missed = 1 - at.cover * met_by(at.now.found.edges, rows, arcs, search);
-    const float chain = at.cover > 0 ? fminf(missed * missed * MISS_LOOKS, missed * arcs * MISS_LOOKS_OF_ARC) : 0;
-    const bool queueing = at.now.unqueued && at.now.found.edges / QUAD > when.small;
-    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + (at.put_off ? CHAIN_LOOKS : 0) + chain -
-                                  (queueing ? QUEUE_LOOKS : 0), 1);
-    const float square = fixed * fixed + 4 * c * __fdividef(rows * arcs, at.spread);
-    const float meeting = fixed + square * rsqrtf(square);
-    return when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
-}
-
-// Learn from the last level how arcs are spread, before what it has found is taken off.
-__device__ __forceinline__ void learn_spread(const search &search, course &at) {
-    const float rows = fmaxf((float)at.unreached, 0), arcs = fmaxf((float)at.unexplored, 0);
-    const float met = met_by(at.expanded, rows, arcs, search);
-    at.spread = fminf(fmaxf(__fdividef((float)at.now.found.vertices, rows * met + 1), LEAST_SPREAD), 1.0f);
-    const float cover = fminf(fmaxf(__fdividef((float)at.now.found.edges, arcs * met + 1), at.spread), 1.0f);
-    at.cover = at.cover > 0 ? (at.cover + cover) / 2 : cover;
-}
-
-// The share of one of `blocks` blocks in the edges from which on nothing more is queued, since the next level will be
-// pulled.
-__device__ __forceinline__ queue_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
-    if (!when.may_pull) return {ALL_LANES, ALL_LANES};
-    return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * SHARE_UNITS)), 1e9f),
-            blocks * SHARE_UNITS};
-}
-
-// Whether one cluster is to go on: the frontier is of few parts, in its measure. If they turn out not to fit its queues
-// it hands them back.
-__device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small) {
-    return now.found.edges / QUAD + now.queued <= small;
-}
-
-// Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew from
-// which on it pays: all wait meanwhile.
-__device__ __forceinline__ void decide(const search &search, const thresholds &when, course &at) {
-    const bool pulled = at.last == PULL || at.last == PULL_RESTS;
-    const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
-    if (pulled || at.last == PUSH) learn_spread(search, at);
-    if (at.last != QUEUE) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
-        at.unreached -= at.now.found.vertices;
-        at.unexplored -= at.now.found.edges;
-    }
-    if (!far_below) at.worth = edges_worth_pulling(search, at, when);
-    if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > at.worth)) {
-        at.next = PULL;
-    } else if (at.now.unqueued) {
-        at.next = QUEUE;
-    } else if (at.last != RUN_LEVELS && fits_cluster(at.now, when.small)) {  // which it may have given back
-        at.next = RUN_LEVELS;
-        at.share = share_of(at.worth, CLUSTER_SIZE, when);
-    } else {
-        at.next = PUSH;
-        at.share = share_of(at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x, when);
-    }
-}
-
-// What two steps have found together, the latter by going on with the level of the former. Nothing of it is queued.
-__device__ __forceinline__ frontier together(const frontier &pulled, const frontier &rests) {
-    const tally sum = {pulled.found.edges + rests.found.edges, pulled.found.vertices + rests.found.vertices};
-    return frontier{sum, 0, 0, sum.vertices > 0};
-}
-
-// Learn how the step before has ended, and decide on the next. For the first thread of each block, when all have
-// arrived at the barrier.
-__device__ __forceinline__ course after_step(const search &search, const thresholds &when, int max_polls, course at) {
-    search_state &state = *search.state;
-    const bool all_came = wait_at_barrier(&state.barrier, at.phase, max_polls);
-    const int step = ++at.step, stopped = load_relaxed(&state.level), failed = load_relaxed(&state.failed);
-    const frontier *now = &state.frontiers[step % 3];
-    const frontier before = at.now;
-    at.now = frontier{{load_relaxed(&now->found.edges), load_relaxed(&now->found.vertices)},
-                      load_relaxed(&now->queued),
-                      load_relaxed(&now->must_pull),
-                      load_relaxed(&now->unqueued),
-                      0,
-                      load_relaxed(&now->rests)};
-    at.last = at.next;
-    if (at.last == RUN_LEVELS) at.level = stopped;
-    if (at.last == PUSH || at.last == PULL) ++at.level, at.expanded = before.found.edges;
-    if (at.last == PULL_RESTS) at.now = together(before, at.now);
-    at.swapped ^= at.last == PULL;
-    if (at.last == PULL) at.put_off = at.now.rests > 0;
-    if (!all_came) store_relaxed(&state.failed, 1);
-    if (!all_came || failed)
-        at.next = FAIL;  // what a failed search leaves is no beginning
-    else if (at.now.rests > 0)
-        at.next = PULL_RESTS;
-    else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
-        at.next = END;  // no vertex is left, or only some without arcs
-    else
-        decide(search, when, at);
-    return at;
-}
-
-// Note the level that a step begins with, and empty the frontier that the step after it adds to. For one thread.
-__device__ __forceinline__ void prepare_step(const search &search, level_record *records, const course &at) {
-    if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, LAYER_PULL);
-    if (at.next == PUSH || (at.next == END && at.now.found.vertices > 0))
-        note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
-    search.state->frontiers[(at.step + 2) % 3] = frontier{};
-    if (at.next != END) return;
-    tally &last = search.state->frontiers[at.step % 3].found;  // blocks that read it later find the end, too
-    store_relaxed(&last.edges, (edge_t)0);
-    store_relaxed(&last.vertices, 0u);
-}
-
 // The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
 // blocks are resident, and makes the bitmaps what a search is to find.
-__device__ __forceinline__ void run(const search &search, unsigned *first, unsigned *second, level_record *records,
+__device__ __forceinline__ void run(const bfs &search, unsigned *first, unsigned *second, level_record *records,
                                     const thresholds &when, int max_polls, int source) {
     __shared__ workspace shared;
-    __shared__ course course;
+    __shared__ course at;
     if (threadIdx.x == 0) {
         const unsigned phase = barrier_phase(&search.state->barrier);
-        course = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, phase, 0, 0, 0, QUEUE};
-        decide(search, when, course);
+        at = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, phase, 0, 0, 0, QUEUE};
+        decide(search, when, at);
     }
     __syncthreads();
     for (;;) {
-        const int step = course.step, level = course.level;
-        unsigned *const visited = course.swapped ? second : first;
-        unsigned *const visited_then = course.swapped ? first : second;
-        switch (course.next) {
+        const int step = at.step, level = at.level;
+        unsigned *const visited = at.swapped ? second : first;
+        unsigned *const visited_then = at.swapped ? first : second;
+        switch (at.next) {
         case PULL: pull_level(search, visited, visited_then, shared.pull, step, level); break;
         case PULL_RESTS:
-            pull_rests(search, visited_then, visited, shared.pull, step, level, course.now.rests);
+            pull_rests(search, visited_then, visited, shared.pull, step, level, at.now.rests);
             break;
         case QUEUE: list_frontier(search, visited, visited_then, shared.push, step, level); break;
         case RUN_LEVELS:
             if (source < 0) break;
             if (blockIdx.x < CLUSTER_SIZE)
-                run_small_levels(search, visited, shared.cluster, records, step, level, course.now.queued, source,
-                                 when, course.share);
+                run_small_levels(search, visited, shared.cluster, records, step, level, at.now.queued, source,
+                                 when, at.share);
             else if (step == 0 && when.may_pull)
                 close_unreachable(search, source);
             break;
-        case PUSH: push_level(search, visited, shared.push, step, level, course.now.queued); break;
+        case PUSH: push_level(search, visited, shared.push, step, level, at.now.queued); break;
         case END: end_search(search, visited, first); return;
         case FAIL: return;
         }
-        if (course.next == PUSH || course.next == QUEUE)
-            queue_claimed(search, shared.push, step + 1, course.next == PUSH ? level : level - 1);
+        if (at.next == PUSH || at.next == QUEUE)
+            queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level : level - 1);
         arrive_at_barrier(&search.state->barrier);
         if (threadIdx.x == 0) {
-            course = after_step(search, when, max_polls, course);
-            if (course.next == PUSH) clear(shared.push, course.share);
-            if (course.next == QUEUE) clear(shared.push, queue_share{ALL_LANES, ALL_LANES});
+            at = after_step(search, when, max_polls, at);
+            if (at.next == PUSH) clear(shared.push, at.share);
+            if (at.next == QUEUE) clear(shared.push, queue_share{ALL_LANES, ALL_LANES});
         }
         __syncthreads();
-        if (global_thread() == 0) prepare_step(search, records, course);
+        if (global_thread() == 0) prepare_step(search, records, at);
     }
 }
 
@@ -292,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
 #if CLUSTER_SIZE > 1
     __cluster_dims__(CLUSTER_SIZE, 1, 1)
 #endif
-    adaptive(const __grid_constant__ search search, unsigned *visited, unsigned *visited_then, level_record *records,
+    adaptive(const __grid_constant__ bfs search, unsigned *visited, unsigned *visited_then, level_record *records,
              int small_parts, int tiny_parts, int pushed_edge, int may_pull, int max_polls, int source) {
     const unsigned small = min((unsigned)small_parts, CLUSTER_SIZE * CLUSTER_PARTS);
     const unsigned tiny = min((unsigned)tiny_parts, min(small, CLUSTER_PARTS));

@@ -1,61 +1,72 @@
 // The regime of small frontiers: one thread-block cluster runs level after level, its queues in shared memory.
 //
 // A level is a chain of dependent accesses that nothing can make wider: part, column index, claim, place in a queue,
-// barrier. So each thread takes a single arc. The first and the last two accesses stay within the cluster, and the
-// offsets of a vertex are read while the claim is on its way, for nothing if another thread has been first. Vertices are
-// dealt out to the blocks of the cluster by regions of neighbouring ids, many to a block: so blocks have about equal
-// shares of a level, and each reads but a part of the pages of a large graph.
+// barrier. The first and the last two stay within the cluster. Vertices are dealt out to its blocks by regions of
+// neighbouring ids, many to a block: so blocks have about equal shares of a level, and each reads but a part of the
+// pages of a large graph.
 //
-// Capacities. A row for which a block's queue has no place is spilled: the cluster then stops after the level, as it
-// does when the frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and
-// few warps may have found all of them, so it is then that they are cut into parts, by all warps of the block.
+// A row for which a block's queue has no place is spilled: the cluster then stops after the level, as it does when the
+// frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and few warps may
+// have found all of them, so it is then that they are cut into parts, by all warps of the block.
 //
-// Races. Claims are atomic, so a vertex has one discoverer. Each flag or size belongs to a level, modulo two or three,
-// and is written in one level and read after the barrier that ends it, or the other way round.
+// The host defines QUAD, the arcs of a part here and threads that share it, and CLUSTER_PARTS, the room of a queue.
 #pragma once
 
 #include "block_cluster.cuh"
 #include "search.cuh"
 
-// The host defines QUAD, the arcs of a part in this regime and threads that share one, and CLUSTER_PARTS, which a
-// block's queue of one level holds.
-#define SPILLED_ROWS 512  // that a block keeps until it has come to the end of the level
-#define FEW_PARTS 128  // of long rows that a block running a level alone keeps
-#define REGION_BITS 9  // leading bits of a vertex that say which block of the cluster gets it
+constexpr int SPILLED_ROWS = 512;  // that a block keeps until it has come to the end of the level
+constexpr int FEW_PARTS = 128;  // of long rows that a block running a level alone keeps
+constexpr int REGION_BITS = 9;  // leading bits of a vertex that say which block of the cluster gets it
 #ifndef LEVELS_AT_A_TIME
 #define LEVELS_AT_A_TIME (1 << 20)  // so that the other blocks do not wait for ever at the barrier
 #endif
 
-typedef cut_row<QUAD, false> short_row;
+typedef cut_row<QUAD, OF_ROW> cluster_row;
+
+// How a block expands its share of a level. With few arcs, each thread takes one, claims at once, and reads offsets
+// while the claim is on its way, for nothing if another thread has been first.
+struct narrow_level {
+    enum { ARCS = 1, LOOKS = false, ALONE = false };
+};
+// With more, bits are looked at before they are claimed, and offsets read only for what has been claimed: more steps in
+// a row, but fewer accesses. What follows is read ahead, since a graph with frontiers of that size may be too large for
+// the cache.
+struct crowded_level {
+    enum { ARCS = 2, LOOKS = true, ALONE = false };
+};
+// The first block runs a level alone, and keeps what it finds.
+struct lone_level {
+    enum { ARCS = 1, LOOKS = false, ALONE = true };
+};
 
 struct cluster_queues {
-    part parts[2][CLUSTER_PARTS];        // of even and of odd levels
+    in_turn<part[CLUSTER_PARTS], 2> parts;
     part spilled[SPILLED_ROWS];          // whole rows
     unsigned first_parts[SPILLED_ROWS];  // where those of each begin among the parts of all
     unsigned spilled_rows, spilled_parts;
     unsigned share;     // of a block, of the largest frontier that the cluster expands
-    unsigned sizes[3];  // may exceed the capacity, by what has been spilled
-    unsigned total[2];  // of the whole cluster
-    int overflow[2];
-    unsigned dealt[2];       // parts that one block alone has dealt out to all
+    in_turn<unsigned, 3> sizes;  // may exceed the capacity, by what has been spilled
+    in_turn<unsigned, 2> total;  // of the whole cluster
+    in_turn<int, 2> overflow;
+    in_turn<unsigned, 2> dealt;       // parts that one block alone has dealt out to all
     unsigned stopped, left;  // where one block alone has stopped: the level, and its parts
     unsigned place;          // in global memory
     queue_limit limit;       // of rows that found no place
     block_tally given;       // to all blocks
 
-    __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level % 3], CLUSTER_PARTS); }
+    __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
 
-// Set rows aside for global memory: each lane one or none. For whole warps. So many blocks hear of it: if the first one
-// runs ahead of the others, it alone.
-__device__ __noinline__ void spill_rows(const search &search, cluster_queues &own, short_row mine, bool spill, int step,
+// Set rows aside for global memory: each lane one or none. For whole warps. Tells this many blocks.
+__device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
     const edge_t edges = spill ? mine.end - mine.begin : 0;
-    if (lane < blocks) store_relaxed(in_block(&own.overflow[level % 2], lane), 1);
+    if (lane < blocks) store_relaxed(in_block(&own.overflow[level], lane), 1);
     own.given.add({edges, spill});
-    if (own.limit.count(edges, search.state->frontiers[step % 3])) return;
-    const row whole = {mine.begin, mine.end};
+    if (own.limit.count(edges, search.state->frontiers[step])) return;
+    const queue_row whole = {mine.begin, mine.end};
     const unsigned parts = spill ? whole.parts() : 0;
     unsigned total, place = 0, first = 0;
     const unsigned before = sum_before(parts, total);
@@ -72,34 +83,34 @@ __device__ __noinline__ void spill_rows(const search &search, cluster_queues &ow
     own.first_parts[place] = first;
 }
 
-// Queue long rows in the cluster: each lane one row with its number of parts, or none. The parts of all are dealt out to the blocks
-// as if they were of one row; with `here`, to the first block, which this is, if they are few. False if there is no
-// room; places that have been reserved then hold empty parts. If this is one of so many warps with as much to queue,
-// and that is more than `most`, it is not even tried.
-__device__ __noinline__ bool queue_long_rows(cluster_queues &own, short_row mine, unsigned parts, unsigned warps,
-                                             unsigned most, unsigned level, bool here) {
+// Queue long rows in the cluster: each lane one row with its number of parts, or none. The parts of all are dealt out to
+// the blocks as if they were of one row; if this block is alone and they are few, to itself. False if there is no room;
+// places that have been reserved then hold empty parts. It is not tried if `warps` with as much to queue would have
+// more than `most`.
+__device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
+                                             unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
     unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
     const unsigned before = sum_before(parts, total);
     if (total > CLUSTER_SIZE * CLUSTER_PARTS || total * warps > most) return false;
-    const unsigned blocks = here && total <= FEW_PARTS ? 1 : CLUSTER_SIZE;
+    const unsigned blocks = alone && total <= FEW_PARTS ? 1 : CLUSTER_SIZE;
     if (lane < blocks) {
         share = (total + blocks - 1 - lane) / blocks;
-        slot = atomicAdd(in_block(&own.sizes[level % 3], (target + lane) % blocks), share);
+        slot = atomicAdd(in_block(&own.sizes[level], (target + lane) % blocks), share);
     }
-    if (lane == 0 && here && blocks > 1) atomicAdd(&own.dealt[level % 2], total);
+    if (lane == 0 && alone && blocks > 1) atomicAdd(&own.dealt[level], total);
     const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
 #pragma unroll 1
     for (unsigned lanes = __ballot_sync(ALL_LANES, parts > 0); lanes; lanes &= lanes - 1) {
         const int owner = __ffs(lanes) - 1;
-        const short_row row = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
+        const cluster_row row = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
         const unsigned first = __shfl_sync(ALL_LANES, before, owner), n = row.parts();
 #pragma unroll 1
         for (unsigned i = lane; i - lane < n; i += 32) {
             const unsigned nth = first + i;
             const unsigned place = __shfl_sync(ALL_LANES, slot, nth % blocks) + nth / blocks;
             if (i < n && place < CLUSTER_PARTS)
-                *in_block(&own.parts[level % 2][place], (target + nth) % blocks) = fit ? row.nth(i) : part{0, 0};
+                *in_block(&own.parts[level][place], (target + nth) % blocks) = fit ? row.nth(i) : part{0, 0};
         }
     }
     return fit;
@@ -120,12 +131,11 @@ __device__ __forceinline__ unsigned reserve_here(unsigned &size, unsigned parts)
     return __shfl_sync(ALL_LANES, first, 0) + before;
 }
 
-// Queue rows for the next level of the cluster: each lane at_a_time of them, empty ones included. With `here`, all
-// short ones in the queue of this block, which is the first. Long ones only if those of so many warps are expected to
-// have no more parts than `most`.
-template <int at_a_time, bool here = false>
-__device__ __forceinline__ void queue_rows(const search &search, cluster_queues &own,
-                                           const short_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
+// Queue rows for the next level of the cluster: each lane some, or empty ones; short ones in the block that `target`
+// says. For `warps` and `most` see above.
+template <class Level, int at_a_time = Level::ARCS>
+__device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own,
+                                           const cluster_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
                                            unsigned warps, unsigned most, int step, unsigned level) {
     const unsigned few = 8;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time];
@@ -133,10 +143,10 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
     for (int k = 0; k < at_a_time; ++k) {
         parts[k] = rows[k].parts();
         slots[k] = 0;
-        if (here)
-            slots[k] = reserve_here(own.sizes[level % 3], parts[k] <= few ? parts[k] : 0);
+        if (Level::ALONE)
+            slots[k] = reserve_here(own.sizes[level], parts[k] <= few ? parts[k] : 0);
         else if (parts[k] > 0 && parts[k] <= few)
-            slots[k] = atomicAdd(in_block(&own.sizes[level % 3], target[k]), parts[k]);
+            slots[k] = atomicAdd(in_block(&own.sizes[level], target[k]), parts[k]);
     }
 #pragma unroll
     for (int k = 0; k < at_a_time; ++k) {
@@ -144,51 +154,51 @@ __device__ __forceinline__ void queue_rows(const search &search, cluster_queues 
         if (parts[k] <= few)
 #pragma unroll 1
             for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i) {
-                part *const place = &own.parts[level % 2][slots[k] + i];
-                *(here ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
+                part *const place = &own.parts[level][slots[k] + i];
+                *(Level::ALONE ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
             }
         const unsigned many = parts[k] > few ? parts[k] : 0;
-        if (__any_sync(ALL_LANES, many > 0) && !queue_long_rows(own, rows[k], many, warps, most, level, here))
+        if (__any_sync(ALL_LANES, many > 0) && !queue_long_rows(own, rows[k], many, warps, most, level, Level::ALONE))
             spill = spill || many > 0;
-        if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, here ? 1 : CLUSTER_SIZE);
+        if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, Level::ALONE ? 1 : CLUSTER_SIZE);
     }
 }
 
 // Reach the source and queue its row: for the first warp of the cluster.
-__device__ __forceinline__ void take_source(const search &search, unsigned *visited, cluster_queues &own, int step,
+__device__ __forceinline__ void take_source(const bfs &search, unsigned *visited, cluster_queues &own, int step,
                                             int source) {
     const bool first = threadIdx.x == 0 && !load_relaxed(&search.state->failed);  // if it has, the search ends at its barrier
     const unsigned target[1] = {0};
-    short_row row[1] = {{0, 0}};
+    cluster_row row[1] = {{0, 0}};
     if (first) {
-        row[0] = search.row_of<short_row>(source);
+        row[0] = search.row_of<cluster_row>(source);
         visited[source / 32] |= 1u << source % 32;
         search.answer.level(source, 0);
         search.answer.parent(source, source);
     }
-    queue_rows(search, own, row, target, 1, CLUSTER_PARTS, step + 1, 0);
+    queue_rows<narrow_level>(search, own, row, target, 1, CLUSTER_PARTS, step + 1, 0);
 }
 
 // Take a share of the frontier from the queue in global memory.
-__device__ __forceinline__ void take_frontier(const search &search, cluster_queues &own, int step, unsigned level,
+__device__ __forceinline__ void take_frontier(const bfs &search, cluster_queues &own, int step, unsigned level,
                                               unsigned queued) {
     const unsigned lane = threadIdx.x % 32, stride = CLUSTER_SIZE * blockDim.x;
     for (unsigned i = cluster_rank() * blockDim.x + threadIdx.x; i - lane < queued; i += stride) {
-        const part from = i < queued ? search.queues[step % 2][i] : part{0, 0};
-        const short_row row[1] = {{(edge_t)from.begin, (edge_t)from.begin + from.length}};
+        const part from = i < queued ? search.queue(step)[i] : part{0, 0};
+        const cluster_row row[1] = {{(edge_t)from.begin, (edge_t)from.begin + from.length}};
         const unsigned target[1] = {i % CLUSTER_SIZE};
-        queue_rows(search, own, row, target, 1, CLUSTER_SIZE * CLUSTER_PARTS, step + 1, level);
+        queue_rows<narrow_level>(search, own, row, target, 1, CLUSTER_SIZE * CLUSTER_PARTS, step + 1, level);
     }
 }
 
 // Append what this block holds of the frontier to the queue in global memory.
-__device__ __noinline__ void give_frontier(const search &search, cluster_queues &own, int step, unsigned level) {
-    frontier &next = search.state->frontiers[step % 3];
+__device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &own, int step, unsigned level) {
+    frontier &next = search.state->frontiers[step];
     const unsigned held = own.held(level);
     tally mine = {0, 0};
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) {
-        mine.edges += own.parts[level % 2][i].length;
+        mine.edges += own.parts[level][i].length;
         ++mine.vertices;
     }
     own.given.add(mine);
@@ -200,26 +210,24 @@ __device__ __noinline__ void give_frontier(const search &search, cluster_queues 
     }
     __syncthreads();
     if (own.limit.passed) return;  // nobody will read it
-    part *const queue = search.queues[step % 2] + own.place;
+    part *const queue = search.queue(step) + own.place;
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level % 2][i];
+    for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level][i];
     const unsigned rows = min(own.spilled_rows, SPILLED_ROWS), lane = threadIdx.x % 32;
 #pragma unroll 1
     for (unsigned r = threadIdx.x / 32; r < rows; r += blockDim.x / 32) {
         const edge_t begin = own.spilled[r].begin;
-        const row row = {begin, begin + own.spilled[r].length};
+        const queue_row row = {begin, begin + own.spilled[r].length};
         const unsigned parts = row.parts(), first = held + own.first_parts[r];
 #pragma unroll 1
         for (unsigned i = lane; i < parts; i += 32) queue[first + i] = row.nth(i);
     }
 }
 
-// Expand this block's share of a level, several arcs a thread at a time. With `sparing`, bits are looked at before they
-// are claimed, and offsets read only for what has been claimed: more steps in a row, but fewer accesses. What follows
-// is read ahead, since a graph with frontiers of that size may be too large for the cache. Lanes without an arc read
-// the first one, rather than be jumped over: then all accesses are on their way together.
-template <int at_a_time, bool sparing, bool here = false>
-__device__ __forceinline__ void expand_share(const search &search, unsigned *visited, cluster_queues &own, int step,
+// Expand this block's share of a level. Lanes without an arc read the first one, rather than be jumped over: then all
+// accesses are on their way together.
+template <class Level, int at_a_time = Level::ARCS>
+__device__ __forceinline__ void expand_share(const bfs &search, unsigned *visited, cluster_queues &own, int step,
                                              unsigned level) {
     const unsigned arcs = own.held(level) * QUAD;
     const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
@@ -228,17 +236,17 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
         int v[at_a_time], parent[at_a_time];
         bool mine[at_a_time];
         unsigned words[at_a_time];
-        short_row rows[at_a_time];
+        cluster_row rows[at_a_time];
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) {
             const unsigned arc = i + k * blockDim.x;
-            const part from = arc < arcs ? own.parts[level % 2][arc / QUAD] : part{0, 0};
+            const part from = arc < arcs ? own.parts[level][arc / QUAD] : part{0, 0};
             mine[k] = (int)(arc % QUAD) < from.length;
             at[k] = mine[k] ? from.begin + arc % QUAD : 0;
             v[k] = __ldg(&search.column_indices[at[k]]);
-            if (!sparing) parent[k] = search.answer.tail(at[k]);
+            if (!Level::LOOKS) parent[k] = search.answer.tail(at[k]);
         }
-        if (sparing) {
+        if (Level::LOOKS) {
 #pragma unroll
             for (int k = 0; k < at_a_time; ++k) words[k] = mine[k] ? load_relaxed(&visited[v[k] / 32u]) : 0;
 #pragma unroll
@@ -246,25 +254,25 @@ __device__ __forceinline__ void expand_share(const search &search, unsigned *vis
         }
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) {
-            if (!sparing) rows[k] = search.row_of<short_row>(v[k]);
+            if (!Level::LOOKS) rows[k] = search.row_of<cluster_row>(v[k]);
             words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
         }
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) {
             mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
             if (!mine[k]) {
-                rows[k] = short_row{0, 0};
+                rows[k] = cluster_row{0, 0};
                 continue;
             }
-            if (sparing) rows[k] = search.row_of<short_row>(v[k]), parent[k] = search.answer.tail(at[k]);
-            if (sparing) prefetch(&search.column_indices[rows[k].begin]);
+            if (Level::LOOKS) rows[k] = search.row_of<cluster_row>(v[k]), parent[k] = search.answer.tail(at[k]);
+            if (Level::LOOKS) prefetch(&search.column_indices[rows[k].begin]);
             search.answer.level(v[k], level + 1);
             search.answer.parent(v[k], parent[k]);
         }
         unsigned target[at_a_time];
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-        const unsigned warps = (arcs + 31) / 32, most = here ? CLUSTER_PARTS : own.share;  // more is for all blocks
-        queue_rows<at_a_time, here>(search, own, rows, target, warps, most, step, level + 1);
+        const unsigned warps = (arcs + 31) / 32, most = Level::ALONE ? CLUSTER_PARTS : own.share;  // more is for all blocks
+        queue_rows<Level>(search, own, rows, target, warps, most, step, level + 1);
     }
 }

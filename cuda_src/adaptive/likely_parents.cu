@@ -3,14 +3,13 @@
 // A vertex with many arcs is reached early, so it is likely to be in the frontier, or to have been, when others look
 // for a parent; where it comes first, they find it soon. Each row gets a counting sort by the number of leading zeros
 // of out-degrees: from a warp, or from a block if the row is long. Within such a class there is no order. After the
-// rows the array of the result holds the first in-neighbour of each vertex, from `first_of` on (likely() in
-// search.cuh).
+// rows the array of the result holds the first in-neighbour of each vertex, from `first_of` on (first_looks.cuh).
 //
 // The host defines LONG_ROW, the arcs from which on a row is a block's.
 #include "graph.cuh"
 #include "prefix_sum.cuh"
 
-#define CLASSES WARP  // of out-degrees, the highest first: one for each lane; degrees of 2^31 or more are one class
+constexpr int CLASSES = WARP;  // of out-degrees, the highest first: one for each lane; degrees of 2^31 or more are one class
 
 struct in_neighbours {
     const offset_t *row_offsets, *column_offsets;
@@ -27,35 +26,39 @@ struct in_neighbours {
     }
 };
 
-template <bool by_block>
-__device__ __forceinline__ void meet() {
-    if (by_block)
-        __syncthreads();
-    else
-        __syncwarp();
-}
+// Who orders a row together.
+struct a_warp {
+    __device__ __forceinline__ static unsigned thread() { return threadIdx.x % WARP; }
+    __device__ __forceinline__ static unsigned threads() { return WARP; }
+    __device__ __forceinline__ static void meet() { __syncwarp(); }
+};
+struct a_block {
+    __device__ __forceinline__ static unsigned thread() { return threadIdx.x; }
+    __device__ __forceinline__ static unsigned threads() { return blockDim.x; }
+    __device__ __forceinline__ static void meet() { __syncthreads(); }
+};
 
-// Order a row: for a whole warp or block, with room for a number for each class.
-template <bool by_block>
+// Order a row: for all threads of a team, with room for a number for each class.
+template <class Team>
 __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, edge_t *places) {
-    const unsigned thread = by_block ? threadIdx.x : threadIdx.x % 32, threads = by_block ? blockDim.x : 32;
+    const unsigned thread = Team::thread(), threads = Team::threads();
     const edge_t begin = of.begin(v), end = of.end(v);
     if (thread < CLASSES) places[thread] = 0;
-    meet<by_block>();
+    Team::meet();
     for (edge_t e = begin + thread; e < end; e += threads) atomicAdd(&places[of.class_of(of.row_indices[e])], 1);
-    meet<by_block>();
+    Team::meet();
     if (thread < CLASSES) {  // the first warp of a block
         const warp_lanes warp(thread);
         places[thread] = begin + inclusive_sum(warp, places[thread]) - places[thread];
     }
-    meet<by_block>();
+    Team::meet();
     for (edge_t e = begin + thread; e < end; e += threads) {
         const int u = of.row_indices[e];
         const edge_t place = atomicAdd(&places[of.class_of(u)], 1);
         of.ordered[place] = u;
         if (place == begin) of.likely[v] = u;
     }
-    meet<by_block>();
+    Team::meet();
 }
 
 // Order all rows but the long ones, which are put on a list: the first element of long_rows is their number, and 0 to
@@ -68,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     for (unsigned v = global_thread() / 32; v < num_vertices; v += grid_threads() / 32) {
         const edge_t length = of.end(v) - of.begin(v);
         if (length < LONG_ROW)
-            order_row<false>(of, v, places[threadIdx.x / 32]);
+            order_row<a_warp>(of, v, places[threadIdx.x / 32]);
         else if (threadIdx.x % 32 == 0)
             long_rows[1 + atomicAdd(long_rows, 1)] = v;
         if (length == 0 && threadIdx.x % 32 == 0) of.likely[v] = v;
@@ -81,5 +84,5 @@ extern "C" __global__ void __launch_bounds__(1024)
                     int *ordered, offset_t first_of, const int *long_rows) {
     __shared__ edge_t places[CLASSES];
     const in_neighbours of = {row_offsets, column_offsets, row_indices, ordered, ordered + first_of};
-    for (unsigned i = blockIdx.x; i < long_rows[0]; i += gridDim.x) order_row<true>(of, long_rows[1 + i], places);
+    for (unsigned i = blockIdx.x; i < long_rows[0]; i += gridDim.x) order_row<a_block>(of, long_rows[1 + i], places);
 }

@@ -1,23 +1,19 @@
 // The regime of middling frontiers: all blocks expand the parts in the queue, a thread for each arc.
 //
-// A level is two phases. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to
-// and puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, and
-// parts for the next step, for which the block reserves places in the queue with one atomic. So each access of the
-// chain (part, arc, look, claim, offsets, place) is made once a level, by all threads together. A warp that finds no
-// room on the list queues what it has claimed by itself. Once the block has found so many edges that the next level
-// will be pulled, nothing more is queued.
+// A level is two phases, so that each access of the chain (part, arc, look, claim, offsets, place) is made once, by all
+// threads together. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to and
+// puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, and
+// parts for the next step, for which the block reserves places in the queue with one atomic. A warp that finds no room
+// on the list queues by itself. Once so much is found that the next level will be pulled, nothing more is queued.
 //
-// Races. A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before they are
-// claimed, which spares most atomics. These looks may go through the L1 cache, which is not coherent: bits are only
-// ever set during a search, and what the cache may have kept is from this level, so a look that is outdated finds a bit
-// unset, and the claim decides. The other way round, a hub is looked at by very many arcs of a level, which the L2
-// cache would answer one after the other.
+// A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before, which spares most
+// atomics; a look that is outdated finds a bit unset, and the claim decides.
 #pragma once
 
 #include "search.cuh"
 
-#define CLAIMED 8192  // vertices on the list of a block
-#define ARCS 4        // of a thread at a time
+constexpr int CLAIMED = 8192;  // vertices on the list of a block
+constexpr int ARCS = 4;  // of a thread at a time
 
 struct push_buffers {
     int claimed[CLAIMED];
@@ -38,28 +34,27 @@ __device__ __forceinline__ void clear(push_buffers &buffers, const queue_share &
 }
 
 // Give a vertex that has been claimed its level; it has its parent since the claim. Returns its row.
-__device__ __forceinline__ row reach_claimed(const search &search, int v, int level, tally &found) {
-    const row row = search.row_of(v);
+__device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int level, tally &found) {
+    const queue_row row = search.row_of(v);
     search.answer.level(v, level + 1);
-    found.edges += row.end - row.begin;
-    ++found.vertices;
+    found.count(row.end - row.begin);
     return row;
 }
 
 // Reach and queue what a warp has claimed and found no room for.
-__device__ __noinline__ void reach_directly(const search &search, push_buffers &buffers, bool mine, int v, int step,
+__device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buffers, bool mine, int v, int step,
                                             int level) {
     tally found = {0, 0};
-    row row = {0, 0};
+    queue_row row = {0, 0};
     if (mine) row = reach_claimed(search, v, level, found);
     buffers.found.add(found);
-    if (!buffers.limit.count(row.end - row.begin, search.state->frontiers[step % 3]))
+    if (!buffers.limit.count(row.end - row.begin, search.state->frontiers[step]))
         append_rows(search, row, mine ? row.parts() : 0, step);
 }
 
 // Put what a warp has claimed on the block's list: each lane some of its vertices.
 template <int count>
-__device__ __forceinline__ void list_claimed(const search &search, push_buffers &buffers, const bool (&mine)[count],
+__device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &buffers, const bool (&mine)[count],
                                              const int (&v)[count], int step, int level) {
     unsigned lanes[count], total = 0, at = 0;
 #pragma unroll
@@ -82,9 +77,9 @@ __device__ __forceinline__ void list_claimed(const search &search, push_buffers 
 
 // Reach vertices of the block's list, from the first one on, a fixed number a thread, and queue their rows for a step.
 template <int count>
-__device__ __forceinline__ void queue_some(const search &search, push_buffers &buffers, frontier &next, unsigned first,
+__device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, frontier &next, unsigned first,
                                            unsigned size, int step, int level) {
-    row rows[count];
+    queue_row rows[count];
     unsigned parts = 0, total, slot = 0;
     tally found = {0, 0};
 #pragma unroll
@@ -109,15 +104,15 @@ __device__ __forceinline__ void queue_some(const search &search, push_buffers &b
     slot += buffers.place;
 #pragma unroll
     for (int k = 0; k < count; ++k) {
-        write_parts(search.queues[step % 2], slot, rows[k], rows[k].parts());
+        write_parts(search.queue(step), slot, rows[k], rows[k].parts());
         slot += rows[k].parts();
     }
 }
 
 // Reach the vertices on the block's list and queue their rows for a step; then add all that the block has found to that
 // step's frontier. For all blocks, after push_level or list_frontier.
-__device__ __forceinline__ void queue_claimed(const search &search, push_buffers &buffers, int step, int level) {
-    frontier &next = search.state->frontiers[step % 3];
+__device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level) {
+    frontier &next = search.state->frontiers[step];
     __syncthreads();
     const unsigned size = min(buffers.size, buffers.end);
     if (size <= blockDim.x)
@@ -138,69 +133,9 @@ __device__ __forceinline__ void queue_claimed(const search &search, push_buffers
     }
 }
 
-// The arcs of a run of parts, one in each lane, laid side by side.
-struct arc_run {
-    unsigned end;      // of this lane's arcs among all, the first one not its own
-    edge_t origin;     // where arc 0 would be, were all arcs this part's
-    unsigned total;    // arcs
-
-    __device__ __forceinline__ explicit arc_run(const part &mine) {
-        end = sum_before(mine.length, total) + mine.length;
-        origin = mine.begin - (edge_t)(end - mine.length);
-    }
-    // Where the nth arc is: for whole warps, each lane with an arc of its own.
-    __device__ __forceinline__ edge_t nth(unsigned n) const {
-        unsigned owner = 0;
-#pragma unroll
-        for (int half = 16; half > 0; half /= 2)
-            if (__shfl_sync(ALL_LANES, end, owner + half - 1) <= n) owner += half;
-        return __shfl_sync(ALL_LANES, origin, owner) + n;
-    }
-};
-
-// A look that may go through the L1 cache.
-__device__ __forceinline__ unsigned look(const unsigned *word) {
-    unsigned value;
-    // benign race: a look may miss a claim
-    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
-// Claims of a warp's lanes in neighbouring words: lanes side by side that ask for the same word leave it to the last of
-// them. Arcs of a row lie in order, so in a web crawl most do.
-struct joint_claim {
-    unsigned bits;    // of this lane and those before it in its group
-    unsigned before;  // of those before it alone
-    unsigned last;    // lane of its group
-    unsigned found;   // in the word before the claim
-
-    __device__ __forceinline__ void ask(unsigned *visited, bool mine, int v) {
-        const unsigned lane = threadIdx.x % 32, word = v / 32u;
-        const unsigned previous = __shfl_up_sync(ALL_LANES, word, 1);
-        const unsigned firsts = __ballot_sync(ALL_LANES, lane == 0 || word != previous);
-        const unsigned first = 31 - __clz(firsts & (ALL_LANES >> (31 - lane)));
-        const unsigned later = lane < 31 ? firsts >> (lane + 1) : 0;
-        last = later ? lane + __ffs(later) - 1 : 31;
-        bits = mine ? 1u << v % 32 : 0;
-#pragma unroll
-        for (unsigned distance = 1; distance < 32; distance *= 2) {
-            const unsigned others = __shfl_up_sync(ALL_LANES, bits, distance);
-            if (lane >= first + distance) bits |= others;
-        }
-        before = __shfl_up_sync(ALL_LANES, bits, 1);
-        if (lane == first) before = 0;
-        found = set_bits(lane == last && bits, &visited[word], bits);
-    }
-    // Whether this lane is the one that has claimed its vertex.
-    __device__ __forceinline__ bool won(bool mine, int v) const {
-        const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
-        return mine && !(set >> v % 32 & 1);
-    }
-};
-
 // Claim what some arcs of a run lead to: a fixed number a lane, from the first one on.
 template <int count>
-__device__ __forceinline__ void claim_arcs(const search &search, unsigned *visited, push_buffers &buffers,
+__device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            const arc_run &arcs, unsigned first, int step, int level) {
     edge_t arc[count];
     int v[count];
@@ -241,11 +176,11 @@ __device__ __forceinline__ void claim_arcs(const search &search, unsigned *visit
 }
 
 // Expand a level: for all blocks. Warps take turns by blocks, so that few parts, too, are spread over the device.
-__device__ __forceinline__ void push_level(const search &search, unsigned *visited, push_buffers &buffers, int step,
+__device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers, int step,
                                            int level, unsigned queued) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
     const unsigned warps = grid_threads() / 32, run = min((queued + warps - 1) / warps, 32u);
-    const part *const queue = search.queues[step % 2];
+    const part *const queue = search.queue(step);
 #pragma unroll 1
     for (unsigned first = warp * run; first < queued; first += warps * run) {
         const arc_run arcs(lane < run && first + lane < queued ? queue[first + lane] : part{0, 0});
@@ -260,7 +195,7 @@ __device__ __forceinline__ void push_level(const search &search, unsigned *visit
 }
 
 // List a frontier that pulling has found: its vertices are set in one bitmap and not in the one before.
-__device__ __noinline__ void list_frontier(const search &search, const unsigned *visited,
+__device__ __noinline__ void list_frontier(const bfs &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             int level) {
     const unsigned lane = threadIdx.x % 32, words = search.words(), few = words_at_a_time(words);

@@ -1,8 +1,7 @@
 // Levels run by one cluster while they are small, and by one of its blocks while they are tiny.
 //
-// One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others wait
-// at the cluster's barrier meanwhile, if they have come to it: so what they still look at is not written, and parts of
-// long rows are dealt out to queues that they have left.
+// One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others go to
+// the cluster's barrier meanwhile: so what they still look at is not written, and parts go to queues that they left.
 #pragma once
 
 #include "cluster.cuh"
@@ -17,22 +16,22 @@ static_assert(TINY_LEVELS >= 1, "the cluster runs a level before one block goes 
 // or a later level can deal parts out to them. Returns the number of parts; if there are more than `most` they stay.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
+    const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     unsigned total;
     const unsigned before = sum_before(size, total);
     __syncthreads();
     if (total > most) return total;
     if (warp == 0 && lane < CLUSTER_SIZE) {
-        *in_block(&own.sizes[level % 3], lane) = lane == 0 ? total : 0;
-        *in_block(&own.sizes[(level + 2) % 3], lane) = 0;
+        *in_block(&own.sizes[level], lane) = lane == 0 ? total : 0;
+        *in_block(&own.sizes[level + 2], lane) = 0;
     }
-    if (threadIdx.x == 0) own.dealt[0] = own.dealt[1] = 0;
+    if (threadIdx.x == 0) own.dealt.all[0] = own.dealt.all[1] = 0;
 #pragma unroll 1
     for (unsigned r = 1 + warp; r < CLUSTER_SIZE; r += blockDim.x / 32) {
         const unsigned parts = __shfl_sync(ALL_LANES, size, r), first = __shfl_sync(ALL_LANES, before, r);
 #pragma unroll 1
         for (unsigned i = lane; i < parts; i += 32)
-            own.parts[level % 2][first + i] = *in_block(&own.parts[level % 2][i], r);
+            own.parts[level][first + i] = *in_block(&own.parts[level][i], r);
     }
     __syncthreads();
     return total;
@@ -41,22 +40,22 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
 // Run levels from this one on, before the last, while they have at most `most` parts: for the first block of a
 // cluster. Leaves to all of them where it has stopped, and with how many parts at most: with an upper bound if some had
 // no place.
-__device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *visited, cluster_queues &own,
+__device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                 level_record *records, int step, unsigned level, unsigned last,
                                                 unsigned most) {
     unsigned parts = gather_frontier(own, level, most), dealt = 0;
-    while (parts > 0 && parts <= most && dealt == 0 && !own.overflow[level % 2] && level < last) {
+    while (parts > 0 && parts <= most && dealt == 0 && !own.overflow[level] && level < last) {
         if (threadIdx.x == 0) {
-            own.sizes[(level + 2) % 3] = 0;
+            own.sizes[level + 2] = 0;
             note_level(records, level, 0, LAYER_BLOCK);
         }
-        expand_share<1, false, true>(search, visited, own, step, level);
+        expand_share<lone_level>(search, visited, own, step, level);
         __syncthreads();
         ++level;
-        dealt = own.dealt[level % 2];
-        parts = own.sizes[level % 3];
+        dealt = own.dealt[level];
+        parts = own.sizes[level];
     }
-    const unsigned left = own.overflow[level % 2] ? ~0u : parts + dealt;
+    const unsigned left = own.overflow[level] ? ~0u : parts + dealt;
     if (threadIdx.x < CLUSTER_SIZE) {
         *in_block(&own.stopped, threadIdx.x) = level;
         *in_block(&own.left, threadIdx.x) = left;
@@ -68,12 +67,12 @@ __device__ __forceinline__ void run_tiny_levels(const search &search, unsigned *
 // the source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded,
 // and its frontier in global memory, unless that is to be pulled. It may be the level it began with, if it does not
 // fit.
-__device__ __forceinline__ void run_small_levels(const search &search, unsigned *visited, cluster_queues &own,
+__device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const thresholds &when, const queue_share &share) {
     const unsigned last = level + LEVELS_AT_A_TIME;
-    if (threadIdx.x < 3) own.sizes[threadIdx.x] = 0;
-    if (threadIdx.x < 2) own.overflow[threadIdx.x] = 0;
+    if (threadIdx.x < 3) own.sizes.all[threadIdx.x] = 0;
+    if (threadIdx.x < 2) own.overflow.all[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
         own.share = when.small / CLUSTER_SIZE;
         own.limit.reset(share.unit, share.most_units);
@@ -88,7 +87,7 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
     cluster_sync();
     unsigned total = step > 0 ? queued : 1;
     unsigned tiny_levels = 0;  // one after another
-    while (total > 0 && total <= when.small && !own.overflow[level % 2] && level < last) {
+    while (total > 0 && total <= when.small && !own.overflow[level] && level < last) {
         tiny_levels = total <= when.tiny ? tiny_levels + 1 : 0;
         if (tiny_levels > TINY_LEVELS) {
             if (cluster_rank() == 0) run_tiny_levels(search, visited, own, records, step + 1, level, last, when.tiny);
@@ -99,19 +98,19 @@ __device__ __forceinline__ void run_small_levels(const search &search, unsigned 
         // For the decision after this level: it comes late, but free.
         const unsigned lane = threadIdx.x % 32;
         const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-        unsigned sum = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level % 3], lane) : 0;
+        unsigned sum = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
         if (own.held(level) * QUAD <= blockDim.x)
-            expand_share<1, false>(search, visited, own, step + 1, level);
+            expand_share<narrow_level>(search, visited, own, step + 1, level);
         else
-            expand_share<2, true>(search, visited, own, step + 1, level);
+            expand_share<crowded_level>(search, visited, own, step + 1, level);
         if (counts) {
             sum = warp_sum(sum);
-            if (lane == 0) own.total[level % 2] = sum;
-            if (lane == 1) own.sizes[(level + 2) % 3] = 0;
+            if (lane == 0) own.total[level] = sum;
+            if (lane == 1) own.sizes[level + 2] = 0;
             if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
         }
         cluster_sync();
-        total = own.total[level % 2];  // of the level just expanded, so a frontier may exceed `small` by one level
+        total = own.total[level];  // of the level just expanded, so a frontier may exceed `small` by one level
         ++level;
     }
     if (total > 0) give_frontier(search, own, step + 1, level);

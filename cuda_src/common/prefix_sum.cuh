@@ -22,6 +22,11 @@ __device__ __forceinline__ T exclusive_sum(const warp_lanes &warp, T value, T &t
     return sum - value;
 }
 
+// The same for all lanes of a whole warp.
+__device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
+    return exclusive_sum(warp_lanes(threadIdx.x % 32), mine, total);
+}
+
 // The sum over the threads before this one; `total` gets that over all. For all threads of a block; has a barrier
 // within and at its end.
 __device__ __forceinline__ int exclusive_sum_of_block(int value, int &total) {

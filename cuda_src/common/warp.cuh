@@ -33,3 +33,18 @@ __device__ __forceinline__ int minimum(const warp_lanes &warp, int value) {
     return __reduce_min_sync(warp.mask, value);
 #endif
 }
+
+// The rest is for all lanes of a whole warp.
+
+__device__ __forceinline__ unsigned warp_sum(unsigned mine) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, mine);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(ALL_LANES, mine, distance);
+    return mine;
+#endif
+}
+__device__ __forceinline__ unsigned long long warp_sum(unsigned long long mine) {
+    for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(ALL_LANES, mine, distance);
+    return mine;
+}

@@ -54,8 +54,8 @@ MUTATIONS = {
         *("luo", "common/profile.cuh", "    int layer;", "    char layer;"),
         "level_record::layer has 4 bytes",
     ),
-    "fewer threads for a part": (
-        *("adaptive", "adaptive/search.cuh", "#define PART_LANES 4", "#define PART_LANES 2"),
+    "fewer arcs for a part": (
+        *("adaptive", "adaptive/search.cuh", "PART == 4 * WINDOW", "PART == 2 * WINDOW"),
         "the host defines PART",
     ),
     "a constant of the host's": (

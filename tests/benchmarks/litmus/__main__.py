@@ -3,8 +3,8 @@
     python -m tests.benchmarks.litmus [--rounds N] [--backend cuda|cpu] [--out FILE]
 
 Each hand-over of ``adaptive`` runs in small groups of blocks, ``--rounds`` rounds in total, and in groups as
-a search has them until as many values have been looked at. Controls, with a rule left out, run a hundredth
-of that. A row each is printed and written; the exit code is 1 if a forbidden outcome was seen.
+a search has them until as many values have been looked at. Controls, with a rule left out, run a tenth of
+that. A row each is printed and written; the exit code is 1 if a forbidden outcome was seen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bfsbench.backends import open_device
 from bfsbench.bench import provenance
 from tests.benchmarks.litmus.patterns import AS_USED, Result, Trial, trials
 
-_CONTROL_SHARE = 100
+_CONTROL_SHARE = 10
 _HEADINGS = ("pattern", "order", "shape", "rounds", "looks", "forbidden", "outdated", "s")
 
 

@@ -14,13 +14,15 @@
 #include "block_cluster.cuh"
 #include "graph.cuh"
 
-// The host numbers them alike.
+// The host defines BLOCK, the threads of a block, and numbers these alike.
 enum order_kind { AS_USED, NO_RELEASE, NO_ACQUIRE, NO_ATOMICS };
 
 #define LINE 32         // words between variables that are not to share a line of the cache
 #define CLAIM_WORDS 4   // of a group's bitmap in a round
 #define CLAIMS 4        // of a thread in a round
 #define MOST_PLACES 3   // in the queue, of a thread in a round
+#define MESSAGES 4      // of a thread in a round
+#define APART 61        // words between messages of neighbouring threads: no divisor in common with their number
 
 // What was seen. `outdated` is no fault: a look at a bit that missed a claim.
 struct outcomes {
@@ -95,8 +97,8 @@ struct group {
     }
     __device__ unsigned threads() const { return blocks * blockDim.x; }
     __device__ unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
-    // A thread of another block, and of another warp if there is one. The same in all rounds: so a line of the cache that has
-    // not been given up is found again.
+    // A thread of another block, and of another warp if there is one. The same in all rounds: so a line of the cache
+    // that has not been given up is found again.
     __device__ unsigned partner() const {
         return (rank + 1) % blocks * blockDim.x + (threadIdx.x + 33) % blockDim.x;
     }
@@ -122,25 +124,27 @@ struct group {
     }
 };
 
-// Every thread writes a word, and reads that of a thread of another block after the barrier: levels, bitmaps, queues.
-extern "C" __global__ void __launch_bounds__(1024)
+// Every thread writes some words, and reads those of a thread of another block after the barrier: levels, bitmaps,
+// queues. Each is in another line of the cache, so that stores of a warp are many, and some are late.
+extern "C" __global__ void __launch_bounds__(BLOCK)
     grid_messages(const arena memory, int group_blocks, int order, int rounds, int first) {
     group own(memory, group_blocks);
     disturbance other(memory, first);
     outcomes mine = {};
     for (int round = first; round < first + rounds; ++round) {
-        unsigned *const now = own.words + round % 2 * own.threads();
-        now[own.thread()] = round;
+        unsigned *const now = own.words + round % 2 * MESSAGES * own.threads();
+        for (int k = 0; k < MESSAGES; ++k) now[k * own.threads() + own.thread() * APART % own.threads()] = round;
         other.disturb();
         if (!own.meet(order)) ++mine.gave_up;
-        mine.judge(now[own.partner()], round);
+        for (int k = 0; k < MESSAGES; ++k)
+            mine.judge(now[k * own.threads() + own.partner() * APART % own.threads()], round);
         other.disturb();
     }
     memory.seen->report(mine);
 }
 
 // Three counters take turns: one is read, one is added to, one is emptied by one thread: the frontiers of a search.
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(BLOCK)
     grid_counters(const arena memory, int group_blocks, int order, int rounds, int first) {
     group own(memory, group_blocks);
     disturbance other(memory, first);
@@ -162,7 +166,7 @@ struct receipt {
     unsigned round, place, count, unused;
 };
 
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(BLOCK)
     grid_queue(const arena memory, int group_blocks, int order, int rounds, int first) {
     group own(memory, group_blocks);
     disturbance other(memory, first);
@@ -200,9 +204,9 @@ __device__ __forceinline__ unsigned look(const unsigned *word) {
     return value;
 }
 
-// Bits are looked at through the L1 cache, then claimed. Each bit that was asked for has one winner and is set after the
-// barrier. Bitmaps take turns by three: one is judged, one claimed, one emptied.
-extern "C" __global__ void __launch_bounds__(1024)
+// Bits are looked at through the L1 cache, then claimed. Each bit that was asked for has one winner, and is set after
+// the barrier. Bitmaps take turns by three: one is judged, one claimed, one emptied.
+extern "C" __global__ void __launch_bounds__(BLOCK)
     grid_claims(const arena memory, int group_blocks, int order, int rounds, int first) {
     group own(memory, group_blocks);
     disturbance other(memory, first);
@@ -248,11 +252,18 @@ __device__ __forceinline__ void meet_in_cluster(int order) {
     cluster_sync();
 }
 
+// Where the kth message of a thread is: those of neighbouring threads are in one bank of shared memory, if it has room.
+__device__ __forceinline__ unsigned same_bank(unsigned k, unsigned thread) {
+    const unsigned nth = k * BLOCK + thread, rows = MESSAGES * BLOCK / 32;
+    return nth % rows * 32 + nth / rows;
+}
+
 // Every thread writes to shared memory of its own block, to that of another, and to global memory, and reads all three
-// from other threads after the barrier: the queues of a cluster, and what it hands to all blocks.
-extern "C" __global__ void __launch_bounds__(1024) __cluster_dims__(CLUSTER_SIZE, 1, 1)
+// from other threads after the barrier: the queues of a cluster, and what it hands to all blocks. Lanes that send together
+// send to one bank of the other's memory, so that some stores are late.
+extern "C" __global__ void __launch_bounds__(BLOCK) __cluster_dims__(CLUSTER_SIZE, 1, 1)
     cluster_messages(const arena memory, int group_blocks, int order, int rounds, int first) {
-    __shared__ unsigned kept[2][1024], sent[2][1024];
+    __shared__ unsigned kept[2][BLOCK], sent[2][MESSAGES * BLOCK];
     group own(memory, group_blocks);
     disturbance other(memory, first);
     outcomes mine = {};
@@ -260,12 +271,12 @@ extern "C" __global__ void __launch_bounds__(1024) __cluster_dims__(CLUSTER_SIZE
     cluster_sync();
     for (int round = first; round < first + rounds; ++round) {
         unsigned *const now = own.words + round % 2 * own.threads();
-        *in_block(&sent[round % 2][away], next) = round;
+        for (int k = 0; k < MESSAGES; ++k) *in_block(&sent[round % 2][same_bank(k, threadIdx.x)], next) = round;
         kept[round % 2][threadIdx.x] = round;
         now[own.thread()] = round;
         other.disturb();
         meet_in_cluster(order);
-        mine.judge(sent[round % 2][threadIdx.x], round);
+        for (int k = 0; k < MESSAGES; ++k) mine.judge(sent[round % 2][same_bank(k, away)], round);
         mine.judge(*in_block(&kept[round % 2][away], next), round);
         mine.judge(now[own.partner()], round);
         other.disturb();
@@ -275,7 +286,7 @@ extern "C" __global__ void __launch_bounds__(1024) __cluster_dims__(CLUSTER_SIZE
 }
 
 // Each block has three sizes that take turns: all blocks add to one, one is read, the block itself empties the third.
-extern "C" __global__ void __launch_bounds__(1024) __cluster_dims__(CLUSTER_SIZE, 1, 1)
+extern "C" __global__ void __launch_bounds__(BLOCK) __cluster_dims__(CLUSTER_SIZE, 1, 1)
     cluster_counters(const arena memory, int group_blocks, int order, int rounds, int first) {
     __shared__ unsigned sizes[3];
     group own(memory, group_blocks);
@@ -298,9 +309,9 @@ extern "C" __global__ void __launch_bounds__(1024) __cluster_dims__(CLUSTER_SIZE
 
 // The first block works alone, and then leaves to the others where it has stopped, in their memory and in its own: tiny
 // levels. A second barrier is that of the level which a cluster runs before one block may go on alone again.
-extern "C" __global__ void __launch_bounds__(1024) __cluster_dims__(CLUSTER_SIZE, 1, 1)
+extern "C" __global__ void __launch_bounds__(BLOCK) __cluster_dims__(CLUSTER_SIZE, 1, 1)
     cluster_alone(const arena memory, int group_blocks, int order, int rounds, int first) {
-    __shared__ unsigned queue[1024], stopped, left;
+    __shared__ unsigned queue[BLOCK], stopped, left;
     group own(memory, group_blocks);
     disturbance other(memory, first);
     outcomes mine = {};

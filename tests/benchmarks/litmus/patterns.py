@@ -158,7 +158,7 @@ def trials(device: Device) -> Iterator[Trial]:
     for cluster, block in ((2, small), (largest, large)):
         module = device.module(
             Path(__file__).with_name("litmus.cu"),
-            {"CLUSTER_SIZE": cluster, "WIDE_OFFSETS": 0},
+            {"CLUSTER_SIZE": cluster, "BLOCK": block, "WIDE_OFFSETS": 0},
             contract=_CONTRACT,
         )
         for pattern in PATTERNS:

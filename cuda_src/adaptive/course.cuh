@@ -1,0 +1,156 @@
+// The course of a search: what its steps are, what is known between two of them, and what is decided by that.
+#pragma once
+
+#include "search.cuh"
+
+constexpr int SHARE_UNITS = 4;       // in the edges that a block queues: it tells the others of each
+constexpr float QUEUE_LOOKS = 8e5f;  // to put a pulled frontier in a queue, if all blocks are to push it
+constexpr float CHAIN_LOOKS = 2e6f;  // of a pulled level besides, if the last one has put rows off
+constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
+constexpr int FAR_BELOW = 4;         // times that a frontier has fewer edges than pay if it is not asked again
+constexpr float UNSURE = 1.6f;       // times, until a level has shown how arcs are spread: what is not queued is pulled
+constexpr float LEAST_SPREAD = 0.02f;  // no smaller share of the expected vertices is believed
+
+// A level pushed or pulled by all blocks, what is left of long rows of a pulled one, a pulled frontier put in a queue,
+// a run of levels in the cluster; or the search has ended, or failed.
+enum step_kind { PUSH, PULL, PULL_RESTS, QUEUE, RUN_LEVELS, END, FAIL };
+
+// What a block knows of the search. Its first thread writes it between two steps, while the others wait: they would
+// each take as long, and keep it all in registers.
+struct course {
+    long long unreached, unexplored;
+    float spread;  // vertices that the last level found, as a share of those expected
+    float cover;   // the same of arcs, levels before included; 0 before there was one
+    float worth;   // edges of a frontier from which on pulling pays, as last computed
+    frontier now;
+    edge_t expanded;  // edges of the frontier that the last level has expanded
+    unsigned phase;  // of the barrier
+    int swapped;     // whether the bitmap that is complete is the second one
+    int step, level;
+    step_kind last, next;
+    int put_off;        // whether the last pulled level has put rows off
+    queue_share share;  // of a block in the edges that are queued in the next step
+};
+
+// The share of `rows` unreached vertices, with `arcs` arcs, that this number of edges meets if they are spread evenly:
+// about as many as fewer of both, edges that lead on and vertices to be found.
+__device__ __forceinline__ float met_by(edge_t edges, float rows, float arcs, const bfs &search) {
+    const float hits = __fdividef((float)edges * arcs, (float)search.num_edges);
+    return __fdividef(hits, hits + rows + 1);
+}
+
+// The number of edges of a frontier from which on looking for parents is expected to cost less than pushing them: with
+// c for the looks that one costs (`pushed_edge` if it leads to a new vertex, else a quarter of that), the solution of
+// edges * c = other looks + min(unreached * unexplored / spread / edges, unexplored).  adaptive.md says why. It is an
+// estimate, so quick instructions will do; all blocks get the same.
+__device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at, const thresholds &when) {
+    const float rows = fmaxf((float)at.unreached, 0);  // parts may have been counted for some
+    const float arcs = fmaxf((float)at.unexplored, 0);
+    const float leading_on = at.spread * __fdividef(arcs, (float)search.num_edges);
+    const float c = (float)when.pushed_edge * (0.25f + 0.75f * leading_on);
+    const float missed = 1 - at.cover * met_by(at.now.found.edges, rows, arcs, search);
+    const float chain = at.cover > 0 ? fminf(missed * missed * MISS_LOOKS, missed * arcs * MISS_LOOKS_OF_ARC) : 0;
+    const bool queueing = at.now.unqueued && at.now.found.edges / QUAD > when.small;
+    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + (at.put_off ? CHAIN_LOOKS : 0) + chain -
+                                  (queueing ? QUEUE_LOOKS : 0), 1);
+    const float square = fixed * fixed + 4 * c * __fdividef(rows * arcs, at.spread);
+    const float meeting = fixed + square * rsqrtf(square);
+    return when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
+}
+
+// Learn from the last level how arcs are spread, before what it has found is taken off.
+__device__ __forceinline__ void learn_spread(const bfs &search, course &at) {
+    const float rows = fmaxf((float)at.unreached, 0), arcs = fmaxf((float)at.unexplored, 0);
+    const float met = met_by(at.expanded, rows, arcs, search);
+    at.spread = fminf(fmaxf(__fdividef((float)at.now.found.vertices, rows * met + 1), LEAST_SPREAD), 1.0f);
+    const float cover = fminf(fmaxf(__fdividef((float)at.now.found.edges, arcs * met + 1), at.spread), 1.0f);
+    at.cover = at.cover > 0 ? (at.cover + cover) / 2 : cover;
+}
+
+// The share of one of `blocks` blocks in the edges from which on nothing more is queued, since the next level will be
+// pulled.
+__device__ __forceinline__ queue_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
+    if (!when.may_pull) return {ALL_LANES, ALL_LANES};
+    return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * SHARE_UNITS)), 1e9f),
+            blocks * SHARE_UNITS};
+}
+
+// Whether one cluster is to go on: the frontier is of few parts, in its measure. If they turn out not to fit its queues
+// it hands them back.
+__device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small) {
+    return now.found.edges / QUAD + now.queued <= small;
+}
+
+// Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew from
+// which on it pays: all wait meanwhile.
+__device__ __forceinline__ void decide(const bfs &search, const thresholds &when, course &at) {
+    const bool pulled = at.last == PULL || at.last == PULL_RESTS;
+    const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
+    if (pulled || at.last == PUSH) learn_spread(search, at);
+    if (at.last != QUEUE) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
+        at.unreached -= at.now.found.vertices;
+        at.unexplored -= at.now.found.edges;
+    }
+    if (!far_below) at.worth = edges_worth_pulling(search, at, when);
+    if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > at.worth)) {
+        at.next = PULL;
+    } else if (at.now.unqueued) {
+        at.next = QUEUE;
+    } else if (at.last != RUN_LEVELS && fits_cluster(at.now, when.small)) {  // which it may have given back
+        at.next = RUN_LEVELS;
+        at.share = share_of(at.worth, CLUSTER_SIZE, when);
+    } else {
+        at.next = PUSH;
+        at.share = share_of(at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x, when);
+    }
+}
+
+// What two steps have found together, the latter by going on with the level of the former. Nothing of it is queued.
+__device__ __forceinline__ frontier together(const frontier &pulled, const frontier &rests) {
+    const tally sum = {pulled.found.edges + rests.found.edges, pulled.found.vertices + rests.found.vertices};
+    return frontier{sum, 0, 0, sum.vertices > 0};
+}
+
+// Learn how the step before has ended, and decide on the next. For the first thread of each block, when all have
+// arrived at the barrier.
+__device__ __forceinline__ course after_step(const bfs &search, const thresholds &when, int max_polls, course at) {
+    search_state &state = *search.state;
+    const bool all_came = wait_at_barrier(&state.barrier, at.phase, max_polls);
+    const int step = ++at.step, stopped = load_relaxed(&state.level), failed = load_relaxed(&state.failed);
+    const frontier *now = &state.frontiers[step];
+    const frontier before = at.now;
+    at.now = frontier{{load_relaxed(&now->found.edges), load_relaxed(&now->found.vertices)},
+                      load_relaxed(&now->queued),
+                      load_relaxed(&now->must_pull),
+                      load_relaxed(&now->unqueued),
+                      0,
+                      load_relaxed(&now->rests)};
+    at.last = at.next;
+    if (at.last == RUN_LEVELS) at.level = stopped;
+    if (at.last == PUSH || at.last == PULL) ++at.level, at.expanded = before.found.edges;
+    if (at.last == PULL_RESTS) at.now = together(before, at.now);
+    at.swapped ^= at.last == PULL;
+    if (at.last == PULL) at.put_off = at.now.rests > 0;
+    if (!all_came) store_relaxed(&state.failed, 1);
+    if (!all_came || failed)
+        at.next = FAIL;  // what a failed search leaves is no beginning
+    else if (at.now.rests > 0)
+        at.next = PULL_RESTS;
+    else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
+        at.next = END;  // no vertex is left, or only some without arcs
+    else
+        decide(search, when, at);
+    return at;
+}
+
+// Note the level that a step begins with, and empty the frontier that the step after it adds to. For one thread.
+__device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
+    if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, LAYER_PULL);
+    if (at.next == PUSH || (at.next == END && at.now.found.vertices > 0))
+        note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
+    search.state->frontiers[at.step + 2] = frontier{};
+    if (at.next != END) return;
+    tally &last = search.state->frontiers[at.step].found;  // blocks that read it later find the end, too
+    store_relaxed(&last.edges, (edge_t)0);
+    store_relaxed(&last.vertices, 0u);
+}

@@ -1,0 +1,105 @@
+// Pulling: what a block has at hand, and the order in which its warps come to vertices.
+#pragma once
+
+#include "search.cuh"
+
+constexpr int WAITING = 64;  // vertices in the list of a warp: a power of two, at least two words
+constexpr int FRESH = 2048 >> WIDE_OFFSETS;  // words of the bitmap that a block works on between two barriers
+constexpr int LONG_ROWS = 256;  // that a block sets aside
+
+struct pull_lists {
+    offset_t begins[MAX_WARPS][WAITING];
+    edge_t degrees[MAX_WARPS][WAITING];
+    unsigned slots[MAX_WARPS][WAITING];  // bit of the block's share of the bitmap
+    unsigned fresh[FRESH];               // vertices found
+    unsigned long_slots[LONG_ROWS];
+    offset_t long_rests[LONG_ROWS];      // where what has not been looked at begins
+    unsigned num_long;
+    block_tally found;
+};
+
+// What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it. All
+// blocks take turns by words.
+struct word_share {
+    unsigned first, words;
+
+    // How many words of a bitmap are the block's own.
+    __device__ __forceinline__ static unsigned own(unsigned words) {
+        return (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
+    }
+    __device__ __forceinline__ unsigned word(unsigned k) const { return (first + k) * gridDim.x + blockIdx.x; }
+    __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
+};
+
+// The vertices that a warp looks for parents of, a word of the bitmap at a time, the offsets read one word ahead.
+struct candidates {
+    const bfs &of;
+    const unsigned *visited;
+    const pull_lists &lists;
+    const word_share &own;
+    unsigned batch;    // of 32 words, one in each lane
+    unsigned words;    // this lane's
+    unsigned pending;  // lanes with a word yet to come
+    unsigned current;  // the word that has been taken; 0 when there is none left
+    unsigned slot;     // of this lane's vertex in it
+    offset_t begin, end;  // its row, if it is one
+
+    __device__ __forceinline__ unsigned nth_word(unsigned lane) const {
+        const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
+        return (batch * 32 + lane) * warps + warp;
+    }
+    __device__ __forceinline__ bool read_batch() {
+        const unsigned k = nth_word(threadIdx.x % 32);
+        words = k < own.words ? of.open[own.word(k)] & ~visited[own.word(k)] : 0;
+        if (LIKELY_FIRST && words != 0) words &= ~lists.fresh[k];
+        pending = __ballot_sync(ALL_LANES, words != 0);
+        return __any_sync(ALL_LANES, k < own.words);
+    }
+    // Take a pending word, and tell whether this lane's vertex in it is a candidate.
+    __device__ __forceinline__ bool take_word() {
+        const int next = __ffs(pending) - 1;
+        pending &= pending - 1;
+        current = __shfl_sync(ALL_LANES, words, next);
+        slot = nth_word(next) * 32 + threadIdx.x % 32;
+        return current >> threadIdx.x % 32 & 1;
+    }
+    __device__ __forceinline__ void advance() {
+        while (pending == 0) {
+            ++batch;
+            if (!read_batch()) {
+                current = 0;
+                return;
+            }
+        }
+        take_word();
+        const int v = min(own.vertex(slot), of.num_vertices - 1);
+        begin = __ldg(&of.column_offsets[v]);
+        end = __ldg(&of.column_offsets[v + 1]);
+    }
+    // Take a first word. The offsets of the very first are read before it is known which of them will be asked for: a
+    // small graph has no more than one word for each warp.
+    __device__ __forceinline__ void start() {
+        batch = 0;
+        const int v = min(own.vertex(nth_word(0) * 32 + threadIdx.x % 32), of.num_vertices - 1);
+        begin = __ldg(&of.column_offsets[v]);
+        end = __ldg(&of.column_offsets[v + 1]);
+        read_batch();
+        if (pending & 1)
+            take_word();
+        else
+            advance();
+    }
+};
+
+// Append to a warp's list those of a taken word that have in-neighbours. Returns how many.
+__device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const candidates &next, unsigned tail) {
+    const bool wanted = (next.current >> threadIdx.x % 32 & 1) && next.begin < next.end;
+    const unsigned lanes = __ballot_sync(ALL_LANES, wanted), warp = threadIdx.x / 32;
+    const unsigned place = (tail + __popc(lanes & (1u << threadIdx.x % 32) - 1)) % WAITING;
+    if (wanted) {
+        lists.begins[warp][place] = next.begin;
+        lists.degrees[warp][place] = next.end - next.begin;
+        lists.slots[warp][place] = next.slot;
+    }
+    return __popc(lanes);
+}

@@ -1,0 +1,36 @@
+// What a search leaves of each vertex: its level or, with TREE, a parent. Who reaches a vertex says both as far as he
+// knows them, and what is not kept is not computed.
+#pragma once
+
+#include "graph.cuh"
+
+template <bool tree>
+struct answer_of {
+    int *levels;
+
+    __device__ __forceinline__ void level(int v, int level) const { levels[v] = level; }
+    __device__ __forceinline__ void parent(int v, int u) const {}
+    __device__ __forceinline__ int tail(edge_t arc) const { return 0; }
+    __device__ __forceinline__ void unreached(unsigned v) const { levels[v] = UNREACHED; }
+};
+
+// A part of a row does not say whose it is, so the tails of arcs are looked up.
+template <>
+struct answer_of<true> {
+    int *parents;
+    const int *edge_sources;
+
+    __device__ __forceinline__ void level(int v, int level) const {}
+    __device__ __forceinline__ void parent(int v, int u) const { parents[v] = u; }
+    __device__ __forceinline__ int tail(edge_t arc) const { return __ldg(&edge_sources[arc]); }
+    __device__ __forceinline__ void unreached(unsigned v) const { parents[v] = UNREACHED; }
+};
+typedef answer_of<TREE> search_answer;
+
+// Whether any lane of a warp has a parent; with TREE all learn of one.
+__device__ __forceinline__ bool any_parent(bool found, int &parent) {
+    if (!TREE) return __any_sync(ALL_LANES, found);
+    const unsigned lanes = __ballot_sync(ALL_LANES, found);
+    parent = __shfl_sync(ALL_LANES, parent, __ffs(lanes | 1u << 31) - 1);
+    return lanes != 0;
+}

@@ -1,0 +1,66 @@
+// A bit a vertex, which many threads look at and set: bit v % 32 of word v / 32.
+#pragma once
+
+#include "graph.cuh"
+
+// Bits of the last word of a bitmap that belong to no vertex. They count as visited.
+__device__ __forceinline__ unsigned tail_bits(unsigned num_vertices) {
+    return num_vertices % 32 ? ALL_LANES << num_vertices % 32 : 0;
+}
+
+// Words of a bitmap for each warp to take at a time, one in a lane: no warp is to have many, and others none.
+__device__ __forceinline__ unsigned words_at_a_time(unsigned words) {
+    const unsigned warps = grid_threads() / 32;
+    return min((words + warps - 1) / warps, 32u);
+}
+
+// Set bits of a word for each lane that is to, and return what was set before, all bits for the others. The instruction
+// is predicated rather than jumped over, so that what has been asked for before stays on its way.
+__device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned bits) {
+    unsigned before = ALL_LANES;
+    asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; @p atom.relaxed.gpu.global.or.b32 %0, [%2], %3;}"
+                 : "+r"(before)
+                 : "r"((int)mine), "l"(word), "r"(bits)
+                 : "memory");
+    return before;
+}
+
+// A look that may go through the L1 cache.
+__device__ __forceinline__ unsigned look(const unsigned *word) {
+    unsigned value;
+    // benign race: a look may miss a claim
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+// Claims of a warp's lanes in neighbouring words: lanes side by side that ask for the same word leave it to the last of
+// them. Arcs of a row lie in order, so in a web crawl most do.
+struct joint_claim {
+    unsigned bits;    // of this lane and those before it in its group
+    unsigned before;  // of those before it alone
+    unsigned last;    // lane of its group
+    unsigned found;   // in the word before the claim
+
+    __device__ __forceinline__ void ask(unsigned *visited, bool mine, int v) {
+        const unsigned lane = threadIdx.x % 32, word = v / 32u;
+        const unsigned previous = __shfl_up_sync(ALL_LANES, word, 1);
+        const unsigned firsts = __ballot_sync(ALL_LANES, lane == 0 || word != previous);
+        const unsigned first = 31 - __clz(firsts & (ALL_LANES >> (31 - lane)));
+        const unsigned later = lane < 31 ? firsts >> (lane + 1) : 0;
+        last = later ? lane + __ffs(later) - 1 : 31;
+        bits = mine ? 1u << v % 32 : 0;
+#pragma unroll
+        for (unsigned distance = 1; distance < 32; distance *= 2) {
+            const unsigned others = __shfl_up_sync(ALL_LANES, bits, distance);
+            if (lane >= first + distance) bits |= others;
+        }
+        before = __shfl_up_sync(ALL_LANES, bits, 1);
+        if (lane == first) before = 0;
+        found = set_bits(lane == last && bits, &visited[word], bits);
+    }
+    // Whether this lane is the one that has claimed its vertex.
+    __device__ __forceinline__ bool won(bool mine, int v) const {
+        const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
+        return mine && !(set >> v % 32 & 1);
+    }
+};

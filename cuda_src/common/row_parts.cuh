@@ -1,0 +1,83 @@
+// Rows of a graph cut into parts, each work for few threads; how these are read, queued, and laid side by side.
+#pragma once
+
+#include "prefix_sum.cuh"
+#include "window.cuh"
+
+struct alignas(2 * sizeof(offset_t)) part {
+    offset_t begin;
+    int length;
+};
+
+// A row of the graph, cut at multiples of `size` arcs of the array, or of the row.
+enum cut_kind { OF_ARRAY, OF_ROW };
+template <unsigned size, cut_kind cut>
+struct cut_row {
+    edge_t begin, end;
+
+    __device__ __forceinline__ edge_t origin() const { return cut == OF_ARRAY ? begin & ~(edge_t)(WINDOW - 1) : begin; }
+    __device__ __forceinline__ unsigned parts() const { return (unsigned)((end - origin() + size - 1) / size); }
+    __device__ __forceinline__ part nth(unsigned i) const {
+        const edge_t at = origin() + (edge_t)i * size, first = max(at, begin), last = min(at + size, end);
+        return part{(offset_t)first, (int)(last - first)};
+    }
+};
+
+__device__ __forceinline__ int4 load_quad(const int *column_indices, edge_t at, edge_t array_end) {
+    if (at + 4 <= array_end) return __ldg(reinterpret_cast<const int4 *>(column_indices + at));
+    int4 quad = {0, 0, 0, 0};  // the last quad of the array, of which the rest is not ours to read
+    if (at < array_end) quad.x = __ldg(column_indices + at);
+    if (at + 1 < array_end) quad.y = __ldg(column_indices + at + 1);
+    if (at + 2 < array_end) quad.z = __ldg(column_indices + at + 2);
+    return quad;
+}
+
+// The column indices of a window; entry k of `columns` belongs to it if bit k of the result is set.
+__device__ __forceinline__ unsigned load_window(const int *column_indices, offset_t array_end, const part &window,
+                                                int (&columns)[WINDOW]) {
+    const edge_t base = (edge_t)window.begin & ~(edge_t)3;
+    const unsigned first = (unsigned)((edge_t)window.begin - base);
+    int4 low = {0, 0, 0, 0}, high = {0, 0, 0, 0};
+    if (window.length > 0) low = load_quad(column_indices, base, array_end);
+    if (first + window.length > 4) high = load_quad(column_indices, base + 4, array_end);
+    columns[0] = low.x, columns[1] = low.y, columns[2] = low.z, columns[3] = low.w;
+    columns[4] = high.x, columns[5] = high.y, columns[6] = high.z, columns[7] = high.w;
+    return ((1u << window.length) - 1) << first;
+}
+
+// Write the parts of a row to consecutive places, for each lane. The lanes of a warp share the work on long rows.
+template <class Row>
+__device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Row &mine, unsigned parts) {
+    const unsigned few = 4;  // that a lane writes by itself
+    if (parts <= few)
+#pragma unroll 1
+        for (unsigned i = 0; i < parts; ++i) queue[slot + i] = mine.nth(i);
+#pragma unroll 1
+    for (unsigned lanes = __ballot_sync(ALL_LANES, parts > few); lanes; lanes &= lanes - 1) {
+        const int owner = __ffs(lanes) - 1;
+        const Row its = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
+        const unsigned at = __shfl_sync(ALL_LANES, slot, owner), n = its.parts();
+#pragma unroll 1
+        for (unsigned i = threadIdx.x % 32; i < n; i += 32) queue[at + i] = its.nth(i);
+    }
+}
+
+// The arcs of a run of parts, one in each lane, laid side by side.
+struct arc_run {
+    unsigned end;      // of this lane's arcs among all, the first one not its own
+    edge_t origin;     // where arc 0 would be, were all arcs this part's
+    unsigned total;    // arcs
+
+    __device__ __forceinline__ explicit arc_run(const part &mine) {
+        end = sum_before(mine.length, total) + mine.length;
+        origin = mine.begin - (edge_t)(end - mine.length);
+    }
+    // Where the nth arc is: for whole warps, each lane with an arc of its own.
+    __device__ __forceinline__ edge_t nth(unsigned n) const {
+        unsigned owner = 0;
+#pragma unroll
+        for (int half = 16; half > 0; half /= 2)
+            if (__shfl_sync(ALL_LANES, end, owner + half - 1) <= n) owner += half;
+        return __shfl_sync(ALL_LANES, origin, owner) + n;
+    }
+};
