@@ -13,6 +13,7 @@ from tests import commands
 from tests.commands import Completed
 
 GRAPH = ("--dataset", "lattice(rows=6,columns=8)", "--source", "3")
+DENSE = "kronecker(scale=8,seed=1):symmetrised"
 
 
 def bfsbench(*words: str | Path, columns: int = 100) -> Completed:
@@ -74,6 +75,19 @@ def test_a_predicted_time_is_called_so(tmp_path: Path) -> None:
     lacking = bfsbench("explain", "push", *GRAPH, "--ceilings", slow)
     assert lacking.returncode == 2
     assert "the ceilings lack the probe 'launch_and_read'" in lacking.stderr
+
+
+def test_a_search_that_pushes_pulls_and_waits_for_blocks_of_a_cluster(tmp_path: Path) -> None:
+    table = tmp_path / "adaptive.counters.csv"
+    done = bfsbench("explain", "adaptive", "--dataset", DENSE, "--source", "1", "--out", table)
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(table.open(newline="")))
+    reads = [(Path(row["file"]).name, row["level"]) for row in rows if row["kind"] == "load"]
+    assert {"cluster.cuh", "pull.cuh"} <= {file for file, _ in reads}
+    assert ("pull.cuh", "3") in reads
+    assert ("pull.cuh", "0") not in reads
+    meetings = [row for row in rows if row["file"] == "common/block_cluster.cuh" and row["kind"] == "barrier"]
+    assert {float(row["lanes"]) / float(row["executions"]) for row in meetings} == {32}
 
 
 def test_variants_and_knobs_side_by_side() -> None:

@@ -159,6 +159,13 @@ def test_lanes_of_a_warp_read_before_any_writes() -> None:
         assert x.download().tolist() == [*range(1, 32), 0]
 
 
+def test_a_lane_may_be_ahead_of_its_warp_by_a_collective() -> None:
+    found = run("ahead", (32, 32), block=32)
+    assert numbers(found["behind all others"], "executions", "lanes") == (1, 1)
+    assert numbers(found["issued when its lane has gone on"], "executions", "lanes") == (1, 1)
+    assert numbers(found["when they have met"], "executions", "lanes") == (2, 64)
+
+
 def test_what_a_warp_has_had_lately() -> None:
     found = run("coalesced", (1024, 128))
     far = {mark: (of.sectors, of.far_sectors) for mark, of in found.items()}

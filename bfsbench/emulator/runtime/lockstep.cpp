@@ -225,8 +225,11 @@ unsigned Lockstep::take(unsigned index) {
 }
 
 void Lockstep::note_first(unsigned rank) {
-    warps_[rank / kWarpSize].traced |= 1u << rank % kWarpSize;
-    ++traced_;
+    unsigned& traced = warps_[rank / kWarpSize].traced;
+    unsigned bit = 1u << rank % kWarpSize;
+    // A step that has left the trace may have yet to be issued: others let its lane go on from a collective.
+    if (!(traced & bit)) ++traced_;
+    traced |= bit;
     traces_[rank].stores_before = counting.stores();
 }
 

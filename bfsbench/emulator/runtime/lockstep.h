@@ -87,7 +87,7 @@ class Position {
 };
 
 struct WarpRun {
-    unsigned traced = 0;    // lanes whose traces are not done
+    unsigned traced = 0;    // lanes whose traces are not done, or whose last steps are not
     unsigned waiting = 0;   // those that are at a step, which has left the trace
     unsigned together = 0;  // others, which are where `common` is
     Position common;

@@ -109,6 +109,15 @@ extern "C" __global__ void rotate(int *x) {
     x[threadIdx.x] = next;
 }
 
+// Where the second lane stores, the first has a load before it that stands behind the store.
+extern "C" __global__ void ahead(int *x, int *y) {
+    int sum = 0;
+    if (threadIdx.x == 1) y[1] = 1;      // behind all others
+    if (threadIdx.x == 0) sum = x[0];    // issued when its lane has gone on
+    sum = __shfl_sync(~0u, sum, 0);
+    y[threadIdx.x] = sum + x[threadIdx.x];  // when they have met
+}
+
 struct note {
     long long time;
 };
