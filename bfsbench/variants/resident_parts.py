@@ -67,6 +67,7 @@ class ResidentParts(KernelVariant):
     frontier = "a bit a vertex in shared memory; a bitmap of active parts"
     parallel_unit = "a thread per 32 vertices of a part"
     whole_warps = True
+    times_levels = False
     work = "O(V + E), and as much again for ghosts"
     synchronisation = "a barrier of all blocks every K levels"
     knobs = (

@@ -195,7 +195,7 @@ struct block_search {
                 const unsigned groups = padded(own.shapes[s].own) / PLACES;
                 const unsigned first = s * layout.slot_groups + (kind < 2 ? groups : 0);
                 const unsigned number = kind < 2 ? padded(own.shapes[s].ghosts) / PLACES : groups;
-                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.to_read[end + i] = first + i;
+                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.to_read[end + i] = (unsigned short)(first + i);
                 end += number;
             }
             if (kind == 0) begin = end;
@@ -238,9 +238,9 @@ struct block_search {
     // Set the bits of the neighbours.
     __device__ __forceinline__ void expand(unsigned id, unsigned *next) const {
         const quad row = in.quads[id];
-        if (!(row.ids[0] & LONG_ROW)) return set_bits(row, next);
+        if (!(row.ids[0] & IN_QUADS)) return set_bits(row, next);
 #pragma unroll 1
-        for (unsigned i = row.ids[0] & ~LONG_ROW; i <= row.ids[1]; ++i) set_bits(in.quads[i], next);
+        for (unsigned i = row.ids[0] & ~IN_QUADS; i <= row.ids[1]; ++i) set_bits(in.quads[i], next);
     }
     __device__ __forceinline__ void set_bits(const quad &row, unsigned *next) const {
 #pragma unroll

@@ -48,7 +48,7 @@ struct labelling {
 extern "C" __global__ void draw_seeds(int *seeds, int number, int num_vertices) {
     for (unsigned i = global_thread(); i < number; i += grid_threads()) {
         const long long first = (long long)num_vertices * i / number, end = (long long)num_vertices * (i + 1) / number;
-        seeds[i] = first + (i * 2654435761u >> 8) % (unsigned)(end - first);
+        seeds[i] = (int)(first + (i * 2654435761u >> 8) % (unsigned)(end - first));
     }
 }
 

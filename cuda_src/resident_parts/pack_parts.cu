@@ -75,7 +75,7 @@ struct ghost_table {
             const unsigned number = atomicAdd(&found, 1);
             if (number >= MAX_GHOSTS) return false;
             places[number] = place;
-            numbers[i] = number;
+            numbers[i] = (unsigned short)number;
             return true;
         }
     }
@@ -174,18 +174,18 @@ extern "C" __global__ void __launch_bounds__(1024)
         quad *own = quads + cell.first;
         for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
             unsigned degree = 0;
-            const unsigned short self = local;
+            const unsigned short self = (unsigned short)local;
             quad row = {{self, self, self, self}};
             rows.row(local, [&](unsigned id) {
-                if (degree < 4) row.ids[degree] = id;
+                if (degree < 4) row.ids[degree] = (unsigned short)id;
                 ++degree;
             });
             if (degree > 4) {
                 const unsigned more = (degree + 3) / 4, first = rows.vertices() + atomicAdd(&table->quads, more);
                 unsigned i = 0;
-                rows.row(local, [&](unsigned id) { own[first + i / 4].ids[i % 4] = id, ++i; });
+                rows.row(local, [&](unsigned id) { own[first + i / 4].ids[i % 4] = (unsigned short)id, ++i; });
                 for (; i < 4 * more; ++i) own[first + i / 4].ids[i % 4] = self;
-                row = {{(unsigned short)(first | LONG_ROW), (unsigned short)(first + more - 1), self, self}};
+                row = {{(unsigned short)(first | IN_QUADS), (unsigned short)(first + more - 1), self, self}};
             }
             own[local] = row;
             const int place = rows.place(local);

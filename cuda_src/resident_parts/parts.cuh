@@ -21,7 +21,7 @@
 
 // The row of a local vertex: four local ids, the vertex's own where there are fewer. A longer row has its vertices in
 // quads behind those of all vertices: with this flag, here are the ids of the first and the last of these.
-#define LONG_ROW 0x8000u
+#define IN_QUADS 0x8000u
 
 struct graph_rows {
     const offset_t *row_offsets;

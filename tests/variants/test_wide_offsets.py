@@ -53,6 +53,8 @@ WAYS: dict[str, list[dict[str, KnobValue]]] = {
     "push_multilevel": [{"SMALL_FRONTIER": 1}],
 }
 """Knobs that lead through other kernels, or other parts of them, than the defaults."""
+OF_PREPARING = {"LONG_ROW": 1024, "TABLE_BITS": 13, "TABLE": 8192, "MAX_GHOSTS": 6144}
+"""Macros of kernels that prepare a search."""
 
 
 def check_conversions(source: Path, defines: Mapping[str, KnobValue]) -> None:
@@ -65,7 +67,7 @@ def test_kernels_keep_no_offset_in_fewer_bits(emulator: CpuDevice, variant: type
     knobs = variant.knob_values({})
     macros = variant(KernelSetup(graph, None, 64, knobs)).defines() | {"CHILD_KERNELS": 1, "COUNTERS": 1}
     for file in variant.source_files():
-        check_conversions(file, {"LONG_ROW": 1024, **macros})
+        check_conversions(file, {**OF_PREPARING, **macros})
 
 
 def far_room(tmp_path_factory: pytest.TempPathFactory) -> FarRoom:

@@ -128,10 +128,7 @@ void StackPool::release_down_to(size_t count) {
     }
 }
 
-void StackPool::trim() {
-    constexpr size_t kKept = 20 << 10;  // more than a machine that counts has side by side
-    release_down_to(kKept);
-}
+void StackPool::trim(size_t kept) { release_down_to(kept); }
 
 StackPool::~StackPool() { release_down_to(0); }
 

@@ -29,8 +29,8 @@ class StackPool {
     // Null if the system has no room for another one.
     char* take();
     void give(char* stack) { free_.push_back(stack); }
-    // Returns memory to the system when a large grid has left many stacks behind.
-    void trim();
+    // Returns memory to the system when a large grid has left more stacks behind than these.
+    void trim(size_t kept);
     size_t free() const { return free_.size(); }
     size_t allocated() const { return allocated_; }
 

@@ -313,7 +313,10 @@ void Worker::drop_everything() {
     gave_way_ = false;
     constexpr size_t kSpareBlocks = 64;
     if (spare_.size() > kSpareBlocks) spare_.resize(kSpareBlocks);
-    stacks_.trim();
+    // A machine that counts has one worker, and the threads of many blocks side by side in each launch. With others, kept
+    // stacks are mappings that other workers lack.
+    constexpr size_t kKept = 4 << 10, kKeptToCount = 20 << 10;
+    stacks_.trim(machine.counting ? kKeptToCount : kKept);
 }
 
 std::string Worker::describe_waits() const {

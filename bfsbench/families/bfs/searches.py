@@ -76,6 +76,8 @@ class KernelVariant(KernelProgram, SearchVariant):
 
     layers: ClassVar[tuple[str, ...]] = ()
     """Names of the layers that kernels of several levels record, as ``LAYER_NAME`` (see profile.cuh)."""
+    times_levels: ClassVar[bool] = True
+    """False if several levels run together, of which a profile has the first."""
     block_layers: ClassVar[tuple[str, ...]] = ()
     """The layers that run in one block or cluster, whose levels need no grid barrier."""
     traffic: ClassVar[Traffic] = Traffic()
