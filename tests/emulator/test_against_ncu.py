@@ -52,6 +52,7 @@ def test_searches_with_benign_races_agree_within_a_twentieth(lattice: Path, vari
     assert found == pytest.approx(dict.fromkeys(found, 1.0), abs=WITHIN[variant])
 
 
+@pytest.mark.exhaustive
 def test_counts_do_not_depend_on_where_buffers_lie() -> None:
     name = "kronecker(scale=10,seed=1):symmetrised"
     point = Point(name, 1, "frontier_queue", "cpu", None, 256, (("BLOCK_QUEUE_SIZE", 8192),))

@@ -70,6 +70,7 @@ def test_searches_of_all_kinds_take_part(
     assert found["NBFS"] == 3 and found["bfs min_nedge"] > 2000
 
 
+@pytest.mark.exhaustive
 def test_the_search_of_one_launch_leaves_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few_sources(monkeypatch)
     monkeypatch.setattr(Adaptive, "usual_block", 64)

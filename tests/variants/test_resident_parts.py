@@ -23,6 +23,7 @@ from bfsbench.variants.graph_parts import READERS, GraphParts, parts_of
 from bfsbench.variants.part_growing import PLACES
 from bfsbench.variants.resident_parts import ResidentParts
 from tests.commands import bfsbench
+from tests.parameters import covering
 from tests.shapes import edge_list
 from tests.variants.searching import levels_of, prepared, shape
 
@@ -115,11 +116,10 @@ def test_a_part_has_the_vertices_around_it_and_their_arcs(device: Device, name: 
             assert p in told[v] or -2 in told[v]
 
 
-@pytest.mark.parametrize("levels", [1, 2, 5, 0])
-@pytest.mark.parametrize(("grid", "block"), [(1, 32), (3, 64), (None, 128)])
-def test_many_parts(device: Device, levels: int, grid: int | None, block: int) -> None:
+@pytest.mark.parametrize(("levels", "launch"), covering([1, 2, 5, 0], [(3, 64), (1, 32), (None, 128)]))
+def test_many_parts(device: Device, levels: int, launch: tuple[int | None, int]) -> None:
     graph = lattice(30, 20)
-    search = prepared(ResidentParts, device, graph, grid, block, LEVELS=levels, **SMALL)
+    search = prepared(ResidentParts, device, graph, *launch, LEVELS=levels, **SMALL)
     assert search.graph.once(parts_of(32, levels)).number > 20
     check_levels(search, [0, 311, 599])
 
