@@ -42,7 +42,10 @@ def test_every_kernel_compiles_with_every_value_of_its_macros(build: Build) -> N
     source = next(CUDA_SRC.rglob(f"{build.file}.cu"))
     macros = dict(build.macros)
     cubin = compiling.compile_source(source, macros, "", ARCH, child_kernels=build.child_kernels)
-    assert {*Contract("").signatures(source, KERNEL_HEADERS)} <= kernels(cubin)
+    compiled = " ".join(kernels(cubin))  # names of templates are within longer ones
+    left_out = {"bfs4k_child"} if macros.get("CHILD_KERNELS") == 0 else set()
+    missing = {name for name in Contract("").signatures(source, KERNEL_HEADERS) if name not in compiled}
+    assert missing <= left_out
 
 
 class RecordingDevice(CpuDevice):

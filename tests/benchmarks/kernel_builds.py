@@ -13,19 +13,21 @@ from bfsbench.variants.base import KernelProgram, KernelVariant
 
 _MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "adaptive": {"CLUSTER_SIZE": (16, 1, 2, 4, 8)},  # 0 means a default, not a size
-    "bfs4k": {"CHILD_KERNELS": (1, 0), "COUNTERS": (0, 1)},
+    "bfs4k": {"CHILD_KERNELS": (1, 0)},
     "apsp_fw": {"TRACKS": (0, 1)},
     "apsp_fw_blocked": {"TRACKS": (0, 1)},
     "apsp_min_plus": {"TRACKS": (0, 1)},
 }
 """Values of macros that host loops define, the usual one first."""
 _OTHER_FILES: Mapping[str, Mapping[str, int]] = {
+    "grow_parts": {"SLOTS": 16},
     "likely_parents": {"LONG_ROW": 1024},
+    "pack_parts": {"SLOTS": 16, "TABLE_BITS": 13, "TABLE": 8192, "MAX_GHOSTS": 6144},
     "parents": {"NO_PARENT": -1},
     "probe": {"CHAINS": 32},
     "tree_check": {"NO_PARENT": -1},
 }
-"""Kernel files that belong to no variant, and the macros they need."""
+"""Kernel files that are not of a variant's name, and the macros they need."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ def all_builds() -> Iterator[Build]:
             for knob in variant.knobs
             if knob.compile_time
         }
+        if issubclass(variant, KernelVariant) and variant.counters:
+            axes["COUNTERS"] = (0, 1)
         for file in variant.source_files():
             if file.stem == name:
                 axes |= {macro: (value,) for macro, value in _fixed(variant).items()}
