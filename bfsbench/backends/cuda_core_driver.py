@@ -44,6 +44,11 @@ def _error(status: Any) -> DeviceError:
     return device_error(told, out_of_memory=status == cuda.CUresult.CUDA_ERROR_OUT_OF_MEMORY)
 
 
+def _text(buffer: bytes) -> str:
+    """What a buffer of the driver's holds; behind the first zero it may be anything."""
+    return buffer.split(b"\0", 1)[0].decode()
+
+
 def _checked(returned: tuple[Any, ...]) -> Any:
     """What a function of the driver returns behind its CUresult."""
     if returned[0]:
@@ -207,8 +212,8 @@ class CoreDriver:
         name = _checked(cuda.cuDeviceGetName(_NAME_LENGTH, self._device))
         bus_id = _checked(cuda.cuDeviceGetPCIBusId(_NAME_LENGTH, self._device))
         return Identity(
-            name=name.rstrip(b"\0").decode(),
-            pci_bus_id=bus_id.rstrip(b"\0").decode(),
+            name=_text(name),
+            pci_bus_id=_text(bus_id),
             compute_capability=(
                 self.attribute(of.COMPUTE_CAPABILITY_MAJOR),
                 self.attribute(of.COMPUTE_CAPABILITY_MINOR),
