@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
+from bfsbench.backends.cuda_driver import FunctionAttribute
 from bfsbench.toolchain import DRIVER_LIBRARY
-
-_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
-_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
-"""Numbers of CUfunction_attribute."""
 
 
 class LaunchConfig(ctypes.Structure):
@@ -27,7 +24,7 @@ class LaunchConfig(ctypes.Structure):
 def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, shared: int) -> int | None:
     """Clusters of ``cluster`` blocks, compiled into a kernel of a cubin, that the device of the current
     context holds at once; None where the driver cannot answer."""
-    driver = ctypes.CDLL(DRIVER_LIBRARY)
+    driver, of = ctypes.CDLL(DRIVER_LIBRARY), FunctionAttribute
     if not hasattr(driver, "cuOccupancyMaxActiveClusters"):
         return None
     module, function, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
@@ -37,8 +34,8 @@ def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, share
         config = LaunchConfig(cluster, 1, 1, block, 1, 1, shared)
         failed = (
             driver.cuModuleGetFunction(ctypes.byref(function), module, kernel.encode())
-            or driver.cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
-            or driver.cuFuncSetAttribute(function, _NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
+            or driver.cuFuncSetAttribute(function, of.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+            or driver.cuFuncSetAttribute(function, of.NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
             or driver.cuOccupancyMaxActiveClusters(ctypes.byref(count), function, ctypes.byref(config))
         )
         return None if failed else count.value
