@@ -105,7 +105,7 @@ __device__ __forceinline__ void run(const bfs &search, unsigned *first, unsigned
         if (threadIdx.x == 0) {
             at = after_step(search, when, max_polls, at);
             if (at.next == PUSH) clear(shared.push, at.share);
-            if (at.next == QUEUE) clear(shared.push, queue_share{ALL_LANES, ALL_LANES});
+            if (at.next == QUEUE) clear(shared.push, edge_share::unlimited());
         }
         __syncthreads();
         if (global_thread() == 0) prepare_step(search, records, at);

@@ -52,7 +52,7 @@ struct cluster_queues {
     in_turn<unsigned, 2> dealt;       // parts that one block alone has dealt out to all
     unsigned stopped, left;  // where one block alone has stopped: the level, and its parts
     unsigned place;          // in global memory
-    queue_limit limit;       // of rows that found no place
+    edge_limit<frontier> limit;   // of rows that found no place
     block_tally given;       // to all blocks
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }

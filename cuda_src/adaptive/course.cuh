@@ -29,7 +29,7 @@ struct course {
     int step, level;
     step_kind last, next;
     int put_off;        // whether the last pulled level has put rows off
-    queue_share share;  // of a block in the edges that are queued in the next step
+    edge_share share;   // of a block in the edges that are queued in the next step
 };
 
 // The share of `rows` unreached vertices, with `arcs` arcs, that this number of edges meets if they are spread evenly:
@@ -69,8 +69,8 @@ __device__ __forceinline__ void learn_spread(const bfs &search, course &at) {
 
 // The share of one of `blocks` blocks in the edges from which on nothing more is queued, since the next level will be
 // pulled.
-__device__ __forceinline__ queue_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
-    if (!when.may_pull) return {ALL_LANES, ALL_LANES};
+__device__ __forceinline__ edge_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
+    if (!when.may_pull) return edge_share::unlimited();
     return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * SHARE_UNITS)), 1e9f),
             blocks * SHARE_UNITS};
 }

@@ -21,15 +21,15 @@ struct push_buffers {
     unsigned end;    // what is reserved from here on went elsewhere
     unsigned parts;  // of the vertices at hand
     unsigned place;  // of these in the queue
-    queue_limit limit;
+    edge_limit<frontier> limit;
     block_tally found;
 };
 
 // Make a block's buffers ready for a step: for its first thread, before a barrier of the block.
-__device__ __forceinline__ void clear(push_buffers &buffers, const queue_share &share) {
+__device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share) {
     buffers.size = buffers.parts = buffers.place = 0;
     buffers.end = CLAIMED;
-    buffers.limit.reset(share.unit, share.most_units);
+    buffers.limit.reset(share);
     buffers.found.reset();
 }
 

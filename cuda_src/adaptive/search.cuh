@@ -6,6 +6,7 @@
 #include "atomics.cuh"
 #include "barrier.cuh"
 #include "bitmap.cuh"
+#include "edge_limit.cuh"
 #include "graph.cuh"
 #include "in_turn.cuh"
 #include "profile.cuh"
@@ -25,7 +26,7 @@ struct frontier {
     unsigned queued;  // parts
     int must_pull;    // not all of it has been queued, because it will be pulled
     int unqueued;     // it has been pulled, and not all of it has been queued
-    unsigned queued_units;  // of edges, see queue_limit
+    unsigned queued_units;  // of edges, see edge_limit
     unsigned rests;   // pieces of long rows that are left of the level that found it
 };
 
@@ -62,50 +63,6 @@ struct thresholds {
     unsigned small, tiny;  // parts of the largest frontier that a cluster expands, and that one of its blocks does
     int pushed_edge;
     int may_pull;
-};
-
-constexpr unsigned MOST_EDGES = (1u << 20);  // of a row, as counted while rows are queued
-
-
-// A block's share in deciding that nothing more is queued: see queue_limit.
-struct queue_share {
-    unsigned unit, most_units;
-};
-
-// How many edges a block has queued, and whether all together have queued so many that the next level will be pulled:
-// then nothing more need be queued. A block tells the others of every `unit` edges; so a hub alone decides nothing.
-struct queue_limit {
-    unsigned edges, unit, most_units;
-    volatile int passed;
-
-    __device__ __forceinline__ void reset(unsigned its_unit, unsigned most) {
-        edges = 0, unit = its_unit, most_units = most, passed = 0;
-    }
-    // Count the edges of each lane's row, for the frontier that they will be of. Returns, alike for all lanes, whether
-    // they need not be queued.
-    __device__ __forceinline__ bool count(edge_t of_row, frontier &next) {
-        if (__any_sync(ALL_LANES, passed)) return true;  // alike, though another warp may be setting it
-        __syncwarp();  // all have read it
-        const unsigned sum = warp_sum((unsigned)min(of_row, (edge_t)MOST_EDGES));
-        if (threadIdx.x % 32 == 0 && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
-        return false;
-    }
-    // For one thread of the block: all edges that it has found so far. Returns whether others have been told of some.
-    __device__ __forceinline__ bool count_all(edge_t so_far, frontier &next) {
-        const unsigned now = (unsigned)min(so_far, (edge_t)1 << 31), before = edges;
-        edges = now;
-        return now > before && tell(before, now - before, next);
-    }
-    // For one thread of the block: whether all together have come to find too much since.
-    __device__ __forceinline__ void look_again(const frontier &next) {
-        if (load_relaxed(&next.queued_units) > most_units) passed = 1;
-    }
-    __device__ __forceinline__ bool tell(unsigned before, unsigned more, frontier &next) {
-        if (more < unit && before % unit + more < unit) return false;
-        const unsigned units = (before % unit + more) / unit;
-        if (atomicAdd(&next.queued_units, units) + units > most_units) passed = 1;
-        return true;
-    }
 };
 
 // Queue rows for a step in global memory: each lane one or none. For whole warps.

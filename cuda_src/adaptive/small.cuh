@@ -69,13 +69,13 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *vis
 // fit.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
-                                                 int source, const thresholds &when, const queue_share &share) {
+                                                 int source, const thresholds &when, const edge_share &share) {
     const unsigned last = level + LEVELS_AT_A_TIME;
     if (threadIdx.x < 3) own.sizes.all[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow.all[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
         own.share = when.small / CLUSTER_SIZE;
-        own.limit.reset(share.unit, share.most_units);
+        own.limit.reset(share);
         own.given.reset();
         own.spilled_rows = own.spilled_parts = own.place = 0;
     }
