@@ -67,8 +67,15 @@ __device__ __noinline__ void close_unreachable(const bfs &search, int source) {
 
 // The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
 // blocks are resident, and makes the bitmaps what a search is to find.
-__device__ __forceinline__ void run(const bfs &search, unsigned *first, unsigned *second, level_record *records,
-                                    const thresholds &when, int max_polls, int source) {
+extern "C" __global__ void __launch_bounds__(1024, 1)
+#if CLUSTER_SIZE > 1
+    __cluster_dims__(CLUSTER_SIZE, 1, 1)
+#endif
+    adaptive(const __grid_constant__ bfs search, unsigned *visited, unsigned *visited_then, level_record *records,
+             int small_parts, int tiny_parts, int pushed_edge, int may_pull, int max_polls, int source) {
+    const unsigned small = min((unsigned)small_parts, CLUSTER_SIZE * CLUSTER_PARTS);
+    const unsigned tiny = min((unsigned)tiny_parts, min(small, CLUSTER_PARTS));
+    const thresholds when = {small, tiny, pushed_edge, may_pull};
     __shared__ workspace shared;
     __shared__ course at;
     if (threadIdx.x == 0) {
@@ -79,24 +86,22 @@ __device__ __forceinline__ void run(const bfs &search, unsigned *first, unsigned
     __syncthreads();
     for (;;) {
         const int step = at.step, level = at.level;
-        unsigned *const visited = at.swapped ? second : first;
-        unsigned *const visited_then = at.swapped ? first : second;
+        unsigned *const complete = at.swapped ? visited_then : visited;
+        unsigned *const other = at.swapped ? visited : visited_then;
         switch (at.next) {
-        case PULL: pull_level(search, visited, visited_then, shared.pull, step, level); break;
-        case PULL_RESTS:
-            pull_rests(search, visited_then, visited, shared.pull, step, level, at.now.rests);
-            break;
-        case QUEUE: list_frontier(search, visited, visited_then, shared.push, step, level); break;
+        case PULL: pull_level(search, complete, other, shared.pull, step, level); break;
+        case PULL_RESTS: pull_rests(search, other, complete, shared.pull, step, level, at.now.rests); break;
+        case QUEUE: list_frontier(search, complete, other, shared.push, step, level); break;
         case RUN_LEVELS:
             if (source < 0) break;
             if (blockIdx.x < CLUSTER_SIZE)
-                run_small_levels(search, visited, shared.cluster, records, step, level, at.now.queued, source,
+                run_small_levels(search, complete, shared.cluster, records, step, level, at.now.queued, source,
                                  when, at.share);
             else if (step == 0 && when.may_pull)
                 close_unreachable(search, source);
             break;
-        case PUSH: push_level(search, visited, shared.push, step, level, at.now.queued); break;
-        case END: end_search(search, visited, first); return;
+        case PUSH: push_level(search, complete, shared.push, step, level, at.now.queued); break;
+        case END: end_search(search, complete, visited); return;
         case FAIL: return;
         }
         if (at.next == PUSH || at.next == QUEUE)
@@ -110,15 +115,4 @@ __device__ __forceinline__ void run(const bfs &search, unsigned *first, unsigned
         __syncthreads();
         if (global_thread() == 0) prepare_step(search, records, at);
     }
-}
-
-extern "C" __global__ void __launch_bounds__(1024, 1)
-#if CLUSTER_SIZE > 1
-    __cluster_dims__(CLUSTER_SIZE, 1, 1)
-#endif
-    adaptive(const __grid_constant__ bfs search, unsigned *visited, unsigned *visited_then, level_record *records,
-             int small_parts, int tiny_parts, int pushed_edge, int may_pull, int max_polls, int source) {
-    const unsigned small = min((unsigned)small_parts, CLUSTER_SIZE * CLUSTER_PARTS);
-    const unsigned tiny = min((unsigned)tiny_parts, min(small, CLUSTER_PARTS));
-    run(search, visited, visited_then, records, thresholds{small, tiny, pushed_edge, may_pull}, max_polls, source);
 }

@@ -116,21 +116,6 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     return fit;
 }
 
-// Reserve places in the queue of this block, for each lane up to 15, with one addition of the warp.
-__device__ __forceinline__ unsigned reserve_here(unsigned &size, unsigned parts) {
-    const unsigned lane = threadIdx.x % 32, below = (1u << lane) - 1;
-    unsigned before = 0, total = 0;
-#pragma unroll
-    for (int bit = 0; bit < 4; ++bit) {
-        const unsigned lanes = __ballot_sync(ALL_LANES, parts >> bit & 1);
-        before += __popc(lanes & below) << bit;
-        total += __popc(lanes) << bit;
-    }
-    unsigned first = 0;
-    if (lane == 0 && total > 0) first = atomicAdd(&size, total);
-    return __shfl_sync(ALL_LANES, first, 0) + before;
-}
-
 // Queue rows for the next level of the cluster: each lane some, or empty ones; short ones in the block that `target`
 // says. For `warps` and `most` see above.
 template <class Level, int at_a_time = Level::ARCS>
@@ -144,7 +129,7 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
         parts[k] = rows[k].parts();
         slots[k] = 0;
         if (Level::ALONE)
-            slots[k] = reserve_here(own.sizes[level], parts[k] <= few ? parts[k] : 0);
+            slots[k] = reserve_few(own.sizes[level], parts[k] <= few ? parts[k] : 0);
         else if (parts[k] > 0 && parts[k] <= few)
             slots[k] = atomicAdd(in_block(&own.sizes[level], target[k]), parts[k]);
     }
