@@ -26,19 +26,13 @@ typedef cut_row<QUAD, OF_ROW> cluster_row;
 
 // How a block expands its share of a level. With few arcs, each thread takes one, claims at once, and reads offsets
 // while the claim is on its way, for nothing if another thread has been first.
-struct narrow_level {
-    enum { ARCS = 1, LOOKS = false, ALONE = false };
-};
+struct narrow_level { enum { ARCS = 1, LOOKS = false, ALONE = false }; };
 // With more, bits are looked at before they are claimed, and offsets read only for what has been claimed: more steps in
 // a row, but fewer accesses. What follows is read ahead, since a graph with frontiers of that size may be too large for
 // the cache.
-struct crowded_level {
-    enum { ARCS = 2, LOOKS = true, ALONE = false };
-};
+struct crowded_level { enum { ARCS = 2, LOOKS = true, ALONE = false }; };
 // The first block runs a level alone, and keeps what it finds.
-struct lone_level {
-    enum { ARCS = 1, LOOKS = false, ALONE = true };
-};
+struct lone_level { enum { ARCS = 1, LOOKS = false, ALONE = true }; };
 
 struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
@@ -158,8 +152,7 @@ __device__ __forceinline__ void take_source(const bfs &search, unsigned *visited
     if (first) {
         row[0] = search.row_of<cluster_row>(source);
         visited[source / 32] |= 1u << source % 32;
-        search.answer.level(source, 0);
-        search.answer.parent(source, source);
+        search.reach(source, 0, source);
     }
     queue_rows<narrow_level>(search, own, row, target, 1, CLUSTER_PARTS, step + 1, 0);
 }

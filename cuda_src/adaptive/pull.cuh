@@ -72,8 +72,7 @@ __device__ __forceinline__ bool has_parent_together(const bfs &search, const uns
 __device__ __forceinline__ void reach(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                       int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh[slot / 32], 1u << slot % 32);
-    search.answer.level(share.vertex(slot), level + 1);
-    search.answer.parent(share.vertex(slot), parent);
+    search.reach(share.vertex(slot), level + 1, parent);
     found.count(degree);
 }
 
@@ -187,8 +186,7 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
         const bool reached = first < last && has_parent(search, visited_before, first, last, parent);
         if (!any_parent(reached, parent) || lane > 0) continue;
         if (set_bits(true, &visited[v / 32], 1u << v % 32) >> v % 32 & 1) continue;
-        search.answer.level(v, level);
-        search.answer.parent(v, parent);
+        search.reach(v, level, parent);
         found.count(end - begin);
     }
     lists.found.add(found);
@@ -208,21 +206,6 @@ __device__ __noinline__ void queue_found(const bfs &search, const pull_lists &li
     }
 }
 
-// Find what a block's share has of the next level, as `fresh` of its lists: for all threads of the block.
-__device__ __forceinline__ void pull_share(const bfs &search, const unsigned *visited, pull_lists &lists,
-                                           const word_share &share, int step, int level, tally &found) {
-    __syncthreads();
-#pragma unroll 1
-    for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
-    if (threadIdx.x == 0) lists.num_long = 0;
-    __syncthreads();
-    if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
-    pull_rows(search, visited, lists, share, level, found);
-    __syncthreads();
-    if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, step, level));
-    __syncthreads();
-}
-
 // Find the vertices of the next level: for all blocks. Makes the other bitmap the complete one.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
                                            pull_lists &lists, int step, int level) {
@@ -231,7 +214,16 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
     if (threadIdx.x == 0) lists.found.reset();
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const word_share share = {first, min(FRESH, own_words - first)};
-        pull_share(search, visited, lists, share, step, level, found);
+        __syncthreads();
+#pragma unroll 1
+        for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
+        if (threadIdx.x == 0) lists.num_long = 0;
+        __syncthreads();
+        if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
+        pull_rows(search, visited, lists, share, level, found);
+        __syncthreads();
+        if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, step, level));
+        __syncthreads();
 #pragma unroll 1
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];

@@ -154,8 +154,7 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
     for (int k = 0; k < count; ++k) {
         mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         if (mine[k]) prefetch(&search.row_offsets[v[k]]);
-        const unsigned word = mine[k] ? v[k] / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
-        together |= threadIdx.x % 32 > 0 && word == previous;
+        together |= same_word_as_before(mine[k], v[k]);
     }
     if (__any_sync(ALL_LANES, together)) {
         joint_claim claims[count];

@@ -55,6 +55,10 @@ struct bfs {
     __device__ __forceinline__ Row row_of(int v) const {
         return Row{(edge_t)__ldg(&row_offsets[v]), (edge_t)__ldg(&row_offsets[v + 1])};
     }
+    __device__ __forceinline__ void reach(int v, int level, int parent) const {
+        answer.level(v, level);
+        answer.parent(v, parent);
+    }
     __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
 };
 
