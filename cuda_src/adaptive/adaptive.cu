@@ -78,10 +78,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     const thresholds when = {small, tiny, pushed_edge, may_pull};
     __shared__ workspace shared;
     __shared__ course at;
+    __shared__ step_result result;
     if (threadIdx.x == 0) {
-        const unsigned phase = barrier_phase(&search.state->barrier);
-        at = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, phase, 0, 0, 0, QUEUE};
+        at = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, 0, search.state->first_step, 0, QUEUE};
+        result = {};
         decide(search, when, at);
+        at.last = BEGIN;
+        if (search.state->failed) at.next = FAIL;  // what a failed search leaves is no beginning
     }
     __syncthreads();
     for (;;) {
@@ -89,28 +92,33 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         unsigned *const complete = at.swapped ? visited_then : visited;
         unsigned *const other = at.swapped ? visited : visited_then;
         switch (at.next) {
-        case PULL: pull_level(search, complete, other, shared.pull, step, level); break;
-        case PULL_RESTS: pull_rests(search, other, complete, shared.pull, step, level, at.now.rests); break;
-        case QUEUE: list_frontier(search, complete, other, shared.push, step, level); break;
+        case PULL: pull_level(search, complete, other, shared.pull, step, level, result); break;
+        case PULL_RESTS: pull_rests(search, other, complete, shared.pull, step, level, at.now.rests, result); break;
+        case QUEUE:
+            if (at.last != PUSH) list_frontier(search, complete, other, shared.push, step, level);
+            break;  // what has been pushed is still listed
         case RUN_LEVELS:
             if (source < 0) break;
             if (blockIdx.x < CLUSTER_SIZE)
-                run_small_levels(search, complete, shared.cluster, records, step, level, at.now.queued, source,
-                                 when, at.share);
-            else if (step == 0 && when.may_pull)
+                run_small_levels(search, complete, shared.cluster, records, step, level, at.now.queued,
+                                 at.last == BEGIN ? source : -1, when, at.share, result);
+            else if (at.last == BEGIN && when.may_pull)
                 close_unreachable(search, source);
             break;
-        case PUSH: push_level(search, complete, shared.push, step, level, at.now.queued); break;
+        case PUSH: push_level(search, complete, shared.push, step, level, at.now.queued, at.mixed); break;
         case END: end_search(search, complete, visited); return;
         case FAIL: return;
         }
         if (at.next == PUSH || at.next == QUEUE)
-            queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level : level - 1);
-        arrive_at_barrier(&search.state->barrier);
+            queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level : level - 1, result);
+        __syncthreads();
         if (threadIdx.x == 0) {
+            search.state->frontiers[step + 1].arrive(result);
+            result = {};
             at = after_step(search, when, max_polls, at);
             if (at.next == PUSH) clear(shared.push, at.share);
-            if (at.next == QUEUE) clear(shared.push, edge_share::unlimited());
+            if (at.next == QUEUE && at.last != PUSH) clear(shared.push, edge_share::unlimited());
+            if (at.next == QUEUE && at.last == PUSH) clear_sums(shared.push, edge_share::unlimited());
         }
         __syncthreads();
         if (global_thread() == 0) prepare_step(search, records, at);

@@ -46,7 +46,7 @@ struct cluster_queues {
     in_turn<unsigned, 2> dealt;       // parts that one block alone has dealt out to all
     unsigned stopped, left;  // where one block alone has stopped: the level, and its parts
     unsigned place;          // in global memory
-    edge_limit<frontier> limit;   // of rows that found no place
+    edge_limit<next_frontier> limit;   // of rows that found no place
     block_tally given;       // to all blocks
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
@@ -146,7 +146,7 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
 // Reach the source and queue its row: for the first warp of the cluster.
 __device__ __forceinline__ void take_source(const bfs &search, unsigned *visited, cluster_queues &own, int step,
                                             int source) {
-    const bool first = threadIdx.x == 0 && !load_relaxed(&search.state->failed);  // if it has, the search ends at its barrier
+    const bool first = threadIdx.x == 0;
     const unsigned target[1] = {0};
     cluster_row row[1] = {{0, 0}};
     if (first) {
@@ -170,8 +170,9 @@ __device__ __forceinline__ void take_frontier(const bfs &search, cluster_queues 
 }
 
 // Append what this block holds of the frontier to the queue in global memory.
-__device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &own, int step, unsigned level) {
-    frontier &next = search.state->frontiers[step];
+__device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &own, int step, unsigned level,
+                                           step_result &result) {
+    next_frontier &next = search.state->frontiers[step];
     const unsigned held = own.held(level);
     tally mine = {0, 0};
 #pragma unroll 1
@@ -183,23 +184,15 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     __syncthreads();
     if (threadIdx.x == 0) {
         if (own.limit.passed) store_relaxed(&next.must_pull, 1);
-        if (held + own.spilled_parts > 0) own.place = atomicAdd(&next.queued, held + own.spilled_parts);
-        own.given.publish(&next.found);
+        if (held + own.spilled_parts > 0) own.place = next.reserve(held + own.spilled_parts);
+        result.found = own.given.sum;
     }
     __syncthreads();
     if (own.limit.passed) return;  // nobody will read it
     part *const queue = search.queue(step) + own.place;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level][i];
-    const unsigned rows = min(own.spilled_rows, SPILLED_ROWS), lane = threadIdx.x % 32;
-#pragma unroll 1
-    for (unsigned r = threadIdx.x / 32; r < rows; r += blockDim.x / 32) {
-        const edge_t begin = own.spilled[r].begin;
-        const queue_row row = {begin, begin + own.spilled[r].length};
-        const unsigned parts = row.parts(), first = held + own.first_parts[r];
-#pragma unroll 1
-        for (unsigned i = lane; i < parts; i += 32) queue[first + i] = row.nth(i);
-    }
+    write_rows<queue_row>(queue + held, own.spilled, own.first_parts, min(own.spilled_rows, SPILLED_ROWS));
 }
 
 // Expand this block's share of a level. Lanes without an arc read the first one, rather than be jumped over: then all

@@ -4,8 +4,8 @@
 
 #include "answer.cuh"
 #include "atomics.cuh"
-#include "barrier.cuh"
 #include "bitmap.cuh"
+#include "counted_barrier.cuh"
 #include "edge_limit.cuh"
 #include "graph.cuh"
 #include "in_turn.cuh"
@@ -19,22 +19,13 @@ static_assert(PART == 4 * WINDOW, "the host defines PART, the arcs of a part");
 // offsets have been read when the vertex was discovered. The row of a hub is many parts, each work for few threads.
 typedef cut_row<PART, OF_ARRAY> queue_row;  // as queued in global memory
 
-// What is known of a frontier. A search takes steps, with a barrier of all blocks between them: a level, or a run of
-// small ones. A step reads one of three frontiers and adds to the next, which is empty, while the third is emptied.
-struct frontier {
-    tally found;      // a cluster that hands a frontier on counts parts for vertices
-    unsigned queued;  // parts
-    int must_pull;    // not all of it has been queued, because it will be pulled
-    int unqueued;     // it has been pulled, and not all of it has been queued
-    unsigned queued_units;  // of edges, see edge_limit
-    unsigned rests;   // pieces of long rows that are left of the level that found it
-};
-
+// A search takes steps, with a barrier of all blocks between them: a level, or a run of small ones. A step adds to one
+// of three frontiers, which is empty, while that of the step before is read and the third is emptied.
 struct search_state {
-    grid_barrier barrier;
-    int level;   // at which a cluster has stopped
-    int failed;  // a block gave up waiting for the others
-    in_turn<frontier, 3> frontiers;
+    in_turn<next_frontier, 3> frontiers;
+    int level;       // at which a cluster has stopped
+    int failed;      // a block gave up waiting for the others
+    int first_step;  // of the next search: the last one leaves two frontiers empty, from there on
 };
 
 struct bfs {
@@ -73,6 +64,6 @@ struct thresholds {
 __device__ __forceinline__ void append_rows(const bfs &search, const queue_row &mine, unsigned parts, int step) {
     unsigned total, slot = 0;
     const unsigned before = sum_before(parts, total);
-    if (threadIdx.x % 32 == 0) slot = atomicAdd(&search.state->frontiers[step].queued, total);
+    if (threadIdx.x % 32 == 0) slot = search.state->frontiers[step].reserve(total);
     write_parts(search.queue(step), __shfl_sync(ALL_LANES, slot, 0) + before, mine, parts);
 }

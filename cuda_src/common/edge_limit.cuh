@@ -4,9 +4,11 @@
 #include "atomics.cuh"
 #include "warp.cuh"
 
-// A block's share in the limit. It tells the others of every `unit` edges, and all together may queue `most_units` of
-// these; so the row of a hub alone decides nothing.
+// A block's share in the limit. It tells the others of every `unit` edges, of which UNITS are its share, and all together
+// may queue `most_units` of these; so the row of a hub alone decides nothing.
 struct edge_share {
+    static constexpr unsigned UNITS = 4;
+
     unsigned unit, most_units;
 
     __device__ __forceinline__ static edge_share unlimited() { return {ALL_LANES, ALL_LANES}; }
@@ -19,11 +21,12 @@ struct edge_limit {
     static constexpr unsigned MOST_EDGES = 1u << 20;  // of a row, as counted by warps
 
     unsigned edges;
+    unsigned told;  // units, by all blocks when this one told the others last
     edge_share share;
     volatile int passed;
 
     // For one thread of the block.
-    __device__ __forceinline__ void reset(const edge_share &its) { edges = 0, share = its, passed = 0; }
+    __device__ __forceinline__ void reset(const edge_share &its) { edges = told = 0, share = its, passed = 0; }
     // For whole warps: count the edges of each lane's row. Returns, alike for all lanes, whether the limit was passed
     // before.
     __device__ __forceinline__ bool count(edge_t of_row, Frontier &next) {
@@ -39,14 +42,19 @@ struct edge_limit {
         edges = now;
         return now > before && tell(before, now - before, next);
     }
-    // For one thread of the block: whether all together have passed the limit since.
+    // For one thread of the block that has just told the others: whether all together have passed the limit since. It
+    // is worth a wait if this block has had its share, since blocks come to this at about the same time.
     __device__ __forceinline__ void look_again(const Frontier &next) {
-        if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
+        const unsigned looks = edges / edge_share::UNITS >= share.unit ? 2 : told > share.most_units / 2;
+#pragma unroll 1
+        for (unsigned i = 0; i < looks && !passed; ++i)
+            if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
     }
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;
-        if (atomicAdd(&next.queued_units, units) + units > share.most_units) passed = 1;
+        told = atomicAdd(&next.queued_units, units) + units;
+        if (told > share.most_units) passed = 1;
         return true;
     }
 };
