@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, str]
+KINDS = ("block", "cluster", "push", "pull")
+"""Of levels, in the table."""
 FIXED_US = 6.0
 """Of a level, whatever its size."""
 FACTOR = 3.0
@@ -111,6 +113,16 @@ def expected_us(levels: pd.DataFrame, num_vertices: int, ceilings: Ceilings) -> 
     return FIXED_US + levels["edges_inspected"] / rate / 1e3
 
 
+def by_kinds(levels: pd.DataFrame) -> dict[str, object]:
+    """How many levels of each kind there are, their median time and the sum of their times in us."""
+    found: dict[str, object] = {}
+    for kind in KINDS:
+        times = levels["time_us"][levels["kernel"] == kind]
+        found |= {f"{kind}_levels": len(times), f"{kind}_us": round(float(times.sum()), 1)}
+        found[f"{kind}_median_us"] = round(float(times.median()), 2) if len(times) else ""
+    return found
+
+
 def lines(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Iterator[dict[str, object]]:
     """A line for each graph of the table."""
     vertices = rows.drop_duplicates("graph").set_index("graph")["num_vertices"]
@@ -121,7 +133,6 @@ def lines(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Itera
         inner = of_graph[~last]
         inner = inner.assign(ratio=inner["time_us"] / inner["expected"])
         worst = inner.loc[inner["ratio"].idxmax()]
-        shares = of_graph.groupby("kernel")["time_us"].sum() / of_graph["time_us"].sum()
         yield {
             "class": family_of_graph(name),
             "graph": name,
@@ -139,13 +150,9 @@ def lines(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Itera
             "measured_us": round(float(inner["time_us"].sum()), 1),
             "expected_us": round(float(inner["expected"].sum()), 1),
             "last_us": round(float(of_graph[last]["time_us"].median()), 2),
-            **{f"{kernel}_share": round(float(shares.get(kernel, 0)), 3) for kernel in KINDS},
+            **by_kinds(inner),
             "commit": worst["commit"],
         }
-
-
-KINDS = ("block", "cluster", "push", "pull")
-"""Kinds of levels, whose shares in the time are in the table."""
 
 
 @click.group()
