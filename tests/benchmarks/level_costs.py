@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, str]
+DEEP = 1000
+"""Levels of a search from which on it is not profiled from another source: there are enough."""
 KINDS = ("block", "cluster", "push", "pull")
 """Of levels, in the table."""
 FIXED_US = 6.0
@@ -51,13 +53,14 @@ FACTOR = 3.0
 
 
 def chosen(path: Path, sources: int) -> dict[str, list[Row]]:
-    """The rows to profile by graph: of each setting those from the first sources."""
+    """The rows to profile by graph: of each setting those from the first sources, of deep ones the first."""
     found: dict[str, list[Row]] = {}
     seen: Counter[tuple[str, ...]] = Counter()
     for row in read_rows(path):
         setting = tuple(row[name] for name in ("graph", "variant", "grid", "block", "knobs"))
         seen[setting] += 1
-        if row["status"] == "ok" and seen[setting] <= sources:
+        wanted = sources if int(row["depth"] or 0) < DEEP else 1
+        if row["status"] == "ok" and seen[setting] <= wanted:
             found.setdefault(row["graph"], []).append(dict(row))
     return found
 
