@@ -22,7 +22,7 @@ _LARGEST_CLUSTER = 16
 _LARGE, _THIN, _DENSE, _HUB = 1 << 18, 6, 16, 16
 """Vertices and mean out-degree from which on the number of multiprocessors counts for more than the cluster:
 at least 16 or, with hubs of 16 times as much, at least 6."""
-_SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 24
+_SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 40
 """Parts of the largest frontier that a cluster expands, for each of its blocks. The claims of a small graph
 meet in few lines of the L2 cache, where a cluster makes them one by one: so one of 16 blocks takes no more
 than these for each vertex, but at least what one of 8 takes."""
