@@ -28,6 +28,9 @@ meet in few lines of the L2 cache, where a cluster makes them one by one: so one
 than these for each vertex, but at least what one of 8 takes."""
 _MOST_BLOCKS, _MOST_PARTS, _MOST_EDGES = (1 << 11) - 1, 1 << 26, 1 << 31
 """Blocks whose arrivals fit the words of the barrier; vertices with parts, and edges, whose sums do."""
+_LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
+"""Levels after which the cluster hands on, so that the others wait at the barrier for a bounded time; and tiny
+ones after which those to come are expected to be tiny, too."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
 
@@ -155,7 +158,13 @@ class Adaptive(KernelVariant):
         ),
     )
     usual_block = 1024
-    constants: ClassVar = {"PART": _PART, "QUAD": _QUAD, "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT}
+    constants: ClassVar = {
+        "PART": _PART,
+        "QUAD": _QUAD,
+        "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT,
+        "LEVELS_AT_A_TIME": _LEVELS_AT_A_TIME,
+        "TINY_LEVELS": _TINY_LEVELS,
+    }
     layers = ("cluster", "push", "pull", "block")
     block_layers = ("cluster", "block")
     edge_reads: ClassVar = {"pull": "pull"}
