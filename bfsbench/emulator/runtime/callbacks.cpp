@@ -35,7 +35,7 @@ inline void touch(const void* there, const void* site) {
 }
 
 APART void come_to_block() {
-    if (emu::watching) return emu::watching->step();  // accesses are where a watched thread may be interrupted
+    if (emu::watching) emu::watching->report_endless();  // of a watched thread, only accesses are interrupted
     if (emu::current) emu::yield_point();
 }
 
@@ -43,6 +43,10 @@ APART void come_to_block() {
 
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
+    if (emu::steps_left > 0) {
+        --emu::steps_left;
+        return;
+    }
     auto* fiber = static_cast<emu::Fiber*>(emu::current);
     if (!fiber || !fiber->trace) return come_to_block();
     if (fiber->trace->come_to(HERE)) emu::await_steps(*fiber);
