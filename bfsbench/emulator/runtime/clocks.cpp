@@ -15,8 +15,9 @@ const ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 ThreadClock& mine_used() {
     Fiber& fiber = here();
     fiber.alone = false;
-    ThreadClock& thread = block_of(fiber).clocks[fiber.rank];
-    thread.used = true;
+    ResidentBlock& block = block_of(fiber);
+    ThreadClock& thread = block.clocks[fiber.rank];
+    block.clocks_used = thread.used = true;
     return thread;
 }
 
@@ -115,7 +116,9 @@ void Clocks::begin_block(ResidentBlock& block) const {
     block.place = {static_cast<uint32_t>(shapes_.size()) - 1, shape.first_block + number,
                    shape.first_warp + number * shape.warps};
     block.clocks.resize(block.fibers.size());
-    for (ThreadClock& thread : block.clocks) {  // most blocks of a large grid have little to do
+    if (!block.clocks_used && !at_launch_) return;  // as in most blocks of a large grid
+    block.clocks_used = at_launch_ != nullptr;
+    for (ThreadClock& thread : block.clocks) {
         if (thread.used) thread = {};
         if (!at_launch_) continue;
         thread.known = at_launch_;
@@ -229,6 +232,7 @@ void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
         known.add(thread.known);
     });
     Known all = known.all();
+    block.clocks_used = true;
     each([&](ThreadClock& thread, Fiber& fiber, unsigned) {
         thread.used = true;
         thread.row = row;
@@ -243,6 +247,7 @@ void Clocks::meet_block(ResidentBlock& block) {
     for (const ThreadClock& thread : block.clocks) known.add(thread.known);
     Known all = known.all();
     if (!all) return;
+    block.clocks_used = true;
     for (ThreadClock& thread : block.clocks) {
         thread.used = true;
         thread.known = all;

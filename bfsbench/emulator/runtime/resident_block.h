@@ -97,6 +97,7 @@ struct ResidentBlock : Block {
 
     // In a machine that watches.
     std::vector<ThreadClock> clocks;  // by rank
+    bool clocks_used = false;         // one of them is not as it was made
     FamilyPlace place{};
     std::unique_ptr<Shadow> shadow;   // of the arena
 

@@ -59,6 +59,10 @@ class Watch {
     void end_launch();
     void begin_block(ResidentBlock& block);
 
+    // The current thread is about to read whole words. Whether that was all seen to, as it is of most accesses; if not,
+    // nothing was.
+    bool read_quickly(const char* address, size_t bytes, const void* where);
+
     // The current thread is about to do this. May interrupt it.
     void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where);
 
@@ -126,7 +130,36 @@ extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 // How many basic blocks that launch may still come to; 0 if nothing watches.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
-// Everything that most accesses need is here: they stay in the buffer that their instruction touched last, whose
+// Without a call, so that no registers are saved: reads where their instruction read last, of words that were last
+// written in an earlier era and that no other thread which this one has met has read.
+inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
+    constexpr size_t kWord = Shadow::kWordBytes;
+    Fiber& fiber = here();
+    const Site& site = sites_.likely(where);
+    if (fiber.patience <= 1 || site.address != where || clocks.before_era(fiber.moment)) return false;
+    const ResidentBlock& block = block_of(fiber);
+    auto offset = static_cast<size_t>(address - (site.shared ? block.arena_begin : site.origin));
+    if (offset % kWord || !site.has(offset, bytes)) return false;
+    Shadow& shadow = site.shared ? *block.shadow : *site.shadow;
+    size_t begin = offset / kWord, end = begin + bytes / kWord;
+    auto is_over = [&](const Past& first) {
+        return clocks.before_era(first.moment()) || first.moment() == fiber.moment;
+    };
+    for (size_t word = begin; word < end; ++word) {
+        bool quiet = shadow.written(word) == Shadow::kWhole && clocks.before_era(shadow.last_write_near(word));
+        if (!quiet || !(fiber.alone || is_over(shadow.first_read(word)))) return false;
+    }
+    --fiber.patience;
+    fiber.last = Past(fiber.moment, site.number, Act::read, Scope::none);
+    fiber.last_address = address;
+    for (size_t word = begin; word < end; ++word) {
+        Past& first = shadow.first_read(word);
+        (is_over(first) ? first : shadow.last_read(word)) = fiber.last.to(Shadow::kWhole);
+    }
+    return true;
+}
+
+// Everything that most other accesses need is here: they stay in the buffer that their instruction touched last, whose
 // words were last written in an earlier era.
 inline __attribute__((always_inline)) void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where) {
     Fiber& fiber = here();

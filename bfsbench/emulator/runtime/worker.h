@@ -68,6 +68,7 @@ class Worker {
     StackPool stacks_;
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;
+    ResidentBlock* running_ = nullptr;
     size_t last_ = 0;        // index in resident_ of the block that ran last
     bool gave_way_ = false;  // it was left although it could have gone on
     std::vector<std::unique_ptr<ResidentBlock>> spare_;
