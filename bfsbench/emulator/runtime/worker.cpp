@@ -87,6 +87,7 @@ Fiber* Worker::pick(ResidentBlock& block) {
     if (Lockstep* lockstep = block.lockstep.get()) {
         lockstep->counting.leave_thread();
         while (block.must_issue()) {
+            if (ends_turn(block)) return nullptr;
             lockstep->counting.issue(block);
             if (grid->aborted()) return nullptr;
         }
@@ -153,11 +154,16 @@ void Worker::await_steps(Fiber& fiber) {
         current = &to;
         return emu_switch(&fiber.context, to.context);
     }
-    Leave leave = lockstep.take_leave();
-    if (leave == Leave::no) return suspend(fiber);
+    if (!ends_turn(block)) return suspend(fiber);
+    go(&fiber.context, nullptr);
+}
+
+bool Worker::ends_turn(ResidentBlock& block) {
+    Leave leave = block.lockstep->take_leave();
+    if (leave == Leave::no) return false;
     // Those that all blocks wait for may not have begun; otherwise a part of the grid at a time is enough.
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
-    go(&fiber.context, nullptr);
+    return true;
 }
 
 void await_steps(Fiber& fiber) { worker->await_steps(fiber); }

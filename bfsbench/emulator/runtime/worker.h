@@ -60,6 +60,8 @@ class Worker {
     void drop_everything();
     void check_progress(const ResidentBlock& block);
     Fiber* pick(ResidentBlock& block);
+    // In a machine that counts: whether others are to go on now.
+    bool ends_turn(ResidentBlock& block);
     void go(Context* save, Fiber* to);
     int draw_patience();
 
