@@ -19,6 +19,7 @@ import numpy as np
 
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator.kernel import Launch
+from bfsbench.errors import BfsbenchError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
@@ -96,7 +97,11 @@ def main() -> None:
         for graph_name in given.graph or GRAPHS:
             graph, variant = load(graph_name), find(name)
             assert issubclass(variant, KernelProgram)
-            found = np.array(costs(variant, graph))
+            try:
+                found = np.array(costs(variant, graph))
+            except BfsbenchError as error:
+                print(f"{name:22} {graph_name:38} {error}")
+                continue
             watched, checked = found[1:] / found[0]
             ratios.append(checked)
             totals += found[:, 0]
