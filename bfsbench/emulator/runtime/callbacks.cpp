@@ -16,7 +16,7 @@ namespace {
 
 template <size_t kBytes, Act kAct, Scope kScope>
 APART void touch_watched(const char* address, const void* site) {
-    if (emu::watching) emu::watching->access(address, kBytes, kAct, kScope, emu::Order::relaxed, site);
+    emu::watching->access(address, kBytes, kAct, kScope, emu::Order::relaxed, site);
 }
 
 template <size_t kBytes>
@@ -28,14 +28,18 @@ template <size_t kBytes, Act kAct, Scope kScope>
 inline void touch(const void* there, const void* site) {
     auto* address = static_cast<const char*>(there);
     auto* fiber = static_cast<emu::Fiber*>(emu::current);
-    if (!fiber || !fiber->trace) return touch_watched<kBytes, kAct, kScope>(address, site);
+    if (!fiber || !fiber->trace) {
+        constexpr bool kReadsWords = kAct == Act::read && kScope == Scope::none && kBytes % emu::Shadow::kWordBytes == 0;
+        if (!emu::watching || (kReadsWords && emu::watching->read_quickly(address, kBytes, site))) return;
+        return touch_watched<kBytes, kAct, kScope>(address, site);
+    }
     if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes>(address, kAct, kScope, site);
     if (emu::StackPool::is_on(fiber->stack, address)) return;
     emu::worker->machine.counting->load(*fiber, address, kBytes, site);
 }
 
 APART void come_to_block() {
-    if (emu::watching) return emu::watching->step();  // accesses are where a watched thread may be interrupted
+    if (emu::watching) emu::watching->report_endless();  // of a watched thread, only accesses are interrupted
     if (emu::current) emu::yield_point();
 }
 
@@ -43,6 +47,10 @@ APART void come_to_block() {
 
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
+    if (emu::steps_left > 0) {
+        --emu::steps_left;
+        return;
+    }
     auto* fiber = static_cast<emu::Fiber*>(emu::current);
     if (!fiber || !fiber->trace) return come_to_block();
     if (fiber->trace->come_to(HERE)) emu::await_steps(*fiber);

@@ -91,7 +91,10 @@ class Counting {
     uint64_t stores() const { return views_.stores(); }
 
     // What the current thread's block loads from now on is no older than now.
-    void acquire(const ResidentBlock& block) { views_.acquire(multiprocessor_of(block)); }
+    void acquire(const ResidentBlock& block) {
+        views_.acquire(multiprocessor_of(block));
+        block.lockstep->meet();
+    }
 
     // The machine goes on with something else than the current thread.
     void leave_thread() { views_.put_back(); }

@@ -90,7 +90,7 @@ void Lockstep::begin(unsigned threads) {
     turns_.clear();
     next_ = traced_ = rounds_ = 0;
     leave_ = Leave::no;
-    time = 0;
+    time = close_until_ = 0;
 }
 
 unsigned Lockstep::next_lane(unsigned index) const {
@@ -309,7 +309,7 @@ void Lockstep::begin_round() {
 void Lockstep::end_round(bool all_poll) {
     if (all_poll) {
         leave_ = Leave::waits;
-    } else if (++rounds_ >= kTurn) {
+    } else if (++rounds_ >= (time < close_until_ ? 1 : kTurn)) {
         leave_ = Leave::turn_over;
     }
 }

@@ -32,8 +32,14 @@ constexpr unsigned kOneInLeaves = 4;
 // A switch needs some stack itself. If there is none left, the fault must come while `current` still names
 // the thread whose stack it is.
 __attribute__((noinline)) void touch_stack() {
-    volatile char room[2048];
+    constexpr size_t kRoom = 2048;
+    volatile char room[kRoom];
     room[0] = 0;
+}
+
+bool near_its_end(const char* stack) {
+    constexpr size_t kNear = 4096;
+    return static_cast<size_t>(static_cast<char*>(__builtin_frame_address(0)) - stack) < kNear;
 }
 
 Fiber& current_fiber() { return *static_cast<Fiber*>(current); }
@@ -65,13 +71,15 @@ void finish_thread() { worker->finish(current_fiber()); }
 // In seven launches of eight, a seeded schedule interrupts every thread at every yield point, which exposes the
 // smallest race windows; in the eighth, threads run far ahead of each other. With both in one launch, the
 // uninterrupted threads would win every race. A machine that watches sees races whatever the windows are, so
-// there it is all launches under one seed of three, and none under the others.
+// there it is all launches under one seed of three, and none under the others, whose threads are seldom interrupted
+// within few accesses: a switch takes as long as ten of them.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     if (restless_) return 1;
     constexpr unsigned kBits = 9;
-    unsigned draw = random_->below((kBits + 1) << kBits);  // a number of bits, and bits
-    return static_cast<int>(1 + (draw & ((1u << (draw >> kBits)) - 1)));
+    unsigned fewest = machine.watch ? 2 : 0;
+    unsigned draw = random_->below((kBits + 1 - fewest) << kBits);  // a number of bits, and bits
+    return static_cast<int>(1 + (draw & ((1u << (fewest + (draw >> kBits))) - 1)));
 }
 
 Fiber* Worker::pick(ResidentBlock& block) {
@@ -79,6 +87,7 @@ Fiber* Worker::pick(ResidentBlock& block) {
     if (Lockstep* lockstep = block.lockstep.get()) {
         lockstep->counting.leave_thread();
         while (block.must_issue()) {
+            if (ends_turn(block)) return nullptr;
             lockstep->counting.issue(block);
             if (grid->aborted()) return nullptr;
         }
@@ -89,7 +98,8 @@ Fiber* Worker::pick(ResidentBlock& block) {
 
 // Continues `to`, or the worker's loop if null. Returns when another flow switches to *save.
 void Worker::go(Context* save, Fiber* to) {
-    if (to && !to->stack) {
+    bool begins = to && !to->stack;
+    if (begins) {
         to->stack = stacks_.take();
         if (to->stack) {
             to->context = prepare(to->stack, grid->entry);
@@ -98,10 +108,10 @@ void Worker::go(Context* save, Fiber* to) {
             to = nullptr;
         }
     }
-    touch_stack();
+    if (current && near_its_end(current_fiber().stack)) touch_stack();
     current = to;
     if (to) {
-        to->patience = draw_patience();
+        to->patience = draw_patience() + begins;
         emu_switch(save, to->context);
     } else if (save != &loop_) {
         emu_switch(save, loop_);
@@ -127,7 +137,11 @@ void Worker::give_way(Fiber& fiber) {
     if (!leave) return suspend(fiber);
     block.turns = 0;
     gave_way_ = true;
-    go(&fiber.context, nullptr);
+    if (!random_) return go(&fiber.context, nullptr);
+    running_ = next_block();  // there is one, for this block is runnable
+    Fiber* to = pick(*running_);
+    if (to != &fiber) return go(&fiber.context, to);
+    fiber.patience = draw_patience();
 }
 
 void Worker::await_steps(Fiber& fiber) {
@@ -140,11 +154,16 @@ void Worker::await_steps(Fiber& fiber) {
         current = &to;
         return emu_switch(&fiber.context, to.context);
     }
-    Leave leave = lockstep.take_leave();
-    if (leave == Leave::no) return suspend(fiber);
+    if (!ends_turn(block)) return suspend(fiber);
+    go(&fiber.context, nullptr);
+}
+
+bool Worker::ends_turn(ResidentBlock& block) {
+    Leave leave = block.lockstep->take_leave();
+    if (leave == Leave::no) return false;
     // Those that all blocks wait for may not have begun; otherwise a part of the grid at a time is enough.
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
-    go(&fiber.context, nullptr);
+    return true;
 }
 
 void await_steps(Fiber& fiber) { worker->await_steps(fiber); }
@@ -158,7 +177,7 @@ void Worker::finish(Fiber& fiber) {
     Fiber* to = pick(block);
     if (to && !to->stack) {  // it begins on the stack that has just become free
         to->stack = fiber.stack;
-        to->patience = draw_patience();
+        to->patience = draw_patience() + 1;
         current = to;
         return;
     }
@@ -179,15 +198,15 @@ void Worker::run(Grid& launched) {
     watching = machine.watch.get();
     grid->join();
     restless_ = random_ && (machine.watch ? machine.dense : random_->below(8) != 0);
-    while (ResidentBlock* block = next_block()) {
+    while ((running_ = next_block())) {
         gave_way_ = false;
-        if (Fiber* first = pick(*block)) go(&loop_, first);
+        if (Fiber* first = pick(*running_)) go(&loop_, first);
         current = nullptr;
         if (grid->aborted()) break;
-        if (block->live == 0) {
-            retire(*block);
-        } else if (!block->runnable()) {
-            check_progress(*block);
+        if (running_->live == 0) {  // threads may have gone on with another block than the one begun with
+            retire(*running_);
+        } else if (!running_->runnable()) {
+            check_progress(*running_);
         }
     }
     drop_everything();
@@ -226,9 +245,9 @@ bool Worker::wants_new_block() {
 // The next runnable block after the one that ran last.
 ResidentBlock* Worker::find_runnable() {
     size_t count = resident_.size();
-    size_t first = random_ && count ? random_->below(static_cast<unsigned>(count)) : last_ + 1;
-    for (size_t i = 0; i < count; ++i) {
-        size_t candidate = (first + i) % count;
+    size_t candidate = random_ && count ? random_->below(static_cast<unsigned>(count)) : last_ + 1;
+    for (size_t i = 0; i < count; ++i, ++candidate) {
+        if (candidate >= count) candidate = 0;
         if (!resident_[candidate]->runnable()) continue;
         last_ = candidate;
         return resident_[candidate];

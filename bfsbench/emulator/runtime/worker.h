@@ -60,6 +60,8 @@ class Worker {
     void drop_everything();
     void check_progress(const ResidentBlock& block);
     Fiber* pick(ResidentBlock& block);
+    // In a machine that counts: whether others are to go on now.
+    bool ends_turn(ResidentBlock& block);
     void go(Context* save, Fiber* to);
     int draw_patience();
 
@@ -68,6 +70,7 @@ class Worker {
     StackPool stacks_;
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;
+    ResidentBlock* running_ = nullptr;
     size_t last_ = 0;        // index in resident_ of the block that ran last
     bool gave_way_ = false;  // it was left although it could have gone on
     std::vector<std::unique_ptr<ResidentBlock>> spare_;
