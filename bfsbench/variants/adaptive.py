@@ -29,8 +29,8 @@ than these for each vertex, but at least what one of 8 takes."""
 _MOST_BLOCKS, _MOST_PARTS, _MOST_EDGES = (1 << 11) - 1, 1 << 26, 1 << 31
 """Blocks whose arrivals fit the words of the barrier; vertices with parts, and edges, whose sums do."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
-"""Levels after which the cluster hands on, so that the others wait at the barrier for a bounded time; and tiny
-ones after which those to come are expected to be tiny, too."""
+"""Levels after which the cluster hands on, so that the others wait at the barrier for a bounded time; and
+tiny ones after which those to come are expected to be tiny, too."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
 
