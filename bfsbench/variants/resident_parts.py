@@ -86,13 +86,14 @@ class ResidentParts(KernelVariant):
         ),
     )
     usual_block = 512
-    constants: ClassVar = {"SLOTS": _SLOTS}
+    constants: ClassVar = {"SLOTS": _SLOTS, "AHEAD": 1, "LEVEL_FORM": 1}
     layers = ("parts",)
     block_layers = ("parts",)
     edge_reads: ClassVar = {"parts": "unknown"}
     counters: ClassVar = {
         "parts": "parts with something to do, in the step that begins with this level",
         "loads": "parts loaded for the step",
+        "loads_ahead": "parts loaded after it that may be active soon",
         "wait_cycles": "at the barrier after the step, the most of any block that had something to do",
         "read_cycles": "from the barrier to the first level of the step, likewise",
         "load_cycles": "of that, loading parts",
@@ -107,6 +108,9 @@ class ResidentParts(KernelVariant):
     def shared_constants(self) -> dict[str, int]:
         return {**super().shared_constants(), "PLACES": PLACES, "READERS": READERS}
 
+    def defines(self) -> dict[str, int | str]:
+        return {**super().defines(), "BLOCK": self.block}
+
     def prepare(self) -> None:
         """Raises LaunchError if the graph does not suit."""
         parts = self.graph.once(parts_of(int(self.knob["PART_VERTICES"]), int(self.knob["LEVELS"])))
@@ -116,9 +120,9 @@ class ResidentParts(KernelVariant):
         self.num_blocks = min(kernel.resident_blocks(self.block, shared), self.grid or self.blocks(2**30))
         self.place_levels = self.device.empty(parts.vertices.size, "int32")
         self.place_levels.fill(UNREACHED)
-        self.bitmaps = self.device.empty(3 * int(layout.bitmap_words), "uint32")
+        self.bitmaps = self.device.empty(6 * int(layout.bitmap_words), "uint32")
         self.bitmaps.fill(0)
-        self.waiting = self.device.empty(2 * self.num_blocks * parts.number, "int32")
+        self.waiting = self.device.empty(3 * self.num_blocks * parts.number, "int32")
         self.state = self.device.signal(SearchState)
         self.state.fill(0)
         self.search = kernel.bind(
@@ -142,10 +146,10 @@ class ResidentParts(KernelVariant):
         slot_groups = parts.most_ids // PLACES
         words = -(-parts.number // 32)
         optin = self.device.limits.shared_memory_per_block_optin
-        possible = (optin - _STATIC_BYTES - 8 * words) // (slot_groups * GROUP_BYTES)
+        possible = (optin - _STATIC_BYTES - 20 * words) // (slot_groups * GROUP_BYTES)
         slots = min(possible, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
         layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=words)
-        return layout, slots * slot_groups * GROUP_BYTES + 8 * words
+        return layout, slots * slot_groups * GROUP_BYTES + 20 * words
 
     def reset(self, source: int) -> None:
         """Nothing: a search leaves all as the next one is to find it."""

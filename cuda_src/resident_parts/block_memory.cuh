@@ -8,7 +8,7 @@
 #define FEW 64  // parts that wait in shared memory
 
 namespace counted {
-enum { parts, loads, wait_cycles, read_cycles, load_cycles, level_cycles, number };
+enum { parts, loads, loads_ahead, wait_cycles, read_cycles, load_cycles, level_cycles, number };
 }
 
 struct search_state {
@@ -39,15 +39,16 @@ struct slot_layout {
 
 // By id in the block, which is a local id and the first of the slot: rows, and places of ghosts or readers of own
 // vertices. By group of PLACES ids: bits of vertices that have been reached, and that the levels find in turn; the place
-// of the first vertex, or NO_PLACE if they are ghosts. `to_read` are groups whose levels are to be read; `active` and
-// `fresh` are bits of parts.
+// of the first vertex, or NO_PLACE if they are ghosts. `to_read` are groups whose levels are to be read. Bits of parts, of
+// which all blocks have the same: those that are active; those that a block has been given; those that ever were; those that are
+// to be given out now, and of these the ones that have been given out before.
 struct block_memory {
     quad *quads;
     unsigned *words;
     unsigned *reached;
     unsigned *found;  // of even levels, then of odd ones
     int *homes;
-    unsigned *active, *fresh;
+    unsigned *active, *held, *known, *fresh, *again;
     unsigned short *to_read;
 };
 
@@ -60,8 +61,11 @@ __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &l
     in.found = in.reached + groups;
     in.homes = (int *)(in.found + 2 * groups);
     in.active = (unsigned *)(in.homes + groups);
-    in.fresh = in.active + layout.bitmap_words;
-    in.to_read = (unsigned short *)(in.fresh + layout.bitmap_words);
+    in.held = in.active + layout.bitmap_words;
+    in.known = in.held + layout.bitmap_words;
+    in.fresh = in.known + layout.bitmap_words;
+    in.again = in.fresh + layout.bitmap_words;
+    in.to_read = (unsigned short *)(in.again + layout.bitmap_words);
     return in;
 }
 
@@ -91,29 +95,46 @@ struct part_list {
     int size;
 
     __device__ __forceinline__ void put(int place, int part) { (place < FEW ? few[place] : more[place - FEW]) = part; }
-    __device__ __forceinline__ int pop() { return --size, size < FEW ? few[size] : more[size - FEW]; }
+    __device__ __forceinline__ int get(int place) const { return place < FEW ? few[place] : more[place - FEW]; }
+    __device__ __forceinline__ void push(int part) { put(size++, part); }
+    __device__ __forceinline__ int pop() { return get(--size); }
 };
 
 // What the threads of a block share.
 struct block_state {
     int parts[SLOTS];  // or NO_PART
+    bool active[SLOTS];
+    bool to_load[SLOTS];
+    bool begins[SLOTS];    // to be active: its levels are to be read
+    bool has_levels[SLOTS];  // so are those of own vertices
     part shapes[SLOTS];
-    bool is_new[SLOTS];
     int readers[SLOTS][READERS];
     unsigned woken[SLOTS];  // readers that have been made active
-    part_list waiting, later;
-    int loaded;   // parts in the last change
+    part_list waiting, later;  // active parts without a slot
+    part_list ahead;           // parts without a slot that may become active
+    int loads;
+    bool changed;
     int seen[2];  // of even and of odd steps
     bool failed;
 
     static constexpr int NO_PART = -1;
-    static constexpr int ANY = 1, FRESH = 2, ENDED = 4, BUSY = 8;  // bits of seen
+    static constexpr int HAS_LEVELS = 1 << 30;  // beside a part in a list
+    static constexpr int ANY = 1, FRESH = 2, CHANGED = 4, BUSY = 8;  // bits of seen
 
     __device__ void clear(int *more, int number) {
-        for (int s = 0; s < SLOTS; ++s) parts[s] = NO_PART;
-        waiting.size = later.size = seen[0] = seen[1] = loaded = 0;
-        waiting.more = more, later.more = more + number;
+        for (int s = 0; s < SLOTS; ++s) parts[s] = NO_PART, active[s] = begins[s] = to_load[s] = has_levels[s] = false;
+        waiting.size = later.size = ahead.size = seen[0] = seen[1] = loads = 0;
+        waiting.more = more, later.more = more + number, ahead.more = more + 2 * number;
         failed = false;
+    }
+
+    __device__ void take(unsigned slot, int entry, bool at_once) {
+        parts[slot] = entry & ~HAS_LEVELS;
+        to_load[slot] = true;
+        active[slot] = begins[slot] = at_once;
+        has_levels[slot] = entry & HAS_LEVELS;
+        woken[slot] = 0;
+        ++loads;
     }
 };
 

@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(1024)
             for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
                 unsigned degree = 0;
                 rows.row(local, [&](unsigned) { ++degree; });
-                if (degree > 4) atomicAdd(&table->quads, (degree + 3) / 4);
+                if (degree > 4) atomicAdd(&table->quads, more_quads(degree));
             }
             __syncthreads();
             if (threadIdx.x == 0) long_quads[p] = table->quads;
@@ -181,11 +181,16 @@ extern "C" __global__ void __launch_bounds__(1024)
                 ++degree;
             });
             if (degree > 4) {
-                const unsigned more = (degree + 3) / 4, first = rows.vertices() + atomicAdd(&table->quads, more);
-                unsigned i = 0;
-                rows.row(local, [&](unsigned id) { own[first + i / 4].ids[i % 4] = (unsigned short)id, ++i; });
-                for (; i < 4 * more; ++i) own[first + i / 4].ids[i % 4] = self;
-                row = {{(unsigned short)(first | IN_QUADS), (unsigned short)(first + more - 1), self, self}};
+                const unsigned more = more_quads(degree), first = rows.vertices() + atomicAdd(&table->quads, more);
+                unsigned n = 0;
+                for (unsigned i = 0; i < more; ++i) own[first + i] = {{self, self, self, self}};
+                rows.row(local, [&](unsigned id) {
+                    const unsigned i = min(n / 3, more);  // the last quad has four ids
+                    (i == 0 ? row : own[first + i - 1]).ids[n - 3 * i] = (unsigned short)id, ++n;
+                });
+                row.ids[3] = (unsigned short)(first | IN_NEXT_QUAD);
+                for (unsigned i = 1; i < more; ++i)
+                    own[first + i - 1].ids[3] = (unsigned short)(first + i | IN_NEXT_QUAD);
             }
             own[local] = row;
             const int place = rows.place(local);

@@ -43,7 +43,7 @@ __device__ __forceinline__ void finish(const partition &parts, int *place_levels
     }
 }
 
-extern "C" __global__ void __launch_bounds__(1024, 1)
+extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     resident_parts(partition parts, slot_layout layout, int *place_levels, unsigned *bitmaps, int *waiting, int *levels,
                    search_state *state, level_record *records, unsigned long long *counts, unsigned max_polls,
                    int source) {
@@ -54,9 +54,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     unsigned phase = 0;
     if (threadIdx.x == 0) {
         phase = barrier_phase(&state->barrier);
-        own.clear(waiting + (size_t)2 * blockIdx.x * parts.number, parts.number);
+        own.clear(waiting + (size_t)3 * blockIdx.x * parts.number, parts.number);
     }
-    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) in.active[i] = 0;
+    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) in.active[i] = in.held[i] = in.known[i] = 0;
     for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x)
         in.reached[i] = in.found[i] = in.found[layout.groups() + i] = 0, in.homes[i] = NO_PLACE;
     if (blockIdx.x == 0 && threadIdx.x < WARP) begin_at(parts, place_levels, bitmaps, source);
@@ -65,6 +65,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         const int step = search.step;
         long long began = search.watch.now();
         arrive_at_barrier(&state->barrier);
+        if (AHEAD) search.load_ahead();
         if (threadIdx.x == 0 && !wait_at_barrier(&state->barrier, phase, max_polls)) own.failed = true;
         __syncthreads();
         if (own.failed) {
@@ -74,11 +75,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (search.busy) search.watch.most(counted::wait_cycles, step - 1, began);
         began = search.watch.now();
         search.level = step * parts.hops;
-        search.next_bitmap = bitmaps + (step + 1) % 3 * words;
-        if (!search.begin_step(bitmaps + step % 3 * words, bitmaps + (step + 2) % 3 * words)) break;
-        if (search.busy) search.watch.most(counted::read_cycles, step, began);
+        search.next_bitmap = bitmaps + (step + 1) % 3 * 2 * words;
+        if (!search.begin_step(bitmaps + step % 3 * 2 * words, bitmaps + (step + 2) % 3 * 2 * words)) break;
         if (global_thread() == 0) note_level(records, search.level, 1, LAYER_PARTS);
-        search.run_step();
+        search.run_step(began);
     }
     finish(parts, place_levels, levels);
 }

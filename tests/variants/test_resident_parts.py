@@ -27,7 +27,7 @@ from tests.parameters import covering
 from tests.shapes import edge_list
 from tests.variants.searching import levels_of, prepared, shape
 
-LONG_ROW = 0x8000
+IN_NEXT_QUAD = 0x8000
 SMALL = {"PART_VERTICES": 32}
 
 
@@ -80,8 +80,8 @@ def rows_of(parts: GraphParts, p: int, vertices: list[int]) -> dict[int, list[in
         if v < 0:
             continue
         row = quads[local]
-        if row[0] & LONG_ROW:
-            row = [id for quad in quads[row[0] & ~LONG_ROW : row[1] + 1] for id in quad]
+        while row[-1] & IN_NEXT_QUAD:
+            row = [*row[:-1], *quads[row[-1] & ~IN_NEXT_QUAD]]
         rows[v] = sorted(vertices[id] for id in row if id != local)
     return rows
 
