@@ -94,7 +94,7 @@ class _Packing:
         bits = self._table_bits()
         table = 1 << bits
         macros = {"TABLE_BITS": bits, "TABLE": table, "MAX_GHOSTS": table // 4 * 3}
-        self.shared = table * 6 + table // 4 * 3 * 4 + 8
+        self.shared = table * 10 + 8
         self.module = module_of(graph, "pack_parts", {"part": Part}, macros)
         self.own = -(-cells.sizes.astype(np.int64) // PLACES) * PLACES
         self.arguments: dict[str, Argument] = {
@@ -106,7 +106,7 @@ class _Packing:
     def _table_bits(self) -> int:
         """Of the hash table's size: twice as many as there are vertices, or as many as there is room for."""
         bits = 4
-        while 2 ** (bits + 1) * 9 + 8 <= self.device.limits.shared_memory_per_block_optin and (
+        while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
         ):
             bits += 1

@@ -15,6 +15,7 @@ from bfsbench.variants.graph_parts import (
     READERS,
     GraphParts,
     Part,
+    most_ids,
     parts_of,
     table_on,
 )
@@ -33,6 +34,12 @@ class Partition(Struct):
         *((name, c_void_p) for name in ("part_at", "places", "vertices")),
         *((name, c_int) for name in ("number", "num_places", "hops")),
     ]
+
+
+class Exchange(Struct):
+    """What blocks tell each other (``block_memory.cuh``)."""
+
+    _fields_: ClassVar = [(name, c_void_p) for name in ("at_level", "loads", "bitmaps")]
 
 
 class SlotLayout(Struct):
@@ -86,7 +93,7 @@ class ResidentParts(KernelVariant):
         ),
     )
     usual_block = 512
-    constants: ClassVar = {"SLOTS": _SLOTS, "AHEAD": 1, "LEVEL_FORM": 1}
+    constants: ClassVar = {"SLOTS": _SLOTS, "LEVEL_FORM": 1, "DELAY": 0}
     layers = ("parts",)
     block_layers = ("parts",)
     edge_reads: ClassVar = {"parts": "unknown"}
@@ -103,13 +110,13 @@ class ResidentParts(KernelVariant):
     """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
 
     def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), GridBarrier, Part, Partition, SlotLayout, SearchState)
+        return (*super().structs(), GridBarrier, Part, Partition, Exchange, SlotLayout, SearchState)
 
     def shared_constants(self) -> dict[str, int]:
         return {**super().shared_constants(), "PLACES": PLACES, "READERS": READERS}
 
     def defines(self) -> dict[str, int | str]:
-        return {**super().defines(), "BLOCK": self.block}
+        return {**super().defines(), "BLOCK": self.block, "GROUPS_A_THREAD": -(-most_ids(self.device) // PLACES // self.block)}
 
     def prepare(self) -> None:
         """Raises LaunchError if the graph does not suit."""
@@ -120,6 +127,10 @@ class ResidentParts(KernelVariant):
         self.num_blocks = min(kernel.resident_blocks(self.block, shared), self.grid or self.blocks(2**30))
         self.place_levels = self.device.empty(parts.vertices.size, "int32")
         self.place_levels.fill(UNREACHED)
+        self.at_level = self.device.empty(2 * parts.vertices.size // PLACES, "uint64")
+        self.at_level.fill(0)
+        self.loads = self.device.empty(2 * self.num_blocks, "int32")
+        self.loads.fill(0)
         self.bitmaps = self.device.empty(6 * int(layout.bitmap_words), "uint32")
         self.bitmaps.fill(0)
         self.waiting = self.device.empty(3 * self.num_blocks * parts.number, "int32")
@@ -129,7 +140,7 @@ class ResidentParts(KernelVariant):
             parts=_partition(parts, table_on(self.device, parts.table)),
             layout=layout,
             place_levels=self.place_levels,
-            bitmaps=self.bitmaps,
+            others=Exchange(at_level=self.at_level, loads=self.loads, bitmaps=self.bitmaps),
             waiting=self.waiting,
             levels=self.level_array,
             state=self.state,
@@ -146,10 +157,10 @@ class ResidentParts(KernelVariant):
         slot_groups = parts.most_ids // PLACES
         words = -(-parts.number // 32)
         optin = self.device.limits.shared_memory_per_block_optin
-        possible = (optin - _STATIC_BYTES - 20 * words) // (slot_groups * GROUP_BYTES)
+        possible = (optin - _STATIC_BYTES - 28 * words) // (slot_groups * GROUP_BYTES)
         slots = min(possible, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
         layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=words)
-        return layout, slots * slot_groups * GROUP_BYTES + 20 * words
+        return layout, slots * slot_groups * GROUP_BYTES + 28 * words
 
     def reset(self, source: int) -> None:
         """Nothing: a search leaves all as the next one is to find it."""

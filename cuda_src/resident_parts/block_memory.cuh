@@ -1,6 +1,7 @@
 // What a block of the search by parts has in shared memory. See resident_parts.cu.
 #pragma once
 
+#include "atomics.cuh"
 #include "barrier.cuh"
 #include "parts.cuh"
 
@@ -30,6 +31,15 @@ struct partition {
     int hops;
 };
 
+// What the blocks tell each other. Of even and odd steps: by group of places, bits of the vertices that had been reached
+// before the step's first level and of those at that level (`at_level`); how many parts each block has (`loads`). By step
+// modulo three: bits of the parts that are active, then of those that may be soon (`bitmaps`).
+struct exchange {
+    unsigned long long *at_level;
+    int *loads;
+    unsigned *bitmaps;
+};
+
 // How a block's memory is divided: slots of so many groups of local ids, and words of the bitmap of active parts.
 struct slot_layout {
     unsigned slots, slot_groups, bitmap_words;
@@ -48,7 +58,7 @@ struct block_memory {
     unsigned *reached;
     unsigned *found;  // of even levels, then of odd ones
     int *homes;
-    unsigned *active, *held, *known, *fresh, *again;
+    unsigned *active, *running, *held, *known, *fresh, *again, *soon;
     unsigned short *to_read;
 };
 
@@ -61,22 +71,14 @@ __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &l
     in.found = in.reached + groups;
     in.homes = (int *)(in.found + 2 * groups);
     in.active = (unsigned *)(in.homes + groups);
-    in.held = in.active + layout.bitmap_words;
+    in.running = in.active + layout.bitmap_words;
+    in.held = in.running + layout.bitmap_words;
     in.known = in.held + layout.bitmap_words;
     in.fresh = in.known + layout.bitmap_words;
     in.again = in.fresh + layout.bitmap_words;
-    in.to_read = (unsigned short *)(in.again + layout.bitmap_words);
+    in.soon = in.again + layout.bitmap_words;
+    in.to_read = (unsigned short *)(in.soon + layout.bitmap_words);
     return in;
-}
-
-__device__ __forceinline__ int load_relaxed(const int *word) {
-    int value;
-    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ void store_relaxed(int *word, int value) {
-    asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
 // Make a part active, or all.
@@ -100,41 +102,52 @@ struct part_list {
     __device__ __forceinline__ int pop() { return get(--size); }
 };
 
-// What the threads of a block share.
+// What the threads of a block share. A slot holds a part that runs or one that may be active soon.
 struct block_state {
-    int parts[SLOTS];  // or NO_PART
-    bool active[SLOTS];
+    int parts[SLOTS];        // or NO_PART
+    bool active[SLOTS];      // has something to do in this step
+    bool runs[SLOTS];
     bool to_load[SLOTS];
-    bool begins[SLOTS];    // to be active: its levels are to be read
-    bool has_levels[SLOTS];  // so are those of own vertices
+    bool was_known[SLOTS];   // what its own vertices were found to be is to be read as well
+    int age[SLOTS];          // steps since it was first active
     part shapes[SLOTS];
     int readers[SLOTS][READERS];
-    unsigned woken[SLOTS];  // readers that have been made active
-    part_list waiting, later;  // active parts without a slot
-    part_list ahead;           // parts without a slot that may become active
-    int loads;
-    bool changed;
+    unsigned woken[SLOTS];   // readers that have been made active
+    part_list waiting, later;  // parts that run, without a slot
+    part_list ahead;           // parts that may be active soon, without a slot
+    int loads;   // parts to load
     int seen[2];  // of even and of odd steps
     bool failed;
 
     static constexpr int NO_PART = -1;
-    static constexpr int HAS_LEVELS = 1 << 30;  // beside a part in a list
-    static constexpr int ANY = 1, FRESH = 2, CHANGED = 4, BUSY = 8;  // bits of seen
+    static constexpr int WAS_KNOWN = 1 << 30;  // beside a part in a list
+    static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16;  // bits of seen
 
     __device__ void clear(int *more, int number) {
-        for (int s = 0; s < SLOTS; ++s) parts[s] = NO_PART, active[s] = begins[s] = to_load[s] = has_levels[s] = false;
+        for (int s = 0; s < SLOTS; ++s) empty(s);
         waiting.size = later.size = ahead.size = seen[0] = seen[1] = loads = 0;
         waiting.more = more, later.more = more + number, ahead.more = more + 2 * number;
         failed = false;
     }
 
-    __device__ void take(unsigned slot, int entry, bool at_once) {
-        parts[slot] = entry & ~HAS_LEVELS;
+    __device__ __forceinline__ void empty(unsigned slot) {
+        parts[slot] = NO_PART;
+        active[slot] = runs[slot] = to_load[slot] = false;
+    }
+
+    __device__ __forceinline__ void take(unsigned slot, int entry, bool runs_now) {
+        parts[slot] = entry & ~WAS_KNOWN;
+        was_known[slot] = entry & WAS_KNOWN;
+        active[slot] = runs[slot] = runs_now;
         to_load[slot] = true;
-        active[slot] = begins[slot] = at_once;
-        has_levels[slot] = entry & HAS_LEVELS;
-        woken[slot] = 0;
+        woken[slot] = 0, age[slot] = 0;
         ++loads;
+    }
+
+    __device__ __forceinline__ int num_parts() const {
+        int number = waiting.size + ahead.size;
+        for (unsigned s = 0; s < SLOTS; ++s) number += parts[s] != NO_PART;
+        return number;
     }
 };
 

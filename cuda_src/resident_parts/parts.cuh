@@ -3,8 +3,8 @@
 // Every vertex has a place: the vertices that a part owns lie side by side there, a part beginning at a multiple of
 // PLACES. A ghost of a part is another's vertex from which at most K arcs lead to one of its own. In a part its own
 // vertices and its ghosts have local ids of 15 bits, own vertices first, each kind beginning at a multiple of 32; the
-// local id of an own vertex is its place less the part's first. Of either kind, vertices that are close to each other are
-// dealt out to groups of 32, since the bits of such a group are one thread's work.
+// local id of an own vertex is its place less the part's first. Own vertices that are close to each other are dealt out to
+// groups of 32, since the bits of such a group are one thread's work; ghosts are in the order of their places.
 #pragma once
 
 #include "graph.cuh"

@@ -26,46 +26,51 @@
 #include "block_search.cuh"
 
 // Mark the parts that read the source as active, and give it its level. By the first warp of one block.
-__device__ __forceinline__ void begin_at(const partition &parts, int *place_levels, unsigned *bitmap, int source) {
+__device__ __forceinline__ void begin_at(const partition &parts, const exchange &others, int *place_levels, int source) {
     const int place = parts.places[source], p = parts.part_at[place / PLACES];
     const unsigned lane = threadIdx.x, readers = parts.words[parts.parts[p].first + place - parts.parts[p].first_place];
-    if (lane == 0) store_relaxed(&place_levels[place], 0);
-    if (readers >> lane & 1) wake(parts.readers[p * READERS + lane], bitmap, parts.number);
+    if (lane == 0) {
+        place_levels[place] = 0;
+        store_relaxed(&others.at_level[place / PLACES], 1ull << (32 + place % PLACES));
+    }
+    if (readers >> lane & 1) wake(parts.readers[p * READERS + lane], others.bitmaps, parts.number);
 }
 
 // Levels from places to vertices; all places are left unreached, for the next search.
-__device__ __forceinline__ void finish(const partition &parts, int *place_levels, int *levels) {
+__device__ __forceinline__ void finish(const partition &parts, const exchange &others, int *place_levels, int *levels) {
     for (unsigned i = global_thread(); i < parts.num_places; i += grid_threads()) {
         const int v = parts.vertices[i];
         if (v == NO_VERTEX) continue;
         levels[v] = place_levels[i];
-        store_relaxed(&place_levels[i], UNREACHED);  // blocks behind may still look at it, for nothing
+        place_levels[i] = UNREACHED;
     }
+    for (unsigned i = global_thread(); i < parts.num_places / PLACES * 2; i += grid_threads())
+        store_relaxed(&others.at_level[i], 0ull);  // blocks behind may still look at it, for nothing
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
-    resident_parts(partition parts, slot_layout layout, int *place_levels, unsigned *bitmaps, int *waiting, int *levels,
+    resident_parts(partition parts, slot_layout layout, int *place_levels, exchange others, int *waiting, int *levels,
                    search_state *state, level_record *records, unsigned long long *counts, unsigned max_polls,
                    int source) {
     extern __shared__ uint4 memory[];
     __shared__ block_state own;
     const block_memory in = carve(memory, layout);
-    const unsigned words = layout.bitmap_words;
     unsigned phase = 0;
     if (threadIdx.x == 0) {
         phase = barrier_phase(&state->barrier);
         own.clear(waiting + (size_t)3 * blockIdx.x * parts.number, parts.number);
     }
-    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) in.active[i] = in.held[i] = in.known[i] = 0;
+    for (unsigned i = threadIdx.x; i < layout.bitmap_words; i += blockDim.x)
+        in.active[i] = in.running[i] = in.held[i] = in.known[i] = 0;
     for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x)
         in.reached[i] = in.found[i] = in.found[layout.groups() + i] = 0, in.homes[i] = NO_PLACE;
-    if (blockIdx.x == 0 && threadIdx.x < WARP) begin_at(parts, place_levels, bitmaps, source);
-    block_search search = {parts, layout, in, own, place_levels, {counts, parts.hops}};
+    if (blockIdx.x == 0 && threadIdx.x < WARP) begin_at(parts, others, place_levels, source);
+    block_search search = {parts, layout, in, others, own, place_levels, {counts, parts.hops}};
     for (;; ++search.step) {
         const int step = search.step;
         long long began = search.watch.now();
         arrive_at_barrier(&state->barrier);
-        if (AHEAD) search.load_ahead();
+        search.look_ahead();
         if (threadIdx.x == 0 && !wait_at_barrier(&state->barrier, phase, max_polls)) own.failed = true;
         __syncthreads();
         if (own.failed) {
@@ -75,10 +80,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
         if (search.busy) search.watch.most(counted::wait_cycles, step - 1, began);
         began = search.watch.now();
         search.level = step * parts.hops;
-        search.next_bitmap = bitmaps + (step + 1) % 3 * 2 * words;
-        if (!search.begin_step(bitmaps + step % 3 * 2 * words, bitmaps + (step + 2) % 3 * 2 * words)) break;
+        if (!search.begin_step()) break;
         if (global_thread() == 0) note_level(records, search.level, 1, LAYER_PARTS);
         search.run_step(began);
     }
-    finish(parts, place_levels, levels);
+    finish(parts, others, place_levels, levels);
 }
