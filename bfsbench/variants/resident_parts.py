@@ -15,7 +15,6 @@ from bfsbench.variants.graph_parts import (
     READERS,
     GraphParts,
     Part,
-    most_ids,
     parts_of,
     table_on,
 )
@@ -116,7 +115,8 @@ class ResidentParts(KernelVariant):
         return {**super().shared_constants(), "PLACES": PLACES, "READERS": READERS}
 
     def defines(self) -> dict[str, int | str]:
-        return {**super().defines(), "BLOCK": self.block, "GROUPS_A_THREAD": -(-most_ids(self.device) // PLACES // self.block)}
+        groups = self.device.limits.shared_memory_per_block_optin // GROUP_BYTES
+        return {**super().defines(), "BLOCK": self.block, "GROUPS_A_THREAD": -(-groups // self.block)}
 
     def prepare(self) -> None:
         """Raises LaunchError if the graph does not suit."""

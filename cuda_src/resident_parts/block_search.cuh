@@ -65,6 +65,7 @@ struct block_search {
                 own.active[thread] = is_active, own.runs[thread] = runs;
             own.woken[thread] = 0;
         }
+        if (thread == 0 && (crowded || own.ahead.size > 0)) seen |= block_state::CHANGED;
         if (seen) atomicOr(&own.seen[step % 2], seen);
         __syncthreads();
         seen = own.seen[step % 2];
@@ -72,7 +73,7 @@ struct block_search {
         if (seen & block_state::FRESH) dealt += deal(in.fresh, step, own.waiting);
         some_soon = seen & block_state::SOON;
         busy = seen & block_state::BUSY;
-        changes = crowded || own.ahead.size > 0 || seen & (block_state::FRESH | block_state::CHANGED);
+        changes = seen & (block_state::FRESH | block_state::CHANGED);
         return seen & block_state::ANY;
     }
 
@@ -344,8 +345,8 @@ struct block_search {
             reached[j] = g < groups ? in.reached[g] : 0;
             levels[j] = home == NO_PLACE ? nullptr : place_levels + home;
         }
-        for (int k = 0; k < parts.hops; ++k) {
-            unsigned *const found = this->found(), *const next = in.found + (now ^ 1) * groups;
+        unsigned *found = this->found(), *next = in.found + (now ^ 1) * groups;
+        for (int at = level, end = level + parts.hops; at < end; ++at) {
             unsigned bits[GROUPS_A_THREAD];
 #pragma unroll
             for (int j = 0; j < GROUPS_A_THREAD; ++j) {
@@ -358,11 +359,13 @@ struct block_search {
                 const unsigned g = first + j * blockDim.x, fresh = bits[j] & ~reached[j];
                 found[g] = 0;
                 reached[j] |= bits[j];
-                expand(in.quads, g * PLACES, fresh, next, k > 0 ? levels[j] : nullptr, level + k);
+                expand(in.quads, g * PLACES, fresh, next, at > level ? levels[j] : nullptr, at);
             }
             __syncthreads();
-            now ^= 1;
+            unsigned *const last = found;
+            found = next, next = last;
         }
+        now ^= parts.hops & 1;
 #pragma unroll
         for (int j = 0; j < GROUPS_A_THREAD; ++j)
             if (first + j * blockDim.x < groups) in.reached[first + j * blockDim.x] = reached[j];
