@@ -49,9 +49,11 @@ struct slot_layout {
 
 // By id in the block, which is a local id and the first of the slot: rows, and places of ghosts or readers of own
 // vertices. By group of PLACES ids: bits of vertices that have been reached, and that the levels find in turn; the place
-// of the first vertex, or NO_PLACE if they are ghosts. `to_read` are groups whose levels are to be read. Bits of parts, of
-// which all blocks have the same: those that are active; those that a block has been given; those that ever were; those that are
-// to be given out now, and of these the ones that have been given out before.
+// of the first vertex, or NO_PLACE if they are ghosts. `to_read` lists the groups of ghosts in all slots.
+//
+// Bits of parts, the same in all blocks: those with something to do in this step (`active`), and those that run, which is a
+// step longer; those that some block has, and those that one ever had; those to be dealt out at once (`fresh`), which of
+// them are dealt out `again`, and those to be dealt out after the step (`soon`).
 struct block_memory {
     quad *quads;
     unsigned *words;
@@ -102,51 +104,53 @@ struct part_list {
     __device__ __forceinline__ int pop() { return get(--size); }
 };
 
-// What the threads of a block share. A slot holds a part that runs or one that may be active soon.
-struct block_state {
-    int parts[SLOTS];        // or NO_PART
-    bool active[SLOTS];      // has something to do in this step
-    bool runs[SLOTS];
-    bool to_load[SLOTS];
-    bool was_known[SLOTS];   // what its own vertices were found to be is to be read as well
-    int age[SLOTS];          // steps since it was first active
-    part shapes[SLOTS];
-    int readers[SLOTS][READERS];
-    unsigned woken[SLOTS];   // readers that have been made active
-    part_list waiting, later;  // parts that run, without a slot
-    part_list ahead;           // parts that may be active soon, without a slot
-    int loads;   // parts to load
-    int seen[2];  // of even and of odd steps
-    bool failed;
+// Room for a part. It holds one that runs, or one that may be active soon.
+struct part_slot {
+    int number;      // of the part, or NO_PART
+    bool active;     // it has something to do in this step
+    bool runs;
+    bool to_load;
+    bool was_known;  // what its own vertices were found to be is to be read as well
+    int age;         // steps in which it was active
+    unsigned woken;  // readers that have been made active in this step
+    part shape;
+    int readers[READERS];
 
     static constexpr int NO_PART = -1;
+
+    __device__ __forceinline__ void empty() { number = NO_PART, active = runs = to_load = false; }
+};
+
+// What the threads of a block share.
+struct block_state {
+    part_slot slots[SLOTS];
+    part_list waiting, later;  // parts that run, without a slot
+    part_list ahead;           // parts that may be active soon, without a slot
+    int loads;                 // parts to load
+    int seen[2];               // of even and of odd steps
+    bool failed;
+
     static constexpr int WAS_KNOWN = 1 << 30;  // beside a part in a list
     static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16;  // bits of seen
 
     __device__ void clear(int *more, int number) {
-        for (int s = 0; s < SLOTS; ++s) empty(s);
+        for (int s = 0; s < SLOTS; ++s) slots[s].empty();
         waiting.size = later.size = ahead.size = seen[0] = seen[1] = loads = 0;
         waiting.more = more, later.more = more + number, ahead.more = more + 2 * number;
         failed = false;
     }
 
-    __device__ __forceinline__ void empty(unsigned slot) {
-        parts[slot] = NO_PART;
-        active[slot] = runs[slot] = to_load[slot] = false;
-    }
-
-    __device__ __forceinline__ void take(unsigned slot, int entry, bool runs_now) {
-        parts[slot] = entry & ~WAS_KNOWN;
-        was_known[slot] = entry & WAS_KNOWN;
-        active[slot] = runs[slot] = runs_now;
-        to_load[slot] = true;
-        woken[slot] = 0, age[slot] = 0;
+    __device__ __forceinline__ void take(part_slot &slot, int entry) {
+        slot.number = entry & ~WAS_KNOWN;
+        slot.was_known = entry & WAS_KNOWN;
+        slot.active = slot.runs = false, slot.to_load = true;
+        slot.age = 0, slot.woken = 0;
         ++loads;
     }
 
     __device__ __forceinline__ int num_parts() const {
         int number = waiting.size + ahead.size;
-        for (unsigned s = 0; s < SLOTS; ++s) number += parts[s] != NO_PART;
+        for (int s = 0; s < SLOTS; ++s) number += slots[s].number != part_slot::NO_PART;
         return number;
     }
 };

@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     for (unsigned i = threadIdx.x; i < layout.groups(); i += blockDim.x)
         in.reached[i] = in.found[i] = in.found[layout.groups() + i] = 0, in.homes[i] = NO_PLACE;
     if (blockIdx.x == 0 && threadIdx.x < WARP) begin_at(parts, others, place_levels, source);
-    block_search search = {parts, layout, in, others, own, place_levels, {counts, parts.hops}};
+    block_search search = {{{parts, layout, in, others, own, place_levels, {counts, parts.hops}}}};
     for (;; ++search.step) {
         const int step = search.step;
         long long began = search.watch.now();

@@ -1,0 +1,183 @@
+// Which parts a block has in its shared memory, and how they come there. See resident_parts.cu.
+#pragma once
+
+#include "block_levels.cuh"
+#include "prefix_sum.cuh"
+
+#define COPIES_AT_A_TIME 8  // of 16 bytes that a thread loads of a part
+
+struct block_slots : block_levels {
+    unsigned num_ghosts = 0;   // groups of ghosts of all parts in slots: to_read
+    unsigned end_of_list = 0;  // of own vertices of parts just loaded, after them
+    unsigned dealt = 0;        // parts that nobody had counted at the end of the last step
+
+    __device__ __forceinline__ int *loads_of(int step) const { return others.loads + step % 2 * gridDim.x; }
+
+    // Deal out parts, those of a bitmap, to blocks in the order of how many they had before a step; all blocks do it alike.
+    // Puts those for this block in a list, and returns the number of all.
+    __device__ __forceinline__ unsigned deal(const unsigned *bitmap, int of, part_list &list) {
+        const int *loads = loads_of(of);
+        const int mine = load_relaxed(&loads[blockIdx.x]);
+        unsigned rank = 0, all = 0;
+        for (unsigned base = 0; base < gridDim.x; base += blockDim.x) {
+            const unsigned b = base + threadIdx.x;
+            const int load = b < gridDim.x ? load_relaxed(&loads[b]) : 0x7fffffff;
+            rank += __syncthreads_count(load < mine || (load == mine && b < blockIdx.x));
+        }
+        for (unsigned base = 0; base < layout.bitmap_words; base += blockDim.x) {
+            const unsigned w = base + threadIdx.x;
+            unsigned bits = w < layout.bitmap_words ? bitmap[w] : 0;
+            int total, before = exclusive_sum_of_block(__popc(bits), total);
+            for (unsigned turn = dealt + all + before; bits; bits &= bits - 1, ++turn) {
+                if (turn % gridDim.x != rank) continue;
+                const unsigned bit = __ffs(bits) - 1;
+                const bool was_known = of == 0 || in.again[w] >> bit & 1;
+                list.put(atomicAdd(&list.size, 1), (int)(w * 32 + bit) | (was_known ? block_state::WAS_KNOWN : 0));
+            }
+            all += total;
+        }
+        __syncthreads();
+        return all;
+    }
+
+    // Give slots to parts that wait, load these, and read what is known of their vertices.
+    __device__ __forceinline__ void change_parts() {
+        const long long began = watch.now();
+        if (threadIdx.x == 0) fill_slots();
+        __syncthreads();
+        if (own.loads == 0) {
+            list_groups(false);
+            return;
+        }
+        busy = true;
+        const unsigned known = load_parts();
+        read_groups(known, end_of_list);
+        watch.most(counted::load_cycles, step, began);
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ static bool has(const unsigned *bitmap, int entry) {
+        const int p = entry & ~block_state::WAS_KNOWN;
+        return bitmap[p / 32] >> p % 32 & 1;
+    }
+
+    // A slot without a part, or else without one that runs; or -1.
+    __device__ __forceinline__ int free_slot() const {
+        int slot = -1;
+        for (unsigned s = 0; s < layout.slots; ++s) {
+            if (own.slots[s].number == part_slot::NO_PART) return s;
+            if (!own.slots[s].runs) slot = s;
+        }
+        return slot;
+    }
+
+    // By one thread.
+    __device__ __forceinline__ void fill_slots() {
+        part_list &ahead = own.ahead;
+        int kept = 0;
+        for (int i = 0; i < ahead.size; ++i) {
+            const int entry = ahead.get(i);
+            if (has(in.running, entry))
+                own.waiting.push(entry);
+            else
+                ahead.put(kept++, entry);
+        }
+        ahead.size = kept;
+        own.loads = 0;
+        while (own.waiting.size > 0) {
+            const int slot = free_slot();
+            if (slot < 0) break;
+            const int entry = own.waiting.pop();
+            if (!has(in.running, entry)) continue;  // it has ended while it waited
+            if (own.slots[slot].number != part_slot::NO_PART) ahead.push(own.slots[slot].number);
+            own.take(own.slots[slot], entry);
+            own.slots[slot].runs = true, own.slots[slot].active = has(in.active, entry);
+        }
+        watch.add(counted::loads, step, own.loads);
+    }
+
+    // Load the parts that are in slots for the first time. Returns where in the list their groups begin.
+    __device__ __forceinline__ unsigned load_parts() {
+        for (unsigned s = 0; s < layout.slots; ++s)
+            if (own.slots[s].to_load) load(s);
+        __syncthreads();
+        const unsigned begin = list_groups(true);
+        if (threadIdx.x < layout.slots) own.slots[threadIdx.x].to_load = false;
+        return begin;
+    }
+
+    // Load a part into a slot. Local ids become ids in the block.
+    __device__ __forceinline__ void load(unsigned slot) {
+        const int number = own.slots[slot].number;
+        const part shape = parts.parts[number];
+        const unsigned group = slot * layout.slot_groups, id = group * PLACES, shift = id * 0x10001u;
+        const uint4 *quads = (const uint4 *)(parts.quads + shape.first), *words = (const uint4 *)(parts.words + shape.first);
+        uint4 *quads_to = (uint4 *)(in.quads + id), *words_to = (uint4 *)(in.words + id);
+        const unsigned pairs = shape.ids / 2, all = pairs + shape.ids / 4;
+        for (unsigned i = threadIdx.x; i < all; i += COPIES_AT_A_TIME * blockDim.x) {
+            uint4 copy[COPIES_AT_A_TIME];
+#pragma unroll
+            for (int k = 0; k < COPIES_AT_A_TIME; ++k) {
+                const unsigned n = i + k * blockDim.x;
+                if (n < all) copy[k] = n < pairs ? quads[n] : words[n - pairs];
+            }
+#pragma unroll
+            for (int k = 0; k < COPIES_AT_A_TIME; ++k) {
+                const unsigned n = i + k * blockDim.x;
+                if (n >= all) break;
+                const uint4 c = copy[k];
+                if (n < pairs)
+                    quads_to[n] = make_uint4(c.x + shift, c.y + shift, c.z + shift, c.w + shift);
+                else
+                    words_to[n - pairs] = c;
+            }
+        }
+        for (unsigned i = threadIdx.x; i < layout.slot_groups; i += blockDim.x) {
+            const bool is_own = i < padded(shape.own) / PLACES;
+            in.homes[group + i] = is_own ? shape.first_place + (int)(i * PLACES) : NO_PLACE;
+            in.reached[group + i] = in.found[group + i] = in.found[layout.groups() + group + i] = 0;
+        }
+        for (unsigned i = threadIdx.x; i < READERS; i += blockDim.x)
+            own.slots[slot].readers[i] = parts.readers[(size_t)number * READERS + i];
+        if (threadIdx.x == 0) own.slots[slot].shape = shape;
+    }
+
+    // List the groups of ghosts, those of new parts last; and then, for once, the own vertices of such parts if they were
+    // known. Returns where those of new parts begin.
+    __device__ __forceinline__ unsigned list_groups(bool with_new) {
+        unsigned end = 0, begin = 0;
+        for (int kind = 0; kind < (with_new ? 3 : 1); ++kind) {  // ghosts known and new, and new own vertices
+            for (unsigned s = 0; s < layout.slots; ++s) {
+                if (own.slots[s].number == part_slot::NO_PART || own.slots[s].to_load != (kind > 0)) continue;
+                if (kind == 2 && !own.slots[s].was_known) continue;
+                const unsigned groups = padded(own.slots[s].shape.own) / PLACES;
+                const unsigned first = s * layout.slot_groups + (kind < 2 ? groups : 0);
+                const unsigned number = kind < 2 ? padded(own.slots[s].shape.ghosts) / PLACES : groups;
+                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.to_read[end + i] = (unsigned short)(first + i);
+                end += number;
+            }
+            if (kind == 0) begin = end;
+            if (kind < 2) num_ghosts = end;
+        }
+        end_of_list = end;
+        __syncthreads();
+        return begin;
+    }
+
+    // Have all parts that the block runs wait for the next round, or step if there is none. What they have found is in
+    // global memory.
+    __device__ __forceinline__ void set_aside() {
+        __syncthreads();
+        for (unsigned g = threadIdx.x; g < 2 * layout.groups(); g += blockDim.x) in.found[g] = 0;
+        if (threadIdx.x == 0) {
+            for (unsigned s = 0; s < layout.slots; ++s) {
+                if (!own.slots[s].runs) continue;
+                own.later.push(own.slots[s].number | block_state::WAS_KNOWN);
+                own.slots[s].empty();
+            }
+            for (bool last = own.waiting.size == 0; last && own.later.size > 0;) own.waiting.push(own.later.pop());
+        }
+        num_ghosts = 0;
+        __syncthreads();
+    }
+};
