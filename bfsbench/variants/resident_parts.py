@@ -92,7 +92,7 @@ class ResidentParts(KernelVariant):
         ),
     )
     usual_block = 512
-    constants: ClassVar = {"SLOTS": _SLOTS, "LEVEL_FORM": 1, "DELAY": 0}
+    constants: ClassVar = {"SLOTS": _SLOTS, "PIECE_BITS": 16, "PIPELINED": 1, "DELAY": 0}
     layers = ("parts",)
     block_layers = ("parts",)
     edge_reads: ClassVar = {"parts": "unknown"}
@@ -116,7 +116,7 @@ class ResidentParts(KernelVariant):
 
     def defines(self) -> dict[str, int | str]:
         groups = self.device.limits.shared_memory_per_block_optin // GROUP_BYTES
-        return {**super().defines(), "BLOCK": self.block, "GROUPS_A_THREAD": -(-groups // self.block)}
+        return {**super().defines(), "BLOCK": self.block, "PIECES_A_THREAD": -(-groups * PLACES // int(self.constants["PIECE_BITS"]) // self.block)}
 
     def prepare(self) -> None:
         """Raises LaunchError if the graph does not suit."""

@@ -11,7 +11,16 @@
 
 #include "block_memory.cuh"
 
-// The host defines GROUPS_A_THREAD, the most groups of local ids that a thread has.
+// A thread has pieces of groups. The host defines PIECES_A_THREAD, the most of them.
+#if PIECE_BITS == 8
+typedef unsigned char piece;
+#elif PIECE_BITS == 16
+typedef unsigned short piece;
+#else
+typedef unsigned piece;
+#endif
+#define PIECES_A_GROUP (PLACES / PIECE_BITS)
+
 #define GROUPS_AT_A_TIME 8  // of which a warp reads what others tell
 
 struct block_levels {
@@ -77,33 +86,33 @@ struct block_levels {
         if (busy) watch.most(counted::level_cycles, step, began);
     }
 
-    // Each thread has its groups of ids in all levels.
+    // Each thread has its pieces of groups in all levels.
     __device__ __forceinline__ void find_levels() {
-        const unsigned first = threadIdx.x, groups = layout.groups();
-        unsigned reached[GROUPS_A_THREAD];
-        int *levels[GROUPS_A_THREAD];  // null for ghosts
+        const unsigned pieces = layout.groups() * PIECES_A_GROUP, first = threadIdx.x;
+        unsigned reached[PIECES_A_THREAD];
+        int homes[PIECES_A_THREAD];
 #pragma unroll
-        for (int j = 0; j < GROUPS_A_THREAD; ++j) {
-            const unsigned g = first + j * blockDim.x;
-            const int home = g < groups ? in.homes[g] : NO_PLACE;
-            reached[j] = g < groups ? in.reached[g] : 0;
-            levels[j] = home == NO_PLACE ? nullptr : place_levels + home;
+        for (int j = 0; j < PIECES_A_THREAD; ++j) {
+            const unsigned i = first + j * blockDim.x;
+            reached[j] = i < pieces ? ((const piece *)in.reached)[i] : 0;
+            homes[j] = i < pieces ? in.homes[i / PIECES_A_GROUP] : NO_PLACE;
+            if (homes[j] != NO_PLACE) homes[j] += i % PIECES_A_GROUP * PIECE_BITS;
         }
-        unsigned *found = this->found(), *next = in.found + (now ^ 1) * groups;
+        unsigned *found = this->found(), *next = in.found + (now ^ 1) * layout.groups();
         for (int at = level, end = level + parts.hops; at < end; ++at) {
-            unsigned bits[GROUPS_A_THREAD];
+            unsigned bits[PIECES_A_THREAD];
 #pragma unroll
-            for (int j = 0; j < GROUPS_A_THREAD; ++j) {
-                const unsigned g = first + j * blockDim.x;
-                bits[j] = g < groups ? found[g] : 0;
+            for (int j = 0; j < PIECES_A_THREAD; ++j) {
+                const unsigned i = first + j * blockDim.x;
+                bits[j] = i < pieces ? ((const piece *)found)[i] : 0;
             }
 #pragma unroll
-            for (int j = 0; j < GROUPS_A_THREAD; ++j) {
+            for (int j = 0; j < PIECES_A_THREAD; ++j) {
                 if (bits[j] == 0) continue;
-                const unsigned g = first + j * blockDim.x, fresh = bits[j] & ~reached[j];
-                found[g] = 0;
+                const unsigned i = first + j * blockDim.x, fresh = bits[j] & ~reached[j];
+                ((piece *)found)[i] = 0;
                 reached[j] |= bits[j];
-                expand(in.quads, g * PLACES, fresh, next, at > level ? levels[j] : nullptr, at);
+                expand(in.quads, i * PIECE_BITS, fresh, next, at > level ? homes[j] : NO_PLACE, at);
             }
             __syncthreads();
             unsigned *const last = found;
@@ -111,25 +120,46 @@ struct block_levels {
         }
         now ^= parts.hops & 1;
 #pragma unroll
-        for (int j = 0; j < GROUPS_A_THREAD; ++j)
-            if (first + j * blockDim.x < groups) in.reached[first + j * blockDim.x] = reached[j];
+        for (int j = 0; j < PIECES_A_THREAD; ++j)
+            if (first + j * blockDim.x < pieces) ((piece *)in.reached)[first + j * blockDim.x] = (piece)reached[j];
+        __syncthreads();
     }
 
     // Set the bits of the neighbours of vertices, and note their level.
-    __device__ __forceinline__ static void expand(const quad *quads, unsigned first, unsigned fresh, unsigned *next,
-                                                  int *levels, int level) {
+    __device__ __forceinline__ void expand(const quad *quads, unsigned first, unsigned fresh, unsigned *next, int home,
+                                           int level) const {
+#if PIPELINED
+        if (fresh == 0) return;
+        unsigned bit = 31 - __clz(fresh);
+        row r = row_at(quads, first + bit);
+        for (;;) {
+            fresh &= ~(1u << bit);
+            const unsigned following = (31 - __clz(fresh)) & 31;
+            const row after = row_at(quads, first + following);
+            set_bits(r, next);
+            if (home != NO_PLACE) place_levels[home + (int)bit] = level;
+#pragma unroll 1
+            while (r.goes_on()) {
+                r = row_at(quads, r.next_quad());
+                set_bits(r, next);
+            }
+            if (fresh == 0) break;
+            bit = following, r = after;
+        }
+#else
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);
             row r = row_at(quads, first + bit);
             fresh &= ~(1u << bit);
             set_bits(r, next);
-            if (levels != nullptr) levels[bit] = level;
+            if (home != NO_PLACE) place_levels[home + (int)bit] = level;
 #pragma unroll 1
             while (r.goes_on()) {
                 r = row_at(quads, r.next_quad());
                 set_bits(r, next);
             }
         }
+#endif
     }
 
     // A quad as two words.
