@@ -210,9 +210,8 @@ def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
     return buffer
 
 
-GROUP_BYTES = PLACES * 12 + 3 * 4 + 4 + 2
-"""Shared memory of PLACES local ids: rows, places or readers; bits of vertices; the group's place, and its
-number in a list."""
+GROUP_BYTES = PLACES * 12 + 3 * 4 + 4
+"""Shared memory of PLACES local ids: rows, places or readers; bits of vertices; the group's place."""
 _OTHER_BYTES = 12 << 10
 
 

@@ -38,7 +38,7 @@ class Partition(Struct):
 class Exchange(Struct):
     """What blocks tell each other (``block_memory.cuh``)."""
 
-    _fields_: ClassVar = [(name, c_void_p) for name in ("at_level", "loads", "bitmaps")]
+    _fields_: ClassVar = [(name, c_void_p) for name in ("at_level", "bitmaps")]
 
 
 class SlotLayout(Struct):
@@ -92,7 +92,7 @@ class ResidentParts(KernelVariant):
         ),
     )
     usual_block = 512
-    constants: ClassVar = {"SLOTS": _SLOTS, "PIECE_BITS": 16, "PIPELINED": 1, "DELAY": 0}
+    constants: ClassVar = {"SLOTS": _SLOTS, "DELAY": 0}
     layers = ("parts",)
     block_layers = ("parts",)
     edge_reads: ClassVar = {"parts": "unknown"}
@@ -116,7 +116,7 @@ class ResidentParts(KernelVariant):
 
     def defines(self) -> dict[str, int | str]:
         groups = self.device.limits.shared_memory_per_block_optin // GROUP_BYTES
-        return {**super().defines(), "BLOCK": self.block, "PIECES_A_THREAD": -(-groups * PLACES // int(self.constants["PIECE_BITS"]) // self.block)}
+        return {**super().defines(), "BLOCK": self.block, "GROUPS_A_THREAD": -(-groups // self.block)}
 
     def prepare(self) -> None:
         """Raises LaunchError if the graph does not suit."""
@@ -129,8 +129,6 @@ class ResidentParts(KernelVariant):
         self.place_levels.fill(UNREACHED)
         self.at_level = self.device.empty(2 * parts.vertices.size // PLACES, "uint64")
         self.at_level.fill(0)
-        self.loads = self.device.empty(2 * self.num_blocks, "int32")
-        self.loads.fill(0)
         self.bitmaps = self.device.empty(6 * int(layout.bitmap_words), "uint32")
         self.bitmaps.fill(0)
         self.waiting = self.device.empty(3 * self.num_blocks * parts.number, "int32")
@@ -140,7 +138,7 @@ class ResidentParts(KernelVariant):
             parts=_partition(parts, table_on(self.device, parts.table)),
             layout=layout,
             place_levels=self.place_levels,
-            others=Exchange(at_level=self.at_level, loads=self.loads, bitmaps=self.bitmaps),
+            others=Exchange(at_level=self.at_level, bitmaps=self.bitmaps),
             waiting=self.waiting,
             levels=self.level_array,
             state=self.state,

@@ -11,17 +11,8 @@
 
 #include "block_memory.cuh"
 
-// A thread has pieces of groups. The host defines PIECES_A_THREAD, the most of them.
-#if PIECE_BITS == 8
-typedef unsigned char piece;
-#elif PIECE_BITS == 16
-typedef unsigned short piece;
-#else
-typedef unsigned piece;
-#endif
-#define PIECES_A_GROUP (PLACES / PIECE_BITS)
-
-#define GROUPS_AT_A_TIME 8  // of which a warp reads what others tell
+// The host defines GROUPS_A_THREAD, the most groups of local ids that a thread has.
+#define HALF (PLACES / 2)  // of a group: what a thread reads at a time
 
 struct block_levels {
     const partition &parts;
@@ -44,38 +35,46 @@ struct block_levels {
         return others.at_level + (size_t)(step % 2) * (parts.num_places / PLACES);
     }
 
-    // Read what others tell of the vertices of these groups. For whole warps; true for one lane of those that find a vertex
-    // at this level.
-    __device__ __forceinline__ bool read_groups(unsigned begin, unsigned end) const {
-        const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    // Read what others tell of the ghosts of a part. A thread reads one ghost of each of HALF ids of a group, so that
+    // neighbouring threads read ghosts that are neighbours in the order of places. True if it finds one at this level.
+    __device__ __forceinline__ bool read_ghosts(unsigned slot) const {
+        const part &shape = own.slots[slot].shape;
+        const unsigned own_groups = padded(shape.own) / PLACES, groups = padded(shape.ghosts) / PLACES;
+        const unsigned first = slot * layout.slot_groups + own_groups;
         const unsigned long long *at_level = at_level_of(step);
         bool any = false;
-        for (unsigned i = begin + threadIdx.x / WARP; i < end; i += GROUPS_AT_A_TIME * warps) {
-            unsigned long long told[GROUPS_AT_A_TIME];
-            unsigned groups[GROUPS_AT_A_TIME];
-            int places[GROUPS_AT_A_TIME];
+        for (unsigned i = threadIdx.x; i < 2 * groups; i += blockDim.x) {
+            const unsigned half = i >= groups, group = half ? i - groups : i;
+            const unsigned *places = in.words + first * PLACES + half * HALF * groups + group;
+            unsigned long long told[HALF];
+            unsigned bits[HALF];
 #pragma unroll
-            for (int k = 0; k < GROUPS_AT_A_TIME; ++k) {
-                told[k] = 0;
-                places[k] = 0;
-                if (i + k * warps >= end) continue;
-                groups[k] = in.to_read[i + k * warps];
-                const int home = in.homes[groups[k]];
-                places[k] = home == NO_PLACE ? (int)in.words[groups[k] * PLACES + lane] : home + (int)lane;
-                if (places[k] != NO_PLACE) told[k] = load_relaxed(&at_level[places[k] / PLACES]);
+            for (int k = 0; k < HALF; ++k) {
+                const int place = (int)places[k * groups];
+                bits[k] = place % PLACES;
+                told[k] = place == NO_PLACE ? 0 : load_relaxed(&at_level[place / PLACES]);
             }
+            unsigned before = 0, frontier = 0;
 #pragma unroll
-            for (int k = 0; k < GROUPS_AT_A_TIME; ++k) {
-                if (i + k * warps >= end) break;
-                const unsigned bit = places[k] % PLACES;
-                const unsigned before = __ballot_sync(ALL_LANES, (unsigned)told[k] >> bit & 1);
-                const unsigned frontier = __ballot_sync(ALL_LANES, (unsigned)(told[k] >> 32) >> bit & 1);
-                if (lane > 0) continue;
-                in.reached[groups[k]] = before, found()[groups[k]] = frontier;
-                any |= frontier != 0;
+            for (int k = 0; k < HALF; ++k) {
+                before |= ((unsigned)told[k] >> bits[k] & 1) << k;
+                frontier |= ((unsigned)(told[k] >> 32) >> bits[k] & 1) << k;
             }
+            ((unsigned short *)(in.reached + first))[2 * group + half] = (unsigned short)before;
+            ((unsigned short *)(found() + first))[2 * group + half] = (unsigned short)frontier;
+            any |= frontier != 0;
         }
         return any;
+    }
+
+    // Read what was told of a part's own vertices.
+    __device__ __forceinline__ void read_own(unsigned slot) const {
+        const unsigned first = slot * layout.slot_groups;
+        const unsigned long long *at_level = at_level_of(step) + own.slots[slot].shape.first_place / PLACES;
+        for (unsigned i = threadIdx.x; i < padded(own.slots[slot].shape.own) / PLACES; i += blockDim.x) {
+            const unsigned long long told = load_relaxed(&at_level[i]);
+            in.reached[first + i] = (unsigned)told, found()[first + i] = (unsigned)(told >> 32);
+        }
     }
 
     // Run the levels of a step, and tell others.
@@ -86,33 +85,32 @@ struct block_levels {
         if (busy) watch.most(counted::level_cycles, step, began);
     }
 
-    // Each thread has its pieces of groups in all levels.
+    // Each thread has its groups of ids in all levels.
     __device__ __forceinline__ void find_levels() {
-        const unsigned pieces = layout.groups() * PIECES_A_GROUP, first = threadIdx.x;
-        unsigned reached[PIECES_A_THREAD];
-        int homes[PIECES_A_THREAD];
+        const unsigned groups = layout.groups(), first = threadIdx.x;
+        unsigned reached[GROUPS_A_THREAD];
+        int homes[GROUPS_A_THREAD];
 #pragma unroll
-        for (int j = 0; j < PIECES_A_THREAD; ++j) {
-            const unsigned i = first + j * blockDim.x;
-            reached[j] = i < pieces ? ((const piece *)in.reached)[i] : 0;
-            homes[j] = i < pieces ? in.homes[i / PIECES_A_GROUP] : NO_PLACE;
-            if (homes[j] != NO_PLACE) homes[j] += i % PIECES_A_GROUP * PIECE_BITS;
+        for (int j = 0; j < GROUPS_A_THREAD; ++j) {
+            const unsigned g = first + j * blockDim.x;
+            reached[j] = g < groups ? in.reached[g] : 0;
+            homes[j] = g < groups ? in.homes[g] : NO_PLACE;
         }
-        unsigned *found = this->found(), *next = in.found + (now ^ 1) * layout.groups();
+        unsigned *found = this->found(), *next = in.found + (now ^ 1) * groups;
         for (int at = level, end = level + parts.hops; at < end; ++at) {
-            unsigned bits[PIECES_A_THREAD];
+            unsigned bits[GROUPS_A_THREAD];
 #pragma unroll
-            for (int j = 0; j < PIECES_A_THREAD; ++j) {
-                const unsigned i = first + j * blockDim.x;
-                bits[j] = i < pieces ? ((const piece *)found)[i] : 0;
+            for (int j = 0; j < GROUPS_A_THREAD; ++j) {
+                const unsigned g = first + j * blockDim.x;
+                bits[j] = g < groups ? found[g] : 0;
             }
 #pragma unroll
-            for (int j = 0; j < PIECES_A_THREAD; ++j) {
+            for (int j = 0; j < GROUPS_A_THREAD; ++j) {
                 if (bits[j] == 0) continue;
-                const unsigned i = first + j * blockDim.x, fresh = bits[j] & ~reached[j];
-                ((piece *)found)[i] = 0;
+                const unsigned g = first + j * blockDim.x, fresh = bits[j] & ~reached[j];
+                found[g] = 0;
                 reached[j] |= bits[j];
-                expand(in.quads, i * PIECE_BITS, fresh, next, at > level ? homes[j] : NO_PLACE, at);
+                expand(g * PLACES, fresh, next, at > level ? homes[j] : NO_PLACE, at);
             }
             __syncthreads();
             unsigned *const last = found;
@@ -120,46 +118,25 @@ struct block_levels {
         }
         now ^= parts.hops & 1;
 #pragma unroll
-        for (int j = 0; j < PIECES_A_THREAD; ++j)
-            if (first + j * blockDim.x < pieces) ((piece *)in.reached)[first + j * blockDim.x] = (piece)reached[j];
+        for (int j = 0; j < GROUPS_A_THREAD; ++j)
+            if (first + j * blockDim.x < groups) in.reached[first + j * blockDim.x] = reached[j];
         __syncthreads();
     }
 
-    // Set the bits of the neighbours of vertices, and note their level.
-    __device__ __forceinline__ void expand(const quad *quads, unsigned first, unsigned fresh, unsigned *next, int home,
-                                           int level) const {
-#if PIPELINED
-        if (fresh == 0) return;
-        unsigned bit = 31 - __clz(fresh);
-        row r = row_at(quads, first + bit);
-        for (;;) {
-            fresh &= ~(1u << bit);
-            const unsigned following = (31 - __clz(fresh)) & 31;
-            const row after = row_at(quads, first + following);
-            set_bits(r, next);
-            if (home != NO_PLACE) place_levels[home + (int)bit] = level;
-#pragma unroll 1
-            while (r.goes_on()) {
-                r = row_at(quads, r.next_quad());
-                set_bits(r, next);
-            }
-            if (fresh == 0) break;
-            bit = following, r = after;
-        }
-#else
+    // Set the bits of the neighbours of vertices of a group, and note their level if they are own ones.
+    __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);
-            row r = row_at(quads, first + bit);
+            row r = row_at(first + bit);
             fresh &= ~(1u << bit);
             set_bits(r, next);
             if (home != NO_PLACE) place_levels[home + (int)bit] = level;
 #pragma unroll 1
             while (r.goes_on()) {
-                r = row_at(quads, r.next_quad());
+                r = row_at(r.next_quad());
                 set_bits(r, next);
             }
         }
-#endif
     }
 
     // A quad as two words.
@@ -169,8 +146,8 @@ struct block_levels {
         __device__ __forceinline__ bool goes_on() const { return (int)high < 0; }  // IN_NEXT_QUAD
         __device__ __forceinline__ unsigned next_quad() const { return high >> 16 & ~IN_NEXT_QUAD; }
     };
-    __device__ __forceinline__ static row row_at(const quad *quads, unsigned id) {
-        const uint2 both = ((const uint2 *)quads)[id];
+    __device__ __forceinline__ row row_at(unsigned id) const {
+        const uint2 both = ((const uint2 *)in.quads)[id];
         return {both.x, both.y};
     }
 
@@ -187,17 +164,19 @@ struct block_levels {
     // the next step expands them.
     __device__ __forceinline__ void end_levels() const {
         bool any = false;
-        for (unsigned g = threadIdx.x; g < layout.groups(); g += blockDim.x) {
-            const unsigned reached = in.reached[g], slot = g / layout.slot_groups;
-            const int home = in.homes[g];
-            if (home == NO_PLACE || !own.slots[slot].runs) continue;
-            const unsigned fresh = found()[g] & ~reached;
-            store_relaxed(&at_level_of(step + 1)[home / PLACES], (unsigned long long)fresh << 32 | reached);
-            for (unsigned left = fresh; left; left &= left - 1) {
-                const unsigned bit = __ffs(left) - 1;
-                place_levels[home + (int)bit] = level + parts.hops;
-                tell_readers(in.words[g * PLACES + bit], slot);
-                any = true;
+        for (unsigned s = 0; s < layout.slots; ++s) {
+            if (!own.slots[s].runs) continue;
+            const part &shape = own.slots[s].shape;
+            unsigned long long *told = at_level_of(step + 1) + shape.first_place / PLACES;
+            for (unsigned i = threadIdx.x; i < padded(shape.own) / PLACES; i += blockDim.x) {
+                const unsigned g = s * layout.slot_groups + i, reached = in.reached[g], fresh = found()[g] & ~reached;
+                store_relaxed(&told[i], (unsigned long long)fresh << 32 | reached);
+                for (unsigned left = fresh; left; left &= left - 1) {
+                    const unsigned id = i * PLACES + __ffs(left) - 1;
+                    place_levels[shape.first_place + id] = level + parts.hops;
+                    tell_readers(in.words[s * layout.slot_groups * PLACES + id], s);
+                    any = true;
+                }
             }
         }
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);

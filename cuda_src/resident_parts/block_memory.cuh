@@ -32,11 +32,10 @@ struct partition {
 };
 
 // What the blocks tell each other. Of even and odd steps: by group of places, bits of the vertices that had been reached
-// before the step's first level and of those at that level (`at_level`); how many parts each block has (`loads`). By step
-// modulo three: bits of the parts that are active, then of those that may be soon (`bitmaps`).
+// before the step's first level, and of those at that level. By step modulo three: bits of the parts that are active, then
+// of those that may be soon.
 struct exchange {
     unsigned long long *at_level;
-    int *loads;
     unsigned *bitmaps;
 };
 
@@ -47,9 +46,9 @@ struct slot_layout {
     __device__ __forceinline__ unsigned groups() const { return slots * slot_groups; }
 };
 
-// By id in the block, which is a local id and the first of the slot: rows, and places of ghosts or readers of own
-// vertices. By group of PLACES ids: bits of vertices that have been reached, and that the levels find in turn; the place
-// of the first vertex, or NO_PLACE if they are ghosts. `to_read` lists the groups of ghosts in all slots.
+// By id in the block, which is a local id and the first of the slot: rows; readers of own vertices; and behind these the
+// places of ghosts, in their order. By group of PLACES ids: bits of vertices that have been reached, and that the levels find in turn; the place
+// of the first vertex, or NO_PLACE if they are ghosts.
 //
 // Bits of parts, the same in all blocks: those with something to do in this step (`active`), and those that run, which is a
 // step longer; those that some block has, and those that one ever had; those to be dealt out at once (`fresh`), which of
@@ -61,7 +60,6 @@ struct block_memory {
     unsigned *found;  // of even levels, then of odd ones
     int *homes;
     unsigned *active, *running, *held, *known, *fresh, *again, *soon;
-    unsigned short *to_read;
 };
 
 __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &layout) {
@@ -79,7 +77,6 @@ __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &l
     in.fresh = in.known + layout.bitmap_words;
     in.again = in.fresh + layout.bitmap_words;
     in.soon = in.again + layout.bitmap_words;
-    in.to_read = (unsigned short *)(in.soon + layout.bitmap_words);
     return in;
 }
 
@@ -102,6 +99,12 @@ struct part_list {
     __device__ __forceinline__ int get(int place) const { return place < FEW ? few[place] : more[place - FEW]; }
     __device__ __forceinline__ void push(int part) { put(size++, part); }
     __device__ __forceinline__ int pop() { return get(--size); }
+    __device__ __forceinline__ int pop_first() {
+        const int first = get(0);
+        for (int i = 1; i < size; ++i) put(i - 1, get(i));
+        --size;
+        return first;
+    }
 };
 
 // Room for a part. It holds one that runs, or one that may be active soon.
@@ -112,6 +115,7 @@ struct part_slot {
     bool to_load;
     bool was_known;  // what its own vertices were found to be is to be read as well
     int age;         // steps in which it was active
+    bool is_read;    // what others tell of its ghosts has been read in this step
     unsigned woken;  // readers that have been made active in this step
     part shape;
     int readers[READERS];
@@ -119,6 +123,14 @@ struct part_slot {
     static constexpr int NO_PART = -1;
 
     __device__ __forceinline__ void empty() { number = NO_PART, active = runs = to_load = false; }
+
+    // For a step whose first levels have been read if it ran before. It ends if it does not run any longer.
+    __device__ __forceinline__ void become(bool is_active, bool runs_now) {
+        const bool ends = runs && !runs_now;
+        is_read = runs;
+        active = is_active, runs = runs_now;
+        if (ends) empty();
+    }
 };
 
 // What the threads of a block share.
@@ -131,7 +143,7 @@ struct block_state {
     bool failed;
 
     static constexpr int WAS_KNOWN = 1 << 30;  // beside a part in a list
-    static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16;  // bits of seen
+    static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16, AHEAD = 32;  // bits of seen
 
     __device__ void clear(int *more, int number) {
         for (int s = 0; s < SLOTS; ++s) slots[s].empty();
@@ -143,15 +155,9 @@ struct block_state {
     __device__ __forceinline__ void take(part_slot &slot, int entry) {
         slot.number = entry & ~WAS_KNOWN;
         slot.was_known = entry & WAS_KNOWN;
-        slot.active = slot.runs = false, slot.to_load = true;
+        slot.active = slot.runs = slot.is_read = false, slot.to_load = true;
         slot.age = 0, slot.woken = 0;
         ++loads;
-    }
-
-    __device__ __forceinline__ int num_parts() const {
-        int number = waiting.size + ahead.size;
-        for (int s = 0; s < SLOTS; ++s) number += slots[s].number != part_slot::NO_PART;
-        return number;
     }
 };
 

@@ -7,9 +7,10 @@
 struct block_search : block_slots {
     bool crowded = false;    // the block runs more parts than have room
     bool changes = false;    // of what the slots hold
-    bool some_soon = false;  // parts are to be dealt out that may be active soon
+    bool some_soon = false;   // parts are to be dealt out that may be active soon
+    bool some_ahead = false;  // the block had such parts without a slot
 
-    // Begin a step: read the ghosts of the parts that the block has, and which parts are active; deal out those that nobody
+    // Begin a step: read the ghosts of the parts that the block runs, and which parts are active; deal out those that nobody
     // has. False if no part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
@@ -19,29 +20,34 @@ struct block_search : block_slots {
         const unsigned first = thread < words ? load_relaxed(&bitmap[thread]) : 0;
         const unsigned soon = thread < words ? load_relaxed(&bitmap[words + thread]) : 0;
         const unsigned of_own = p != part_slot::NO_PART ? load_relaxed(&bitmap[p / 32]) : 0;
-        int seen = read_groups(0, num_ghosts) ? block_state::BUSY : 0;
+        int seen = 0;
+        for (unsigned s = 0; s < layout.slots; ++s)
+            if (own.slots[s].runs && read_ghosts(s)) seen = block_state::BUSY;
         for (unsigned w = thread; w < words; w += blockDim.x) {
             seen |= w == thread ? classify(w, first, soon)
                                 : classify(w, load_relaxed(&bitmap[w]), load_relaxed(&bitmap[words + w]));
             if (blockIdx.x == 0) store_relaxed(&cleared[w], 0u), store_relaxed(&cleared[words + w], 0u);
         }
+        bool is_active = false, runs = false;
         if (p != part_slot::NO_PART) {
-            const bool is_active = of_own >> p % 32 & 1, runs = is_active || own.slots[thread].active;
-            if (own.slots[thread].runs && !runs)
-                own.slots[thread].empty(), seen |= block_state::CHANGED;
-            else
-                own.slots[thread].active = is_active, own.slots[thread].runs = runs;
-            own.slots[thread].woken = 0;
+            part_slot &slot = own.slots[thread];
+            is_active = of_own >> p % 32 & 1, runs = is_active || slot.active;
+            if (is_active != slot.active || runs != slot.runs) seen |= block_state::CHANGED;
+            slot.woken = 0;
         }
-        if (thread == 0 && (crowded || own.ahead.size > 0)) seen |= block_state::CHANGED;
+        if (thread == 0 && crowded) seen |= block_state::CHANGED;
+        if (thread == 0 && own.ahead.size > 0) seen |= block_state::CHANGED | block_state::AHEAD;
         if (seen) atomicOr(&own.seen[step % 2], seen);
         __syncthreads();
         seen = own.seen[step % 2];
-        if (thread == 0) own.seen[(step + 1) % 2] = 0;
-        if (seen & block_state::FRESH) dealt += deal(in.fresh, step, own.waiting);
-        some_soon = seen & block_state::SOON;
+        some_soon = seen & block_state::SOON, some_ahead = seen & block_state::AHEAD;
         busy = seen & block_state::BUSY;
         changes = seen & (block_state::FRESH | block_state::CHANGED);
+        if (thread == 0) own.seen[(step + 1) % 2] = 0;
+        if (!changes) return seen & block_state::ANY;
+        if (p != part_slot::NO_PART) own.slots[thread].become(is_active, runs);
+        if (thread < WARP && seen & block_state::FRESH) deal(in.fresh, own.waiting);
+        __syncthreads();
         return seen & block_state::ANY;
     }
 
@@ -72,22 +78,27 @@ struct block_search : block_slots {
             if (last) break;
             changes = true;
         }
-        if (threadIdx.x == blockDim.x - 1) store_relaxed(&loads_of(step + 1)[blockIdx.x], own.num_parts());
     }
 
     // After a step, while others run: take parts that may become active, and load them if there is room.
     __device__ __forceinline__ void look_ahead() {
-        dealt = some_soon ? deal(in.soon, step - 1, own.ahead) : 0;
-        if (crowded || own.ahead.size == 0) return;
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            own.loads = 0;
-            for (unsigned s = 0; s < layout.slots; ++s)
-                if (own.slots[s].number == part_slot::NO_PART && own.ahead.size > 0) own.take(own.slots[s], own.ahead.pop());
-            watch.add(counted::loads_ahead, step - 1, own.loads);
+        if (!some_soon && !some_ahead) return;
+        if (threadIdx.x < WARP) {
+            if (some_soon) deal(in.soon, own.ahead);
+            __syncwarp();
+            if (threadIdx.x == 0) fill_ahead();
         }
         __syncthreads();
         if (own.loads > 0) load_parts();
+    }
+
+    // By one thread.
+    __device__ __forceinline__ void fill_ahead() {
+        own.loads = 0;
+        for (unsigned s = 0; s < layout.slots && !crowded; ++s)
+            if (own.slots[s].number == part_slot::NO_PART && own.ahead.size > 0)
+                own.take(own.slots[s], own.ahead.pop_first());
+        watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
     // Parts that read one which has been active for some steps may be active soon.

@@ -7,52 +7,37 @@
 #define COPIES_AT_A_TIME 8  // of 16 bytes that a thread loads of a part
 
 struct block_slots : block_levels {
-    unsigned num_ghosts = 0;   // groups of ghosts of all parts in slots: to_read
-    unsigned end_of_list = 0;  // of own vertices of parts just loaded, after them
-    unsigned dealt = 0;        // parts that nobody had counted at the end of the last step
+    unsigned dealt = 0;  // parts, modulo the blocks: what the first warp knows
 
-    __device__ __forceinline__ int *loads_of(int step) const { return others.loads + step % 2 * gridDim.x; }
-
-    // Deal out parts, those of a bitmap, to blocks in the order of how many they had before a step; all blocks do it alike.
-    // Puts those for this block in a list, and returns the number of all.
-    __device__ __forceinline__ unsigned deal(const unsigned *bitmap, int of, part_list &list) {
-        const int *loads = loads_of(of);
-        const int mine = load_relaxed(&loads[blockIdx.x]);
-        unsigned rank = 0, all = 0;
-        for (unsigned base = 0; base < gridDim.x; base += blockDim.x) {
-            const unsigned b = base + threadIdx.x;
-            const int load = b < gridDim.x ? load_relaxed(&loads[b]) : 0x7fffffff;
-            rank += __syncthreads_count(load < mine || (load == mine && b < blockIdx.x));
-        }
-        for (unsigned base = 0; base < layout.bitmap_words; base += blockDim.x) {
+    // Deal out parts, those of a bitmap, to blocks in turn; all blocks do it alike. Those for this block come into a list.
+    // By the first warp.
+    __device__ __forceinline__ void deal(const unsigned *bitmap, part_list &list) {
+        for (unsigned base = 0; base < layout.bitmap_words; base += WARP) {
             const unsigned w = base + threadIdx.x;
-            unsigned bits = w < layout.bitmap_words ? bitmap[w] : 0;
-            int total, before = exclusive_sum_of_block(__popc(bits), total);
-            for (unsigned turn = dealt + all + before; bits; bits &= bits - 1, ++turn) {
-                if (turn % gridDim.x != rank) continue;
+            unsigned bits = w < layout.bitmap_words ? bitmap[w] : 0, total;
+            if (__ballot_sync(ALL_LANES, bits != 0) == 0) continue;
+            for (unsigned turn = dealt + sum_before(__popc(bits), total); bits; bits &= bits - 1, ++turn) {
+                if (turn % gridDim.x != blockIdx.x) continue;
                 const unsigned bit = __ffs(bits) - 1;
-                const bool was_known = of == 0 || in.again[w] >> bit & 1;
+                const bool was_known = step == 0 || in.again[w] >> bit & 1;
                 list.put(atomicAdd(&list.size, 1), (int)(w * 32 + bit) | (was_known ? block_state::WAS_KNOWN : 0));
             }
-            all += total;
+            dealt = (dealt + total) % gridDim.x;
         }
-        __syncthreads();
-        return all;
     }
 
-    // Give slots to parts that wait, load these, and read what is known of their vertices.
+    // Give slots to parts that wait, and load these; read the ghosts of all parts that run from now on.
     __device__ __forceinline__ void change_parts() {
         const long long began = watch.now();
         if (threadIdx.x == 0) fill_slots();
         __syncthreads();
-        if (own.loads == 0) {
-            list_groups(false);
-            return;
+        if (own.loads > 0) load_parts();
+        for (unsigned s = 0; s < layout.slots; ++s) {
+            if (!own.slots[s].runs || own.slots[s].is_read) continue;
+            busy = true;
+            read_ghosts(s);
         }
-        busy = true;
-        const unsigned known = load_parts();
-        read_groups(known, end_of_list);
-        watch.most(counted::load_cycles, step, began);
+        if (own.loads > 0) watch.most(counted::load_cycles, step, began);
         __syncthreads();
     }
 
@@ -96,14 +81,15 @@ struct block_slots : block_levels {
         watch.add(counted::loads, step, own.loads);
     }
 
-    // Load the parts that are in slots for the first time. Returns where in the list their groups begin.
-    __device__ __forceinline__ unsigned load_parts() {
+    // Load the parts that are in slots for the first time.
+    __device__ __forceinline__ void load_parts() {
         for (unsigned s = 0; s < layout.slots; ++s)
             if (own.slots[s].to_load) load(s);
         __syncthreads();
-        const unsigned begin = list_groups(true);
+        for (unsigned s = 0; s < layout.slots; ++s)
+            if (own.slots[s].to_load && own.slots[s].was_known) read_own(s);
+        __syncthreads();
         if (threadIdx.x < layout.slots) own.slots[threadIdx.x].to_load = false;
-        return begin;
     }
 
     // Load a part into a slot. Local ids become ids in the block.
@@ -142,28 +128,6 @@ struct block_slots : block_levels {
         if (threadIdx.x == 0) own.slots[slot].shape = shape;
     }
 
-    // List the groups of ghosts, those of new parts last; and then, for once, the own vertices of such parts if they were
-    // known. Returns where those of new parts begin.
-    __device__ __forceinline__ unsigned list_groups(bool with_new) {
-        unsigned end = 0, begin = 0;
-        for (int kind = 0; kind < (with_new ? 3 : 1); ++kind) {  // ghosts known and new, and new own vertices
-            for (unsigned s = 0; s < layout.slots; ++s) {
-                if (own.slots[s].number == part_slot::NO_PART || own.slots[s].to_load != (kind > 0)) continue;
-                if (kind == 2 && !own.slots[s].was_known) continue;
-                const unsigned groups = padded(own.slots[s].shape.own) / PLACES;
-                const unsigned first = s * layout.slot_groups + (kind < 2 ? groups : 0);
-                const unsigned number = kind < 2 ? padded(own.slots[s].shape.ghosts) / PLACES : groups;
-                for (unsigned i = threadIdx.x; i < number; i += blockDim.x) in.to_read[end + i] = (unsigned short)(first + i);
-                end += number;
-            }
-            if (kind == 0) begin = end;
-            if (kind < 2) num_ghosts = end;
-        }
-        end_of_list = end;
-        __syncthreads();
-        return begin;
-    }
-
     // Have all parts that the block runs wait for the next round, or step if there is none. What they have found is in
     // global memory.
     __device__ __forceinline__ void set_aside() {
@@ -177,7 +141,6 @@ struct block_slots : block_levels {
             }
             for (bool last = own.waiting.size == 0; last && own.later.size > 0;) own.waiting.push(own.later.pop());
         }
-        num_ghosts = 0;
         __syncthreads();
     }
 };

@@ -1,7 +1,7 @@
 // pack_parts: parts of a graph, packed as blocks load them.
 //
 // A block packs a part. It finds the ghosts hop by hop along arcs that lead to the part, in a hash table in shared
-// memory that gives them numbers in the order of their distance, and then in that of their places, their local ids. The rows are then those of the
+// memory that gives them numbers in the order of their distance, and then in that of their places. The rows are then those of the
 // graph without what is not local, and without ghosts K hops away, which can only begin a path of K arcs to an own
 // vertex. First `measure` counts, for a K at a time, then `pack` writes.
 #include "parts.cuh"
@@ -125,11 +125,15 @@ struct local_rows {
     __device__ __forceinline__ unsigned first_ghost() const { return padded(own.own); }
     __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.found); }
 
+    // The place of a ghost, or NO_PLACE: they may be fewer than their groups have room for.
+    __device__ __forceinline__ int ghost_place(unsigned number) const {
+        return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
+    }
     // The place of a local vertex, or NO_PLACE.
     __device__ __forceinline__ int place(unsigned local) const {
         if (local < first_ghost()) return own.first_place + local;
-        const unsigned number = local - first_ghost();
-        return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
+        const unsigned id = local - first_ghost(), groups = padded(ghosts.found) / PLACES;
+        return ghost_place(id % PLACES * groups + id / PLACES);
     }
 
     // Call visit(local id) for the local out-neighbours of a local vertex; only of those that exist.
@@ -144,7 +148,7 @@ struct local_rows {
             } else {
                 const unsigned ghost = ghosts.number(place);
                 if (ghost & FAR) continue;
-                const unsigned id = first_ghost() + ghost;
+                const unsigned id = first_ghost() + dealt_out(ghost, ghosts.found);
                 if (id != local) visit(id);
             }
         }
@@ -221,12 +225,12 @@ extern "C" __global__ void __launch_bounds__(1024)
                     own[first + i - 1].ids[3] = (unsigned short)(first + i | IN_NEXT_QUAD);
             }
             own[local] = row;
-            const int place = rows.place(local);
             if (local >= rows.first_ghost()) {
+                const int place = rows.ghost_place(local - rows.first_ghost());
                 words[cell.first + local] = place;
                 if (place != NO_PLACE) add_reader(readers, read_by, part_at, place, p);
             } else {
-                atomicOr(&read_by[place], 1u);
+                atomicOr(&read_by[cell.first_place + local], 1u);
             }
         }
         if (threadIdx.x == 0) readers[(size_t)p * READERS] = p;

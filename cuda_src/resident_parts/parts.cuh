@@ -3,8 +3,8 @@
 // Every vertex has a place: the vertices that a part owns lie side by side there, a part beginning at a multiple of
 // PLACES. A ghost of a part is another's vertex from which at most K arcs lead to one of its own. In a part its own
 // vertices and its ghosts have local ids of 15 bits, own vertices first, each kind beginning at a multiple of 32; the
-// local id of an own vertex is its place less the part's first. Own vertices that are close to each other are dealt out to
-// groups of 32, since the bits of such a group are one thread's work; ghosts are in the order of their places.
+// local id of an own vertex is its place less the part's first. Of either kind, vertices that are close to each other are
+// dealt out to groups of 32, since the bits of such a group are one thread's work.
 #pragma once
 
 #include "graph.cuh"
@@ -47,7 +47,7 @@ struct part {
 
 __device__ __forceinline__ unsigned padded(unsigned number) { return (number + PLACES - 1) / PLACES * PLACES; }
 
-// Deal out vertices to the groups that they need: the id of the n-th of so many.
+// Deal out vertices to the groups that they need: the id of the n-th of so many, ghosts in the order of their places.
 __device__ __forceinline__ unsigned dealt_out(unsigned n, unsigned number) {
     const unsigned groups = padded(number) / PLACES;
     return n % groups * PLACES + n / groups;
