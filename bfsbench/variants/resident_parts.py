@@ -10,19 +10,18 @@ from bfsbench.errors import KernelError
 from bfsbench.families.bfs.layouts import GridBarrier
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
 from bfsbench.variants.graph_parts import (
-    GROUP_BYTES,
     MOST_HOPS,
     READERS,
     GraphParts,
     Part,
+    memory_of,
+    most_groups,
     parts_of,
     table_on,
 )
 from bfsbench.variants.part_growing import PLACES
 
 _SLOTS = 16
-_STATIC_BYTES = 6 << 10
-"""Of shared memory that the kernel declares, and what the system reserves."""
 
 
 class Partition(Struct):
@@ -92,7 +91,7 @@ class ResidentParts(KernelVariant):
         ),
     )
     usual_block = 512
-    constants: ClassVar = {"SLOTS": _SLOTS, "DELAY": 0}
+    constants: ClassVar = {"SLOTS": _SLOTS}
     layers = ("parts",)
     block_layers = ("parts",)
     edge_reads: ClassVar = {"parts": "unknown"}
@@ -115,8 +114,8 @@ class ResidentParts(KernelVariant):
         return {**super().shared_constants(), "PLACES": PLACES, "READERS": READERS}
 
     def defines(self) -> dict[str, int | str]:
-        groups = self.device.limits.shared_memory_per_block_optin // GROUP_BYTES
-        return {**super().defines(), "BLOCK": self.block, "GROUPS_A_THREAD": -(-groups // self.block)}
+        groups = -(-most_groups(self.device) // self.block)
+        return {**super().defines(), "BLOCK": self.block, "GROUPS_A_THREAD": groups}
 
     def prepare(self) -> None:
         """Raises LaunchError if the graph does not suit."""
@@ -153,12 +152,10 @@ class ResidentParts(KernelVariant):
     def _layout(self, parts: GraphParts) -> tuple[SlotLayout, int]:
         """How shared memory is divided, and bytes of it: as many slots as there is room for."""
         slot_groups = parts.most_ids // PLACES
-        words = -(-parts.number // 32)
-        optin = self.device.limits.shared_memory_per_block_optin
-        possible = (optin - _STATIC_BYTES - 28 * words) // (slot_groups * GROUP_BYTES)
-        slots = min(possible, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
-        layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=words)
-        return layout, slots * slot_groups * GROUP_BYTES + 28 * words
+        slots = most_groups(self.device, parts.number) // slot_groups
+        slots = min(slots, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
+        layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=-(-parts.number // 32))
+        return layout, memory_of(slots * slot_groups, parts.number)
 
     def reset(self, source: int) -> None:
         """Nothing: a search leaves all as the next one is to find it."""

@@ -35,36 +35,44 @@ struct block_levels {
         return others.at_level + (size_t)(step % 2) * (parts.num_places / PLACES);
     }
 
-    // Read what others tell of the ghosts of a part. A thread reads one ghost of each of HALF ids of a group, so that
-    // neighbouring threads read ghosts that are neighbours in the order of places. True if it finds one at this level.
-    __device__ __forceinline__ bool read_ghosts(unsigned slot) const {
-        const part &shape = own.slots[slot].shape;
-        const unsigned own_groups = padded(shape.own) / PLACES, groups = padded(shape.ghosts) / PLACES;
-        const unsigned first = slot * layout.slot_groups + own_groups;
-        const unsigned long long *at_level = at_level_of(step);
+    // Read what others tell of the ghosts of all parts. True if one of the thread's is at this level.
+    __device__ __forceinline__ bool read_all_ghosts() const {
         bool any = false;
-        for (unsigned i = threadIdx.x; i < 2 * groups; i += blockDim.x) {
-            const unsigned half = i >= groups, group = half ? i - groups : i;
-            const unsigned *places = in.words + first * PLACES + half * HALF * groups + group;
-            unsigned long long told[HALF];
-            unsigned bits[HALF];
-#pragma unroll
-            for (int k = 0; k < HALF; ++k) {
-                const int place = (int)places[k * groups];
-                bits[k] = place % PLACES;
-                told[k] = place == NO_PLACE ? 0 : load_relaxed(&at_level[place / PLACES]);
-            }
-            unsigned before = 0, frontier = 0;
-#pragma unroll
-            for (int k = 0; k < HALF; ++k) {
-                before |= ((unsigned)told[k] >> bits[k] & 1) << k;
-                frontier |= ((unsigned)(told[k] >> 32) >> bits[k] & 1) << k;
-            }
-            ((unsigned short *)(in.reached + first))[2 * group + half] = (unsigned short)before;
-            ((unsigned short *)(found() + first))[2 * group + half] = (unsigned short)frontier;
-            any |= frontier != 0;
+        unsigned i = threadIdx.x;
+        for (unsigned s = 0; s < layout.slots; ++s) {
+            if (own.slots[s].number == part_slot::NO_PART) continue;
+            const unsigned halves = 2 * padded(own.slots[s].shape.ghosts) / PLACES;
+            for (; i < halves; i += blockDim.x) any |= read_ghosts(s, i);
+            i -= halves;
         }
         return any;
+    }
+
+    // Read that of HALF ghosts of a part, one half of a group. Ghosts that are neighbours in the order of places are read by
+    // threads that are neighbours. True if one is at this level.
+    __device__ __forceinline__ bool read_ghosts(unsigned slot, unsigned i) const {
+        const part &shape = own.slots[slot].shape;
+        const unsigned groups = padded(shape.ghosts) / PLACES, half = i >= groups, group = half ? i - groups : i;
+        const unsigned first = slot * layout.slot_groups + padded(shape.own) / PLACES;
+        const unsigned *places = in.words + first * PLACES + half * HALF * groups + group;
+        const unsigned long long *at_level = at_level_of(step);
+        unsigned long long told[HALF];
+        unsigned bits[HALF];
+#pragma unroll
+        for (int k = 0; k < HALF; ++k) {
+            const int place = (int)places[k * groups];
+            bits[k] = place % PLACES;
+            told[k] = place == NO_PLACE ? 0 : load_relaxed(&at_level[place / PLACES]);
+        }
+        unsigned before = 0, frontier = 0;
+#pragma unroll
+        for (int k = 0; k < HALF; ++k) {
+            before |= ((unsigned)told[k] >> bits[k] & 1) << k;
+            frontier |= ((unsigned)(told[k] >> 32) >> bits[k] & 1) << k;
+        }
+        ((unsigned short *)(in.reached + first))[2 * group + half] = (unsigned short)before;
+        ((unsigned short *)(found() + first))[2 * group + half] = (unsigned short)frontier;
+        return frontier != 0;
     }
 
     // Read what was told of a part's own vertices.
@@ -167,6 +175,7 @@ struct block_levels {
         for (unsigned s = 0; s < layout.slots; ++s) {
             if (!own.slots[s].runs) continue;
             const part &shape = own.slots[s].shape;
+            unsigned readers = 0;
             unsigned long long *told = at_level_of(step + 1) + shape.first_place / PLACES;
             for (unsigned i = threadIdx.x; i < padded(shape.own) / PLACES; i += blockDim.x) {
                 const unsigned g = s * layout.slot_groups + i, reached = in.reached[g], fresh = found()[g] & ~reached;
@@ -174,15 +183,15 @@ struct block_levels {
                 for (unsigned left = fresh; left; left &= left - 1) {
                     const unsigned id = i * PLACES + __ffs(left) - 1;
                     place_levels[shape.first_place + id] = level + parts.hops;
-                    tell_readers(in.words[s * layout.slot_groups * PLACES + id], s);
-                    any = true;
+                    readers |= in.words[s * layout.slot_groups * PLACES + id];
                 }
             }
+            if (readers) tell_readers(readers, s), any = true;
         }
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Make parts active that read an own vertex.
+    // Make parts active that read own vertices.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
             wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);

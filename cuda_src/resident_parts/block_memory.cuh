@@ -113,23 +113,25 @@ struct part_slot {
     bool active;     // it has something to do in this step
     bool runs;
     bool to_load;
-    bool was_known;  // what its own vertices were found to be is to be read as well
-    int age;         // steps in which it was active
+    bool was_known;  // what has been told of its own vertices is to be read as well
     bool is_read;    // what others tell of its ghosts has been read in this step
+    bool is_announced;  // to its readers
     unsigned woken;  // readers that have been made active in this step
     part shape;
     int readers[READERS];
 
     static constexpr int NO_PART = -1;
 
-    __device__ __forceinline__ void empty() { number = NO_PART, active = runs = to_load = false; }
+    __device__ __forceinline__ void empty() {
+        number = NO_PART;
+        active = runs = to_load = false, is_read = true;
+    }
 
-    // For a step whose first levels have been read if it ran before. It ends if it does not run any longer.
+    // For a step at whose beginning its ghosts have been read. It ends if it does not run any longer.
     __device__ __forceinline__ void become(bool is_active, bool runs_now) {
-        const bool ends = runs && !runs_now;
-        is_read = runs;
+        if (runs && !runs_now) number = NO_PART, to_load = false;
+        is_read = true;
         active = is_active, runs = runs_now;
-        if (ends) empty();
     }
 };
 
@@ -156,7 +158,7 @@ struct block_state {
         slot.number = entry & ~WAS_KNOWN;
         slot.was_known = entry & WAS_KNOWN;
         slot.active = slot.runs = slot.is_read = false, slot.to_load = true;
-        slot.age = 0, slot.woken = 0;
+        slot.is_announced = false, slot.woken = 0;
         ++loads;
     }
 };

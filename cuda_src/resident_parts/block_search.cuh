@@ -6,11 +6,11 @@
 
 struct block_search : block_slots {
     bool crowded = false;    // the block runs more parts than have room
-    bool changes = false;    // of what the slots hold
+    bool changes = false;    // slots may be given to parts that wait
     bool some_soon = false;   // parts are to be dealt out that may be active soon
     bool some_ahead = false;  // the block had such parts without a slot
 
-    // Begin a step: read the ghosts of the parts that the block runs, and which parts are active; deal out those that nobody
+    // Begin a step: read the ghosts of the parts that the block has, and which parts are active; deal out those that nobody
     // has. False if no part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
@@ -20,9 +20,7 @@ struct block_search : block_slots {
         const unsigned first = thread < words ? load_relaxed(&bitmap[thread]) : 0;
         const unsigned soon = thread < words ? load_relaxed(&bitmap[words + thread]) : 0;
         const unsigned of_own = p != part_slot::NO_PART ? load_relaxed(&bitmap[p / 32]) : 0;
-        int seen = 0;
-        for (unsigned s = 0; s < layout.slots; ++s)
-            if (own.slots[s].runs && read_ghosts(s)) seen = block_state::BUSY;
+        int seen = read_all_ghosts() ? block_state::BUSY : 0;
         for (unsigned w = thread; w < words; w += blockDim.x) {
             seen |= w == thread ? classify(w, first, soon)
                                 : classify(w, load_relaxed(&bitmap[w]), load_relaxed(&bitmap[words + w]));
@@ -35,19 +33,19 @@ struct block_search : block_slots {
             if (is_active != slot.active || runs != slot.runs) seen |= block_state::CHANGED;
             slot.woken = 0;
         }
-        if (thread == 0 && crowded) seen |= block_state::CHANGED;
-        if (thread == 0 && own.ahead.size > 0) seen |= block_state::CHANGED | block_state::AHEAD;
+        if (thread == 0 && own.ahead.size > 0) seen |= block_state::AHEAD;
         if (seen) atomicOr(&own.seen[step % 2], seen);
         __syncthreads();
         seen = own.seen[step % 2];
         some_soon = seen & block_state::SOON, some_ahead = seen & block_state::AHEAD;
         busy = seen & block_state::BUSY;
-        changes = seen & (block_state::FRESH | block_state::CHANGED);
+        changes = crowded || some_ahead || seen & block_state::FRESH;
         if (thread == 0) own.seen[(step + 1) % 2] = 0;
-        if (!changes) return seen & block_state::ANY;
-        if (p != part_slot::NO_PART) own.slots[thread].become(is_active, runs);
-        if (thread < WARP && seen & block_state::FRESH) deal(in.fresh, own.waiting);
-        __syncthreads();
+        if (changes || seen & block_state::CHANGED) {
+            if (p != part_slot::NO_PART) own.slots[thread].become(is_active, runs);
+            if (thread < WARP && seen & block_state::FRESH) deal(in.fresh, own.waiting);
+            __syncthreads();
+        }
         return seen & block_state::ANY;
     }
 
@@ -101,15 +99,15 @@ struct block_search : block_slots {
         watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
-    // Parts that read one which has been active for some steps may be active soon.
+    // Parts that read one which has just become active may be active soon.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;
         for (unsigned s = 0; s < layout.slots; ++s) {
-            if (!own.slots[s].active) continue;
-            const int age = own.slots[s].age, reader = own.slots[s].readers[threadIdx.x];
+            if (!own.slots[s].active || own.slots[s].is_announced) continue;
+            const int reader = own.slots[s].readers[threadIdx.x];
             __syncwarp();
-            if (threadIdx.x == 0) own.slots[s].age = age + 1;
-            if (age == DELAY && reader >= 0) wake(reader, bitmap_of(step + 1) + layout.bitmap_words, parts.number);
+            if (threadIdx.x == 0) own.slots[s].is_announced = true;
+            if (reader >= 0) wake(reader, bitmap_of(step + 1) + layout.bitmap_words, parts.number);
         }
     }
 

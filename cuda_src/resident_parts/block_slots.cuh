@@ -26,18 +26,20 @@ struct block_slots : block_levels {
         }
     }
 
-    // Give slots to parts that wait, and load these; read the ghosts of all parts that run from now on.
+    // Give slots to parts that wait, load these, and read their ghosts.
     __device__ __forceinline__ void change_parts() {
         const long long began = watch.now();
         if (threadIdx.x == 0) fill_slots();
         __syncthreads();
-        if (own.loads > 0) load_parts();
+        if (own.loads == 0) return;
+        busy = true;
+        load_parts();
         for (unsigned s = 0; s < layout.slots; ++s) {
-            if (!own.slots[s].runs || own.slots[s].is_read) continue;
-            busy = true;
-            read_ghosts(s);
+            if (own.slots[s].is_read) continue;
+            const unsigned halves = 2 * padded(own.slots[s].shape.ghosts) / PLACES;
+            for (unsigned i = threadIdx.x; i < halves; i += blockDim.x) read_ghosts(s, i);
         }
-        if (own.loads > 0) watch.most(counted::load_cycles, step, began);
+        watch.most(counted::load_cycles, step, began);
         __syncthreads();
     }
 
