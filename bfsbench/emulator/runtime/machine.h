@@ -50,7 +50,7 @@ class Machine {
 
     Buffers buffers;
     const std::unique_ptr<Watch> watch;  // null if nothing is watched
-    const bool dense;                    // then, whether threads are interrupted wherever they can be
+    const bool dense;                    // then, whether threads are interrupted wherever they can be, in spells
     std::unique_ptr<Counting> counting;  // null if nothing is counted
 
     // Takes up one more child launch, unless too many are pending.
