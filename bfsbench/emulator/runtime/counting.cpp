@@ -53,7 +53,7 @@ void Counting::begin_launch(const Grid& grid, const Limits& limits) {
 
 void Counting::begin_block(ResidentBlock& block) {
     if (!block.lockstep) block.lockstep = std::make_unique<Lockstep>(*this, loops);
-    block.lockstep->begin(block.live);
+    block.lockstep->begin(block.live, linear(block.index, block.grid) % multiprocessors_);
     for (Fiber& fiber : block.fibers) fiber.trace = &block.lockstep->trace(fiber.rank);
 }
 
@@ -79,30 +79,26 @@ void Counting::step(Fiber& fiber, Step step) {
     views_.put_back();
     bool notes = is_note(step.address);
     if (notes) step.kind = Kind::note;
-    bool full = fiber.trace->come_to(step.site, Deed(step));
+    const Ops::Slot& op = ops.at(step.site, Ops::shape(step.bytes, step.kind, step.plain));
+    bool full = fiber.trace->come_to(step.site, op, step.address);
     if (full || !notes) worker->await_steps(fiber);
     if (step.kind != Kind::write && step.kind != Kind::update) return;
     auto [begin, buffer] = buffers_.at(step.address);
     if (!buffer) return;
-    const ResidentBlock& block = block_of(fiber);
-    unsigned multiprocessor = multiprocessor_of(block);
-    views_.store(multiprocessor, block.lockstep->time, step.address, step.bytes);
+    const Lockstep& lockstep = *block_of(fiber).lockstep;
+    views_.store(lockstep.multiprocessor, lockstep.time, step.address, step.bytes);
     if (step.kind != Kind::update) return;
-    views_.drop(multiprocessor, buffer->place + static_cast<size_t>(step.address - begin));
+    views_.drop(lockstep.multiprocessor, buffer->place + static_cast<size_t>(step.address - begin));
 }
 
 // Its warp makes the step later, after those in its trace.
 void Counting::show_old(const Fiber& fiber, const char* address, size_t bytes) {
-    const ResidentBlock& block = block_of(fiber);
-    uint64_t time = block.lockstep->time + fiber.trace->size();
+    const Lockstep& lockstep = *block_of(fiber).lockstep;
+    uint64_t time = lockstep.time + lockstep.traced(fiber.rank);
     auto [begin, buffer] = buffers_.at(address);
     if (!buffer) return;
     size_t place = buffer->place + static_cast<size_t>(address - begin);
-    views_.show(multiprocessor_of(block), time, const_cast<char*>(address), bytes, place);
-}
-
-unsigned Counting::multiprocessor_of(const ResidentBlock& block) const {
-    return linear(block.index, block.grid) % multiprocessors_;
+    views_.show(lockstep.multiprocessor, time, const_cast<char*>(address), bytes, place);
 }
 
 void Counting::begin_level(const char* note) {
@@ -127,50 +123,70 @@ void Counting::issue(ResidentBlock& block) {
     lockstep.end_round(all_poll);
 }
 
+Counting::Site& Counting::site_of(unsigned op) {
+    if (op >= site_of_op_.size()) site_of_op_.resize(ops.size());
+    Site*& site = site_of_op_[op];
+    if (!site) site = &sites_[ops[op].site];
+    return *site;
+}
+
 // Lanes that go to different regions through one pointer are a request to each.
-void Counting::count_group(ResidentBlock& block, unsigned warp, unsigned lanes) {
-    Lockstep& lockstep = *block.lockstep;
-    const Step& first = lockstep.step(warp * kWarpSize + __builtin_ctz(lanes));
-    if (first.kind == Kind::note) return begin_level(first.address);
-    Site& site = sites_[first.site];
-    lockstep.warp(warp).remember(first);
-    bool polls = lockstep.warp(warp).polls();
+void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes) {
+    WarpRun& warp = block.lockstep->warp(index);
+    Entry entry = warp.now[__builtin_ctz(lanes)];
+    const Op& first = ops[entry.op()];
+    if (first.kind == Kind::note) return begin_level(entry.address());
+    Site& site = site_of(entry.op());
+    warp.remember(first.site, first.kind, entry.address());
+    bool polls = warp.polls();
     polls_ = polls ? polls_ + 1 : 0;
     if (polls_ > most_polls_) {
-        worker->grid->abort(place_of(*grid_, block.fibers[warp * kWarpSize + __builtin_ctz(lanes)]) +
+        worker->grid->abort(place_of(*grid_, block.fibers[index * kWarpSize + __builtin_ctz(lanes)]) +
                             "the launch has no end: all its threads wait");
     }
     while (lanes) {
-        const Step& step = lockstep.step(warp * kWarpSize + __builtin_ctz(lanes));
-        unsigned together = lanes;
-        if (step.kind == Kind::barrier) {
-            site.place = {};
-        } else {
-            if (site.place.memory != Memory::global || !site.place.has(step.address)) {
-                site.place = find(block, step.address);
-            }
-            each_lane(lanes, [&](unsigned lane) {
-                if (!site.place.has(lockstep.step(warp * kWarpSize + lane).address)) together &= ~(1u << lane);
-            });
-            together |= lanes & -lanes;  // no lane is left for ever, wherever it goes
-        }
-        Count& count = count_of(site, step, site.place.memory);
+        Execution execution(block, index, lanes);
+        execution.op = &ops[warp.now[__builtin_ctz(lanes)].op()];
+        gather(execution, site);
+        Count& count = count_of(site, *execution.op, site.place.memory);
         if (polls) {
             ++count.polls;
         } else {
-            bool far = count_lanes(block, warp, together, site, count);
-            count_step(lockstep.warp(warp), step.kind, site.place.memory, far);
+            bool far = count_lanes(execution, site, count);
+            count_step(warp, execution.op->kind, site.place.memory, far);
         }
-        lanes &= ~together;
+        lanes &= ~execution.lanes;
     }
 }
 
-Count& Counting::count_of(Site& site, const Step& step, Memory memory) {
+// Finds the region of the first lane, and leaves out lanes that go to others.
+void Counting::gather(Execution& execution, Site& site) {
+    const Entry* now = execution.block.lockstep->warp(execution.warp).now;
+    if (execution.op->kind == Kind::barrier) {
+        site.place = {};
+        execution.number = static_cast<unsigned>(__builtin_popcount(execution.lanes));
+        return;
+    }
+    const char* address = now[__builtin_ctz(execution.lanes)].address();
+    if (site.place.memory != Memory::global || !site.place.has(address)) site.place = find(execution.block, address);
+    const char* begin = site.place.begin;
+    size_t bytes = site.place.bytes;
+    execution.offset[0] = static_cast<size_t>(address - begin);  // it is not left for ever, wherever it goes
+    execution.number = 1;
+    for (unsigned left = execution.lanes & (execution.lanes - 1); left; left &= left - 1) {
+        auto offset = static_cast<size_t>(now[__builtin_ctz(left)].address() - begin);
+        execution.offset[execution.number] = offset;
+        execution.number += offset < bytes;
+        if (offset >= bytes) execution.lanes &= ~(left & -left);
+    }
+}
+
+Count& Counting::count_of(Site& site, const Op& op, Memory memory) {
     bool same = site.epoch == epoch_ && counts_[site.count].memory == static_cast<int>(memory);
     if (!same) {
         site.epoch = epoch_;
         site.count = counts_.size();
-        counts_.push_back({step.site, launch_, level_, static_cast<int>(step.kind), static_cast<int>(memory)});
+        counts_.push_back({op.site, launch_, level_, static_cast<int>(op.kind), static_cast<int>(memory)});
     }
     return counts_[site.count];
 }
@@ -187,104 +203,101 @@ Counting::Place Counting::find(const ResidentBlock& block, const char* address) 
     return place.has(address) ? place : Place{};
 }
 
-bool Counting::count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count) {
-    Lockstep& lockstep = *block.lockstep;
-    unsigned first = warp * kWarpSize;
-    const Step& step = lockstep.step(first + __builtin_ctz(lanes));
-    auto num_lanes = static_cast<unsigned>(__builtin_popcount(lanes));
+bool Counting::count_lanes(const Execution& execution, Site& site, Count& count) {
+    const Op& op = *execution.op;
     ++count.executions;
-    count.lanes += num_lanes;
-    count.bytes += uint64_t{num_lanes} * step.bytes;
-    const Place place = site.place;
+    count.lanes += execution.number;
+    count.bytes += uint64_t{execution.number} * op.bytes;
+    const Place& place = site.place;
     if (place.memory == Memory::none) return false;
     if (site.region != place.begin) {
         site.region = place.begin;
         site.touched = &site.regions[place.begin];
     }
-    if (step.plain) count_overtaken(lockstep, first, lanes, step.site, site);
-    if (step.kind == Kind::update) count_collisions(lockstep, first, lanes, site, count);
-    if (place.memory == Memory::global) return count_sectors(block, first, lanes, site, count);
-    count_banks(lockstep, first, lanes, site, count);
+    if (op.plain && !site.waits) count_overtaken(execution, site);
+    if (op.kind == Kind::update) count_collisions(execution, site, count);
+    if (place.memory == Memory::global) return count_sectors(execution, site, count);
+    count_banks(execution, site, count);
     return false;
 }
 
-bool Counting::count_sectors(ResidentBlock& block, unsigned first, unsigned lanes, Site& site, Count& count) {
-    Lockstep& lockstep = *block.lockstep;
+bool Counting::count_sectors(const Execution& execution, Site& site, Count& count) {
     auto& parts = site.touched->sectors;
-    parts.resize(site.place.bytes / kSector + 2);
-    seen_.clear();
-    size_t previous = ~size_t{0};
-    WarpRun& warp = lockstep.warp(first / kWarpSize);
-    uint64_t far_before = count.far_sectors;
-    bool plain = site.place.buffer && lockstep.step(first + __builtin_ctz(lanes)).plain;
-    unsigned multiprocessor = multiprocessor_of(block);
-    each_lane(lanes, [&](unsigned lane) {
-        const Step& step = lockstep.step(first + lane);
-        auto offset = static_cast<size_t>(step.address - site.place.begin);
-        size_t last = std::min((offset + step.bytes - 1) / kSector, parts.size() - 1);
-        for (size_t sector = offset / kSector; sector <= last; ++sector) {
+    if (size_t needed = site.place.bytes / kSector + 2; parts.size() != needed) parts.resize(needed);
+    ++execution_;
+    const Place& place = site.place;
+    Lockstep& lockstep = *execution.block.lockstep;
+    WarpRun& warp = lockstep.warp(execution.warp);
+    bool plain = place.buffer && execution.op->plain;
+    size_t beyond = execution.op->bytes - 1, previous = ~size_t{0}, most = parts.size() - 1;
+    uint64_t sectors = 0, distinct = 0, far = 0;
+    for (unsigned i = 0; i < execution.number; ++i) {
+        size_t last = std::min((execution.offset[i] + beyond) / kSector, most);
+        for (size_t sector = execution.offset[i] / kSector; sector <= last; ++sector) {
             if (sector == previous) continue;
             previous = sector;
-            if (seen_.add(sector) > 1) continue;
-            ++count.sectors;
-            if (plain) views_.load(multiprocessor, lockstep.time, site.place.buffer->place + sector * kSector);
-            count.far_sectors += !warp.had_lately(site.place.begin + sector * kSector, sector);
-            if (parts[sector].epoch == epoch_) continue;
-            parts[sector].epoch = epoch_;
-            ++count.distinct_sectors;
+            Touched::Part& part = parts[sector];
+            if (part.times == execution_) continue;
+            part.times = execution_;
+            ++sectors;
+            distinct += part.epoch != epoch_;
+            part.epoch = epoch_;
+            if (plain) views_.load(lockstep.multiprocessor, lockstep.time, place.buffer->place + sector * kSector);
+            far += !warp.had_lately(place.begin + sector * kSector, sector);
         }
-    });
-    return count.far_sectors > far_before;
+    }
+    count.sectors += sectors;
+    count.distinct_sectors += distinct;
+    count.far_sectors += far;
+    return far > 0;
 }
 
 // A lane has run ahead of what others of its warp and block stored. Where few loads are overtaken, lanes still do not wait.
-void Counting::count_overtaken(Lockstep& lockstep, unsigned first, unsigned lanes, const void* address, Site& site) {
+void Counting::count_overtaken(const Execution& execution, Site& site) {
     constexpr uint64_t kOneIn = 64;
-    if (site.waits) return;
+    const WarpRun& warp = execution.block.lockstep->warp(execution.warp);
+    unsigned lanes = views_.stores() ? execution.lanes : 0;
     each_lane(lanes, [&](unsigned lane) {
-        const Step& step = lockstep.step(first + lane);
-        bool may_be = views_.may_be_old(step.address, step.bytes);
-        uint64_t before = lockstep.trace(first + lane).stores_before;
-        site.overtaken += may_be && views_.stored_since(step.address, before);
+        const char* address = warp.now[lane].address();
+        if (!views_.may_be_old(address, execution.op->bytes)) return;
+        site.overtaken += views_.stored_since(address, warp.stores_before[lane]);
     });
-    site.loads += static_cast<unsigned>(__builtin_popcount(lanes));
+    site.loads += execution.number;
     if (!site.overtaken || site.overtaken * kOneIn < site.loads) return;
     site.waits = true;
-    waiting_[slot_of(address)] = 1;
+    ops.wait_at(execution.op->site);
 }
 
 // nvcc adds up first what a warp's lanes add to one word, if it can see that this is the same word for all threads.
 // Here: if it has been.
-void Counting::follow_words(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site) {
-    auto offset = [&](unsigned lane) { return lockstep.step(first + lane).address - site.place.begin; };
+void Counting::follow_words(const Execution& execution, Site& site) {
     const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;  // or any block's
     if (site.word_epoch != epoch_ || site.word_region != region) {
-        site.word_epoch = epoch_, site.word_region = region, site.word = offset(__builtin_ctz(lanes));
+        site.word_epoch = epoch_, site.word_region = region, site.word = execution.offset[0];
         site.scattered = false;
     }
-    each_lane(lanes, [&](unsigned lane) { site.scattered |= offset(lane) != site.word; });
+    for (unsigned i = 0; i < execution.number; ++i) site.scattered |= execution.offset[i] != site.word;
 }
 
 // Lanes that go to one word take a sector each, unless they have been added up.
-void Counting::count_collisions(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site,
-                                Count& count) {
+void Counting::count_collisions(const Execution& execution, Site& site, Count& count) {
     auto& parts = site.touched->words;
-    parts.resize(site.place.bytes / kWord + 2);
+    if (size_t needed = site.place.bytes / kWord + 2; parts.size() != needed) parts.resize(needed);
     seen_.clear();
     uint64_t most = 0, distinct = 0;
-    follow_words(lockstep, first, lanes, site);
+    follow_words(execution, site);
     bool global = count.memory == static_cast<int>(Memory::global);
-    each_lane(lanes, [&](unsigned lane) {
-        auto offset = static_cast<size_t>(lockstep.step(first + lane).address - site.place.begin);
+    for (unsigned i = 0; i < execution.number; ++i) {
+        size_t offset = execution.offset[i];
         uint64_t times = seen_.add(offset);
         distinct += times == 1;
         most = std::max(most, times - 1);
-        if (!global || times > 1) return;
+        if (!global || times > 1) continue;
         auto& part = parts[std::min(offset / kWord, parts.size() - 1)];
         if (part.epoch != epoch_) part = {epoch_, 0};
         count.hottest = std::max(count.hottest, uint64_t{++part.times});
-    });
-    uint64_t collisions = static_cast<unsigned>(__builtin_popcount(lanes)) - distinct;
+    }
+    uint64_t collisions = execution.number - distinct;
     count.collisions += collisions;
     if (global && site.scattered) count.sectors += collisions;
     count.most_collisions = std::max(count.most_collisions, most);
@@ -294,30 +307,30 @@ void Counting::count_collisions(const Lockstep& lockstep, unsigned first, unsign
 // they have been added up.
 // Lanes that want 8 bytes come in halves of the warp, those that want 16 in quarters. Atomics on 8 bytes are a loop of
 // compare-and-swap, from which lanes return one after the other: passes, but no conflicts.
-void Counting::count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Site& site,
-                           Count& count) {
-    const Step& one = lockstep.step(first + __builtin_ctz(lanes));
-    if (one.kind == Kind::update && one.bytes == 2 * kWord) {
-        count.passes += static_cast<unsigned>(__builtin_popcount(lanes));
+void Counting::count_banks(const Execution& execution, const Site& site, Count& count) {
+    const Op& op = *execution.op;
+    if (op.kind == Kind::update && op.bytes == 2 * kWord) {
+        count.passes += execution.number;
         return;
     }
-    unsigned width = std::max(1u, one.bytes / unsigned{kWord});
+    unsigned width = std::max(1u, op.bytes / unsigned{kWord});
     unsigned at_a_time = kWarpSize / std::min(width, 4u);
+    unsigned i = 0;  // in the offsets, which are those of the lanes
     for (unsigned begin = 0; begin < kWarpSize; begin += at_a_time) {
-        unsigned part = at_a_time == kWarpSize ? lanes : lanes & ((1u << at_a_time) - 1) << begin;
+        unsigned part = at_a_time == kWarpSize ? execution.lanes : execution.lanes & ((1u << at_a_time) - 1) << begin;
         if (!part) continue;
+        unsigned end = i + static_cast<unsigned>(__builtin_popcount(part));
         unsigned in_bank[kBanks] = {}, passes = 1, distinct = 0;
         seen_.clear();
-        each_lane(part, [&](unsigned lane) {
-            const Step& step = lockstep.step(first + lane);
-            auto word = static_cast<size_t>(step.address - site.place.begin) / kWord;
-            for (size_t end = word + std::max(1u, step.bytes / unsigned{kWord}); word < end; ++word) {
+        for (; i < end; ++i) {
+            size_t word = execution.offset[i] / kWord;
+            for (size_t last = word + width; word < last; ++word) {
                 unsigned times = seen_.add(word);
                 distinct += times == 1;
-                if (times > 1 && step.kind != Kind::update) continue;
+                if (times > 1 && op.kind != Kind::update) continue;
                 passes = std::max(passes, ++in_bank[word % kBanks]);
             }
-        });
+        }
         if (distinct == 1 && !site.scattered) passes = 1;
         count.passes += passes;
         count.conflicts += passes - 1;

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+#include "emu/state.h"
 
 namespace emu {
 
@@ -20,53 +23,83 @@ struct Step {
     bool plain = false;  // a load that may find an old value
 };
 
-// All of it but the site, in one word.
-class Deed {
+// All of a step but its address. Of a jump, `from` is where it begins.
+struct Op {
+    const void* site;
+    const void* from;
+    unsigned bytes;
+    Kind kind;
+    bool plain;
+    bool waits;  // lanes do, at loads of this site that would not make them wait otherwise
+    bool is_step() const { return kind < Kind::jump; }
+};
+
+// What lanes do, by numbers, found by site or by the ends of a jump. Numbers are good for as long as this lives.
+class Ops {
   public:
-    Deed() = default;
-    explicit Deed(const Step& step)
-        : bits_(uint64_t{step.bytes < kMostBytes ? step.bytes : kMostBytes} << kBytesAt |
-                uint64_t{step.plain} << kPlainAt | static_cast<uint64_t>(step.kind) << kKindAt |
-                reinterpret_cast<uint64_t>(step.address)) {}
-    const char* address() const { return reinterpret_cast<const char*>(bits_ & ((uint64_t{1} << kKindAt) - 1)); }
-    Kind kind() const { return static_cast<Kind>(bits_ >> kKindAt & 7); }
-    Step step(const void* site) const {
-        return {site, address(), static_cast<unsigned>(bits_ >> kBytesAt), kind(), (bits_ >> kPlainAt & 1) != 0};
+    struct Slot {
+        const void* site = nullptr;
+        const void* from = nullptr;
+        uint32_t shape = 0;
+        uint16_t number = 0;
+        bool waits = false;
+    };
+
+    const Op& operator[](unsigned number) const { return all_[number]; }
+    size_t size() const { return all_.size(); }
+
+    // Bytes, kind and whether it is plain, in one number.
+    static constexpr uint32_t shape(size_t bytes, Kind kind, bool plain) {
+        return static_cast<uint32_t>((bytes < kMostBytes ? bytes : kMostBytes) << 4 | static_cast<unsigned>(kind) << 1 |
+                                     unsigned{plain});
     }
-    // Steps to different addresses are alike, jumps from different places are not.
-    bool is_like(Deed other) const {
-        uint64_t differ = bits_ ^ other.bits_;
-        return (kind() >= Kind::jump ? differ : differ >> kKindAt) == 0;
+    const Slot& at(const void* site, uint32_t shape, const void* from = nullptr) {
+        Slot& slot = slots_[(reinterpret_cast<uintptr_t>(site) + 3 * reinterpret_cast<uintptr_t>(from)) % kSlots];
+        if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
+        return slot;
     }
+    const Slot& jump(const void* from, const void* to) { return at(to, shape(0, Kind::jump, false), from); }
+
+    // Lanes wait at loads of this site from now on.
+    void wait_at(const void* site);
 
   private:
-    static constexpr unsigned kKindAt = 48, kPlainAt = 51, kBytesAt = 52, kMostBytes = 4095;
-    uint64_t bits_ = 0;
+    static constexpr size_t kSlots = 4096, kMostBytes = 4095;
+    void fill(Slot& slot, const void* site, uint32_t shape, const void* from);
+
+    std::vector<Slot> slots_ = std::vector<Slot>(kSlots);  // those used last
+    std::vector<Op> all_;
+    std::unordered_multimap<const void*, uint16_t> numbers_;  // by site
 };
 
-// The beginning of the traces of a warp, as far as lanes have done the same: one runs after the other, and as most of
-// them do what the first has done, their entries need not be compared again when the warp makes them.
-struct Path {
+// What is kept of it in a trace: the number of the op, and the address.
+class Entry {
+  public:
+    Entry() = default;
+    Entry(unsigned op, const void* address) : bits_(uint64_t{op} << kOpAt | reinterpret_cast<uint64_t>(address)) {}
+    unsigned op() const { return static_cast<unsigned>(bits_ >> kOpAt); }
+    const char* address() const { return reinterpret_cast<const char*>(bits_ & ((uint64_t{1} << kOpAt) - 1)); }
+
+  private:
+    static constexpr unsigned kOpAt = 48;
+    uint64_t bits_;
+};
+
+// Those of a warp, side by side, as most of its lanes do the same.
+struct Traces {
     static constexpr unsigned kRoom = 64;
-    bool open = true;  // for lanes to begin with
-    unsigned length = 0;
-    const void* sites[kRoom] = {};  // null behind the last
-    Deed deeds[kRoom];              // of the first lane
-
-    void clear() {
-        memset(sites, 0, length * sizeof *sites);
-        length = 0;
-        open = true;
-    }
+    uint8_t begin[kWarpSize];  // rows of the first entry of each lane, and behind its last; both are 0 if there is none
+    uint8_t end[kWarpSize];
+    Entry rows[kRoom][kWarpSize];
 };
 
+// That of one lane, which adds to it as it runs.
 class Trace {
   public:
-    void begin(Lockstep& of, Path& path, unsigned rank) {
-        of_ = &of, path_ = &path, rank_ = rank;
+    void begin(Lockstep& of, Ops& ops, Traces& traces, unsigned rank) {
+        of_ = &of, ops_ = &ops, rank_ = rank;
+        end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
         place_ = nullptr;
-        waits = false;
-        clear();
     }
 
     // The lane has come to a basic block, or to a step. If there is no room for another one, it has to wait.
@@ -77,79 +110,37 @@ class Trace {
         }
         return jump_to(place);
     }
-    bool come_to(const void* site, Deed deed) {
+    bool come_to(const void* site, const Ops::Slot& op, const void* address) {
         if (site <= place_) jump_to(site);
         place_ = site;
-        add(site, deed);
-        return full();
+        return add({op.number, address});
     }
 
     // It leaves a loop early.
-    bool part() {
-        add(place_, Deed({place_, nullptr, 0, Kind::part}));
-        return full();
-    }
-
-    bool empty() const { return first_ == end_; }
-    unsigned size() const { return end_ - first_; }
-    unsigned first() const { return first_; }
-    // Entries before this one are those of the path.
-    unsigned followed() const { return follows_ ? end_ : followed_; }
-    Deed deed(unsigned index) const { return deeds_[index]; }
-    // The next entry, which is there.
-    const void* site() const { return first_ < followed() ? path_->sites[first_] : sites_[first_]; }
-    Deed deed() const { return deeds_[first_]; }
-    bool is_like(const Trace& other) const { return site() == other.site() && deed().is_like(other.deed()); }
-    // The next entry is that of the index.
-    void go_to(unsigned index) {
-        first_ = index;
-        if (empty()) clear();
-    }
-    Step take() {
-        Step step = deed().step(site());
-        go_to(first_ + 1);
-        return step;
-    }
-
-    bool waits = false;         // the lane does, until all this is done
-    uint64_t stores_before = 0;  // by others, when the first of it was done
+    bool part() { return add({ops_->at(place_, Ops::shape(0, Kind::part, false)).number, nullptr}); }
 
   private:
-    void clear() { first_ = end_ = followed_ = 0, follows_ = false; }
-    bool full() const { return end_ + 2 > Path::kRoom; }  // for another jump and a step
-    void begin_to_follow();
-
-    __attribute__((noinline)) bool jump_to(const void* place) {
-        add(place, Deed({place, static_cast<const char*>(place_), 0, Kind::jump}));
+    bool jump_to(const void* place) {
+        unsigned op = ops_->jump(place_, place).number;
         place_ = place;
-        return full();
+        return add({op, nullptr});
     }
-
-    void add(const void* site, Deed deed) {
-        unsigned index = end_++;
-        deeds_[index] = deed;
-        if (index == 0) begin_to_follow();
-        if (follows_) {
-            if (path_->sites[index] == site && path_->deeds[index].is_like(deed)) return;
-            if (index == path_->length) {
-                path_->sites[index] = site;
-                path_->deeds[index] = deed;
-                ++path_->length;
-                return;
-            }
-            follows_ = false;
-            followed_ = index;
-        }
-        sites_[index] = site;
+    // Whether there is room for less than another jump and a step.
+    bool add(Entry entry) {
+        unsigned end = *end_;
+        if (!end) begin_anew();
+        first_[end * kWarpSize] = entry;
+        *end_ = static_cast<uint8_t>(end + 1);
+        return end + 3 > Traces::kRoom;
     }
+    void begin_anew();
 
     const void* place_ = nullptr;
-    unsigned first_ = 0, end_ = 0, followed_ = 0, rank_ = 0;
-    bool follows_ = false;
-    Path* path_ = nullptr;
+    uint8_t* end_ = nullptr;
+    Entry* first_ = nullptr;
+    Ops* ops_ = nullptr;
     Lockstep* of_ = nullptr;
-    Deed deeds_[Path::kRoom];
-    const void* sites_[Path::kRoom];
+    unsigned rank_ = 0;
 };
 
 }  // namespace emu

@@ -133,7 +133,7 @@ void Worker::give_way(Fiber& fiber) {
 void Worker::await_steps(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     Lockstep& lockstep = *block.lockstep;
-    fiber.trace->waits = true;
+    lockstep.await(fiber.rank);
     lockstep.counting.leave_thread();
     if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
         Fiber& to = block.fibers[lockstep.next()];
