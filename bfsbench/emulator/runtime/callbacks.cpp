@@ -20,18 +20,27 @@ APART void touch_watched(const char* address, const void* site) {
 }
 
 template <size_t kBytes>
-APART void touch_counted(const char* address, Act act, Scope scope, const void* site) {
-    emu::watch(address, kBytes, act, scope, site);
+APART void load_counted(const char* address, const void* site) {
+    emu::worker->machine.counting->load(emu::here(), address, kBytes, site);
+}
+
+template <size_t kBytes, Act kAct>
+APART void touch_counted(const char* address, const void* site) {
+    emu::worker->machine.counting->step(emu::here(), {site, address, kBytes, static_cast<emu::Kind>(kAct)});
 }
 
 template <size_t kBytes, Act kAct, Scope kScope>
 inline void touch(const void* there, const void* site) {
     auto* address = static_cast<const char*>(there);
-    auto* fiber = static_cast<emu::Fiber*>(emu::current);
-    if (!fiber || !fiber->trace) return touch_watched<kBytes, kAct, kScope>(address, site);
-    if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes>(address, kAct, kScope, site);
-    if (emu::StackPool::is_on(fiber->stack, address)) return;
-    emu::worker->machine.counting->load(*fiber, address, kBytes, site);
+    emu::Trace* trace = emu::tracing;
+    if (!trace) return touch_watched<kBytes, kAct, kScope>(address, site);
+    if (emu::StackPool::is_on(trace->stack, address)) return;
+    if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes, kAct>(address, site);
+    if (!trace->load(address, kBytes, site)) load_counted<kBytes>(address, site);
+}
+
+APART void jump_counted(const void* place) {
+    if (emu::tracing->come_to(place)) emu::await_steps(emu::here());
 }
 
 APART void come_to_block() {
@@ -43,9 +52,9 @@ APART void come_to_block() {
 
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
-    auto* fiber = static_cast<emu::Fiber*>(emu::current);
-    if (!fiber || !fiber->trace) return come_to_block();
-    if (fiber->trace->come_to(HERE)) emu::await_steps(*fiber);
+    emu::Trace* trace = emu::tracing;
+    if (!trace) return come_to_block();
+    if (!trace->come_on(HERE)) jump_counted(HERE);
 }
 
 CALLBACK void __tsan_init() {}

@@ -173,6 +173,15 @@ void Counting::gather(Execution& execution, Site& site) {
     size_t bytes = site.place.bytes;
     execution.offset[0] = static_cast<size_t>(address - begin);  // it is not left for ever, wherever it goes
     execution.number = 1;
+    if (execution.lanes == ~0u) {
+        bool all = true;
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            execution.offset[lane] = static_cast<size_t>(now[lane].address() - begin);
+            all &= execution.offset[lane] < bytes;
+        }
+        if (all) execution.number = kWarpSize;
+        if (all) return;
+    }
     for (unsigned left = execution.lanes & (execution.lanes - 1); left; left &= left - 1) {
         auto offset = static_cast<size_t>(now[__builtin_ctz(left)].address() - begin);
         execution.offset[execution.number] = offset;

@@ -89,6 +89,7 @@ class Counting {
         if (views_.may_be_old(address, bytes)) show_old(fiber, address, bytes);
     }
 
+    const Changes& changes() const { return views_.changes; }
     uint64_t stores() const { return views_.stores(); }
 
     // What the current thread's block loads from now on is no older than now.

@@ -16,6 +16,9 @@ constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 // Rounds of issues before a block hands over to others, so that they make their steps side by side.
 constexpr unsigned kTurn = 16;
 
+// What is done to whole warps in loops of a fixed length takes a few vector instructions.
+constexpr unsigned kAllLanes = ~0u;
+
 }  // namespace
 
 void WarpRun::remember(const void* site, Kind kind, const void* address) {
@@ -67,7 +70,7 @@ void Lockstep::begin(unsigned threads, unsigned on) {
         Traces& traces = traces_[index];
         memset(traces.begin, 0, sizeof traces.begin);
         memset(traces.end, 0, sizeof traces.end);
-        for (unsigned rank = first; rank < first + lanes; ++rank) lanes_[rank].begin(*this, counting.ops, traces, rank);
+        for (unsigned rank = first; rank < first + lanes; ++rank) lanes_[rank].begin(*this, counting.ops, counting.changes(), traces, rank);
     }
     turns_.clear();
     next_ = traced_ = rounds_ = 0;
@@ -93,6 +96,15 @@ unsigned Lockstep::next_group(const WarpRun& warp) const {
 unsigned Lockstep::next_entries(unsigned index, unsigned lanes) {
     WarpRun& warp = warps_[index];
     const Traces& traces = traces_[index];
+    if (lanes == kAllLanes) {
+        unsigned rows_differ = 0, ops_differ = 0, row = traces.begin[0], op = traces.rows[row][0].op();
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            warp.now[lane] = traces.rows[row][lane];
+            rows_differ |= traces.begin[lane] ^ row;
+            ops_differ |= warp.now[lane].op() ^ op;
+        }
+        if (!rows_differ && !ops_differ) return lanes;
+    }
     unsigned same = 0, op = 0;
     for (unsigned left = lanes; left; left &= left - 1) {
         auto lane = static_cast<unsigned>(__builtin_ctz(left));
@@ -107,6 +119,14 @@ unsigned Lockstep::next_entries(unsigned index, unsigned lanes) {
 // They leave the traces. Returns those whose traces are done.
 unsigned Lockstep::pass(unsigned index, unsigned lanes) {
     Traces& traces = traces_[index];
+    if (lanes == kAllLanes) {
+        bool any = false;
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) any |= traces.begin[lane] + 1 == traces.end[lane];
+        if (!any) {
+            for (unsigned lane = 0; lane < kWarpSize; ++lane) ++traces.begin[lane];
+            return 0;
+        }
+    }
     unsigned done = 0;
     for (unsigned left = lanes; left; left &= left - 1) {
         auto lane = static_cast<unsigned>(__builtin_ctz(left));

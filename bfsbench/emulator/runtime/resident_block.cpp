@@ -118,8 +118,10 @@ void ResidentBlock::release(Wait where) {
 }
 
 void ResidentBlock::release_block_barrier() {
-    if (!clocks.empty()) Clocks::meet_block(*this);
-    for (Fiber& fiber : fibers) fiber.moment = 0;
+    if (!clocks.empty()) {
+        Clocks::meet_block(*this);
+        for (Fiber& fiber : fibers) fiber.moment = 0;
+    }
     ++barriers;
     votes[barriers % 2] = voters[barriers % 2] = 0;
     release(Wait::block);

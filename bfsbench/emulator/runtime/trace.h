@@ -1,6 +1,8 @@
 // What lanes of a warp have done that their warp has not: their steps, and jumps backwards between them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -10,6 +12,24 @@
 namespace emu {
 
 class Lockstep;
+
+// Of the memory that kernels share: what a lane has to know before it loads from there.
+struct Changes {
+    static constexpr size_t kWord = 4, kSlots = 1 << 12;
+    uint64_t stored[kSlots] = {};  // words that may have been stored to in this launch, a bit each
+    bool put_aside = false;        // some words are not there, see views.h
+
+    // Whether a value that was stored before the last one may be found here.
+    bool may_be_old(const char* address, size_t bytes) const {
+        bool found = false;
+        auto first = reinterpret_cast<uintptr_t>(address);
+        for (uintptr_t word = first / kWord; word * kWord < first + bytes; ++word) {
+            found |= stored[word / 64 % kSlots] >> word % 64 & 1;
+        }
+        return found;
+    }
+    void note_store(uintptr_t word) { stored[word / 64 % kSlots] |= uint64_t{1} << word % 64; }
+};
 
 enum class Kind : int { read, write, update, barrier, note, jump, part };  // note: see Counting::note_levels_at
 
@@ -37,7 +57,7 @@ struct Op {
 // What lanes do, by numbers, found by site or by the ends of a jump. Numbers are good for as long as this lives.
 class Ops {
   public:
-    struct Slot {
+    struct alignas(32) Slot {
         const void* site = nullptr;
         const void* from = nullptr;
         uint32_t shape = 0;
@@ -54,9 +74,14 @@ class Ops {
                                      unsigned{plain});
     }
     const Slot& at(const void* site, uint32_t shape, const void* from = nullptr) {
-        Slot& slot = slots_[(reinterpret_cast<uintptr_t>(site) + 3 * reinterpret_cast<uintptr_t>(from)) % kSlots];
+        Slot& slot = slot_of(site, from);
         if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
         return slot;
+    }
+    // Null if it has not been used lately.
+    const Slot* known(const void* site, uint32_t shape) {
+        const Slot& slot = slot_of(site, nullptr);
+        return slot.site == site && slot.shape == shape && !slot.from ? &slot : nullptr;
     }
     const Slot& jump(const void* from, const void* to) { return at(to, shape(0, Kind::jump, false), from); }
 
@@ -65,9 +90,12 @@ class Ops {
 
   private:
     static constexpr size_t kSlots = 4096, kMostBytes = 4095;
+    Slot& slot_of(const void* site, const void* from) {
+        return slots_[(reinterpret_cast<uintptr_t>(site) + 3 * reinterpret_cast<uintptr_t>(from)) % kSlots];
+    }
     void fill(Slot& slot, const void* site, uint32_t shape, const void* from);
 
-    std::vector<Slot> slots_ = std::vector<Slot>(kSlots);  // those used last
+    std::array<Slot, kSlots> slots_{};  // those used last
     std::vector<Op> all_;
     std::unordered_multimap<const void*, uint16_t> numbers_;  // by site
 };
@@ -96,19 +124,21 @@ struct Traces {
 // That of one lane, which adds to it as it runs.
 class Trace {
   public:
-    void begin(Lockstep& of, Ops& ops, Traces& traces, unsigned rank) {
-        of_ = &of, ops_ = &ops, rank_ = rank;
+    const char* stack = nullptr;  // of the lane, while it runs
+
+    void begin(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank) {
+        of_ = &of, ops_ = &ops, changes_ = &changes, rank_ = rank;
         end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
         place_ = nullptr;
     }
 
     // The lane has come to a basic block, or to a step. If there is no room for another one, it has to wait.
-    bool come_to(const void* place) {
-        if (place > place_) {
-            place_ = place;
-            return false;
-        }
-        return jump_to(place);
+    bool come_to(const void* place) { return !come_on(place) && jump_to(place); }
+    // Whether it is further on; otherwise nothing is done.
+    bool come_on(const void* place) {
+        if (place <= place_) return false;
+        place_ = place;
+        return true;
     }
     bool come_to(const void* site, const Ops::Slot& op, const void* address) {
         if (site <= place_) jump_to(site);
@@ -116,11 +146,23 @@ class Trace {
         return add({op.number, address});
     }
 
+    // A plain load, if that is all there is to it. Otherwise nothing is done, and there is more to do.
+    bool load(const char* address, size_t bytes, const void* site) {
+        unsigned end = *end_;
+        if (end - 1 >= Traces::kRoom - 3 || site <= place_) return false;
+        const Ops::Slot* op = ops_->known(site, Ops::shape(bytes, Kind::read, true));
+        if (!op || op->waits || changes_->put_aside || changes_->may_be_old(address, bytes)) return false;
+        place_ = site;
+        first_[end * kWarpSize] = {op->number, address};
+        *end_ = static_cast<uint8_t>(end + 1);
+        return true;
+    }
+
     // It leaves a loop early.
     bool part() { return add({ops_->at(place_, Ops::shape(0, Kind::part, false)).number, nullptr}); }
 
   private:
-    bool jump_to(const void* place) {
+    __attribute__((noinline)) bool jump_to(const void* place) {
         unsigned op = ops_->jump(place_, place).number;
         place_ = place;
         return add({op, nullptr});
@@ -139,8 +181,12 @@ class Trace {
     uint8_t* end_ = nullptr;
     Entry* first_ = nullptr;
     Ops* ops_ = nullptr;
+    const Changes* changes_ = nullptr;
     Lockstep* of_ = nullptr;
     unsigned rank_ = 0;
 };
+
+// Of the thread that runs on this core now; null unless its machine counts.
+extern __thread Trace* tracing __attribute__((tls_model("initial-exec")));
 
 }  // namespace emu

@@ -24,7 +24,7 @@ void Views::begin_launch(unsigned multiprocessors, size_t cache) {
         view.sets.resize(sets);
         view.sectors.resize(sets * kWays * kSectors);
     }
-    if (stores_) std::fill(stored_.begin(), stored_.end(), 0);
+    if (stores_) changes = {};
     history_.clear();
     words_taken_ = 0;
     stores_ = 0;
@@ -97,6 +97,7 @@ void Views::show(unsigned multiprocessor, uint64_t time, char* address, size_t b
         Word value = seen(view, multiprocessor, found && found->number >= view.acquired ? found->time : time, word);
         if (value == *word) continue;
         newer_.push_back({word, *word});
+        changes.put_aside = true;
         *word = value;
     }
 }
@@ -112,8 +113,7 @@ void Views::store(unsigned multiprocessor, uint64_t time, const char* address, s
     ++stores_;
     for (uintptr_t at = first; at < reinterpret_cast<uintptr_t>(address) + bytes; at += sizeof(Word)) {
         auto* place = reinterpret_cast<const Word*>(at);
-        uintptr_t word = at / sizeof(Word);
-        stored_[word / 64 % kStored] |= uint64_t{1} << word % 64;
+        changes.note_store(at / sizeof(Word));
         if (2 * (words_taken_ + 1) > words_.size()) grow();
         auto& stored = const_cast<Stored&>(stored_at(place));
         bool again = stored.launch == launch_;
@@ -138,6 +138,7 @@ void Views::drop(unsigned multiprocessor, size_t place) {
 void Views::put_back_all() {
     for (const Newer& newer : newer_) *newer.place = newer.value;
     newer_.clear();
+    changes.put_aside = false;
 }
 
 }  // namespace emu

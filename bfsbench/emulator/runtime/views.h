@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "trace.h"
+
 namespace emu {
 
 class Views {
@@ -34,14 +36,7 @@ class Views {
         load_new(view, time, sector);
     }
     // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
-    bool may_be_old(const char* address, size_t bytes) const {
-        bool stored = false;
-        auto first = reinterpret_cast<uintptr_t>(address);
-        for (uintptr_t word = first / sizeof(Word); word * sizeof(Word) < first + bytes; ++word) {
-            stored |= stored_[word / 64 % kStored] >> word % 64 & 1;
-        }
-        return stored;
-    }
+    bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
     void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
     // How many there have been, and whether one of those after the first `number` was to this place.
     uint64_t stores() const { return stores_; }
@@ -54,14 +49,16 @@ class Views {
 
     // The load has been made.
     void put_back() {
-        if (!newer_.empty()) put_back_all();
+        if (changes.put_aside) put_back_all();
     }
+
+    Changes changes;
 
   private:
     using Word = uint32_t;
+    static_assert(sizeof(Word) == Changes::kWord);
     static constexpr size_t kSector = 32, kSectors = 4;  // of a line
     static constexpr size_t kWays = 4;
-    static constexpr size_t kStored = 1 << 12;
     static constexpr unsigned kMostKept = 8;
 
     // Numbers and times here are of one launch.
@@ -117,7 +114,6 @@ class Views {
     std::vector<Store> history_;
     std::vector<Stored> words_ = std::vector<Stored>(1 << 12);  // a hash table, of which at most half is taken
     size_t words_taken_ = 0;
-    std::vector<uint64_t> stored_ = std::vector<uint64_t>(kStored);  // words that may have been stored to, a bit each
     uint32_t stores_ = 0;
     std::vector<Newer> newer_;
 };

@@ -11,6 +11,7 @@ namespace emu {
 
 __thread Thread* current = nullptr;
 __thread Worker* worker = nullptr;
+__thread Trace* tracing = nullptr;
 
 namespace {
 
@@ -31,9 +32,28 @@ constexpr unsigned kOneInLeaves = 4;
 
 // A switch needs some stack itself. If there is none left, the fault must come while `current` still names
 // the thread whose stack it is.
+constexpr size_t kRoomToSwitch = 2048;
 __attribute__((noinline)) void touch_stack() {
-    volatile char room[2048];
+    volatile char room[kRoomToSwitch];
     room[0] = 0;
+}
+bool is_short_of_stack() {
+    return current && static_cast<size_t>(static_cast<const char*>(__builtin_frame_address(0)) -
+                                          static_cast<Fiber*>(current)->stack) < 2 * kRoomToSwitch;
+}
+
+// The thread runs now, or the worker's loop if null.
+void set_current(Fiber* fiber) {
+    current = fiber;
+    tracing = fiber ? fiber->trace : nullptr;
+    if (tracing) tracing->stack = fiber->stack;
+}
+
+// What a thread is going to need when it goes on soon.
+void fetch(const Fiber& fiber) {
+    constexpr size_t kLine = 64, kLines = 6;
+    if (!fiber.context) return;
+    for (size_t line = 0; line < kLines; ++line) __builtin_prefetch(static_cast<const char*>(fiber.context) + line * kLine);
 }
 
 Fiber& current_fiber() { return *static_cast<Fiber*>(current); }
@@ -74,6 +94,16 @@ int Worker::draw_patience() {
     return static_cast<int>(1 + (draw & ((1u << (draw >> kBits)) - 1)));
 }
 
+// The lane whose turn it is.
+Fiber& Worker::next_lane(ResidentBlock& block) {
+    Lockstep& lockstep = *block.lockstep;
+    Fiber& to = block.fibers[lockstep.next()];
+    constexpr size_t kSoon = 2, kLater = 4;
+    if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);
+    if (const unsigned* rank = lockstep.upcoming(kSoon)) fetch(block.fibers[*rank]);
+    return to;
+}
+
 Fiber* Worker::pick(ResidentBlock& block) {
     if (grid->aborted()) return nullptr;
     if (Lockstep* lockstep = block.lockstep.get()) {
@@ -82,7 +112,7 @@ Fiber* Worker::pick(ResidentBlock& block) {
             lockstep->counting.issue(block);
             if (grid->aborted()) return nullptr;
         }
-        if (lockstep->has_next()) return &block.fibers[lockstep->next()];
+        if (lockstep->has_next()) return &next_lane(block);
     }
     return block.pick(random_);
 }
@@ -98,8 +128,8 @@ void Worker::go(Context* save, Fiber* to) {
             to = nullptr;
         }
     }
-    touch_stack();
-    current = to;
+    if (is_short_of_stack()) touch_stack();
+    set_current(to);
     if (to) {
         to->patience = draw_patience();
         emu_switch(save, to->context);
@@ -136,8 +166,8 @@ void Worker::await_steps(Fiber& fiber) {
     lockstep.await(fiber.rank);
     lockstep.counting.leave_thread();
     if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
-        Fiber& to = block.fibers[lockstep.next()];
-        current = &to;
+        Fiber& to = next_lane(block);
+        set_current(&to);
         return emu_switch(&fiber.context, to.context);
     }
     Leave leave = lockstep.take_leave();
@@ -159,7 +189,7 @@ void Worker::finish(Fiber& fiber) {
     if (to && !to->stack) {  // it begins on the stack that has just become free
         to->stack = fiber.stack;
         to->patience = draw_patience();
-        current = to;
+        set_current(to);
         return;
     }
     stacks_.give(fiber.stack);
@@ -182,7 +212,7 @@ void Worker::run(Grid& launched) {
     while (ResidentBlock* block = next_block()) {
         gave_way_ = false;
         if (Fiber* first = pick(*block)) go(&loop_, first);
-        current = nullptr;
+        set_current(nullptr);
         if (grid->aborted()) break;
         if (block->live == 0) {
             retire(*block);
