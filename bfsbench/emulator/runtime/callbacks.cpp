@@ -26,7 +26,7 @@ APART void load_counted(const char* address, const void* site) {
 
 template <size_t kBytes, Act kAct>
 APART void touch_counted(const char* address, const void* site) {
-    emu::worker->machine.counting->step(emu::here(), {site, address, kBytes, static_cast<emu::Kind>(kAct)});
+    emu::worker->machine.counting->step(emu::here(), address, site, kBytes, static_cast<emu::Kind>(kAct));
 }
 
 template <size_t kBytes, Act kAct, Scope kScope>

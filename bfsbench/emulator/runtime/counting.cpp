@@ -75,20 +75,23 @@ void Counting::forget() {
     ++epoch_;
 }
 
-void Counting::step(Fiber& fiber, Step step) {
+// When it goes on, go_on() has been called for it.
+void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     views_.put_back();
-    bool notes = is_note(step.address);
-    if (notes) step.kind = Kind::note;
-    const Ops::Slot& op = ops.at(step.site, Ops::shape(step.bytes, step.kind, step.plain));
-    bool full = fiber.trace->come_to(step.site, op, step.address);
-    if (full || !notes) worker->await_steps(fiber);
-    if (step.kind != Kind::write && step.kind != Kind::update) return;
-    auto [begin, buffer] = buffers_.at(step.address);
+    if (is_note(address)) kind = Kind::note;
+    bool full = fiber.trace->come_to(site, ops.at(site, Ops::shape(bytes, kind, false)), address);
+    if (full || kind != Kind::note) worker->await_steps(fiber);
+}
+
+void Counting::go_on(const Lockstep& lockstep, unsigned rank) {
+    Entry last = lockstep.warp(rank / kWarpSize).now[rank % kWarpSize];
+    const Op& op = ops[last.op()];
+    if (op.kind != Kind::write && op.kind != Kind::update) return;
+    auto [begin, buffer] = buffers_.at(last.address());
     if (!buffer) return;
-    const Lockstep& lockstep = *block_of(fiber).lockstep;
-    views_.store(lockstep.multiprocessor, lockstep.time, step.address, step.bytes);
-    if (step.kind != Kind::update) return;
-    views_.drop(lockstep.multiprocessor, buffer->place + static_cast<size_t>(step.address - begin));
+    views_.store(lockstep.multiprocessor, lockstep.time, last.address(), op.bytes);
+    if (op.kind == Kind::write) return;
+    views_.drop(lockstep.multiprocessor, buffer->place + static_cast<size_t>(last.address() - begin));
 }
 
 // Its warp makes the step later, after those in its trace.
@@ -369,7 +372,7 @@ void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
 void meet(const void* site) {
     if (!current) return;
     if (!here().trace) return;
-    worker->machine.counting->step(here(), {site, nullptr, 0, Kind::barrier});
+    worker->machine.counting->step(here(), nullptr, site, 0, Kind::barrier);
 }
 
 }  // namespace emu

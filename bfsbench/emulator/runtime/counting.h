@@ -78,7 +78,9 @@ class Counting {
     void add_module(const char* begin, size_t bytes);
 
     // A thread, the current one, is about to do this, and others of its block go on before it does.
-    void step(Fiber& fiber, Step step);
+    void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
+    // Its warp has made the step that it has waited for, and it is about to do what it said.
+    void go_on(const Lockstep& lockstep, unsigned rank);
     // It is about to load without regard to others, and goes on, unless others have often stored before their warps
     // had made such a load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {

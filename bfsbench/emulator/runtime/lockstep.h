@@ -112,6 +112,7 @@ class Lockstep {
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
 
     WarpRun& warp(unsigned index) { return warps_[index]; }
+    const WarpRun& warp(unsigned index) const { return warps_[index]; }
     unsigned warps() const { return num_warps_; }
 
     // Before a round of issues, and whether a warp can issue a step then.

@@ -71,6 +71,7 @@ void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Clu
     for (ThreadSet& set : at_barrier) set.clear();
     votes[0] = votes[1] = voters[0] = voters[1] = barriers = 0;
     arrived_at_grid = false;
+    kept_apart.clear();
     unsigned left = live;
     for (Warp& warp : warps) {
         warp.present = left >= kWarpSize ? ~0u : (1u << left) - 1;
@@ -104,6 +105,19 @@ Fiber* ResidentBlock::pick(Random* random) {
     position = rank + 1;
     fibers[rank].waits_at = Wait::none;
     return &fibers[rank];
+}
+
+void ResidentBlock::make_room(Fiber& fiber) {
+    constexpr size_t kEach = Kept::kRoom + Kept::kAligned;
+    if (kept.size() < (fibers.size() + 1) * kEach) kept.resize((fibers.size() + 1) * kEach);
+    size_t start = round_up(reinterpret_cast<uintptr_t>(kept.data()), Kept::kAligned);
+    fiber.kept = {reinterpret_cast<char*>(start + fiber.rank * kEach), 0, Kept::kRoom};
+}
+
+void ResidentBlock::make_more_room(Fiber& fiber, size_t bytes) {
+    fiber.kept.room = 2 * bytes;
+    kept_apart.push_back(std::make_unique<char[]>(fiber.kept.room + Kept::kAligned));
+    fiber.kept.place = kept_apart.back().get();
 }
 
 void ResidentBlock::park(Fiber& fiber, Wait where, int line) {

@@ -33,23 +33,14 @@ struct Changes {
 
 enum class Kind : int { read, write, update, barrier, note, jump, part };  // note: see Counting::note_levels_at
 
-// What one lane is about to do. A jump leads from `address` to `site`; parting is no step either, but leaving a loop
+// What lanes do, but for the address. A jump leads from `from` to `site`; parting is no step either, but leaving a loop
 // early.
-struct Step {
-    const void* site;
-    const char* address;
-    unsigned bytes;
-    Kind kind;
-    bool plain = false;  // a load that may find an old value
-};
-
-// All of a step but its address. Of a jump, `from` is where it begins.
 struct Op {
     const void* site;
     const void* from;
     unsigned bytes;
     Kind kind;
-    bool plain;
+    bool plain;  // a load that may find an old value
     bool waits;  // lanes do, at loads of this site that would not make them wait otherwise
     bool is_step() const { return kind < Kind::jump; }
 };

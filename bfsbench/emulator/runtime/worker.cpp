@@ -51,9 +51,15 @@ void set_current(Fiber* fiber) {
 
 // What a thread is going to need when it goes on soon.
 void fetch(const Fiber& fiber) {
-    constexpr size_t kLine = 64, kLines = 6;
-    if (!fiber.context) return;
-    for (size_t line = 0; line < kLines; ++line) __builtin_prefetch(static_cast<const char*>(fiber.context) + line * kLine);
+    constexpr size_t kLine = 64;
+    for (size_t at = 0; at < fiber.kept.bytes; at += kLine) __builtin_prefetch(fiber.kept.place + at);
+}
+
+// There has to be enough for what a switch puts there, too.
+void make_enough_room(Fiber& fiber, const char* top) {
+    constexpr size_t kOfSwitch = 128;
+    size_t bytes = static_cast<size_t>(top - static_cast<const char*>(__builtin_frame_address(0))) + kOfSwitch;
+    if (bytes > fiber.kept.room) block_of(fiber).make_more_room(fiber, bytes);
 }
 
 Fiber& current_fiber() { return *static_cast<Fiber*>(current); }
@@ -98,6 +104,7 @@ int Worker::draw_patience() {
 Fiber& Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     Fiber& to = block.fibers[lockstep.next()];
+    lockstep.counting.go_on(lockstep, to.rank);
     constexpr size_t kSoon = 2, kLater = 4;
     if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);
     if (const unsigned* rank = lockstep.upcoming(kSoon)) fetch(block.fibers[*rank]);
@@ -117,25 +124,44 @@ Fiber* Worker::pick(ResidentBlock& block) {
     return block.pick(random_);
 }
 
+// Whether there is a stack for a thread that has not begun.
+bool Worker::begin(Fiber& fiber, char* stack) {
+    fiber.stack = stack;
+    if (!stack) grid->abort(place_of(*grid, fiber) + "no room for the stack of another thread");
+    if (!stack) return false;
+    if (shared_) {
+        block_of(fiber).make_room(fiber);
+        prepare(fiber.kept, grid->entry);
+    } else {
+        fiber.context = prepare(stack, grid->entry);
+    }
+    return true;
+}
+
 // Continues `to`, or the worker's loop if null. Returns when another flow switches to *save.
 void Worker::go(Context* save, Fiber* to) {
-    if (to && !to->stack) {
-        to->stack = stacks_.take();
-        if (to->stack) {
-            to->context = prepare(to->stack, grid->entry);
-        } else {
-            grid->abort(place_of(*grid, *to) + "no room for the stack of another thread");
-            to = nullptr;
-        }
-    }
+    auto* from = static_cast<Fiber*>(current);
+    if (to && !to->stack && !begin(*to, shared_ ? shared_ : stacks_.take())) to = nullptr;
     if (is_short_of_stack()) touch_stack();
     set_current(to);
-    if (to) {
-        to->patience = draw_patience();
-        emu_switch(save, to->context);
-    } else if (save != &loop_) {
-        emu_switch(save, loop_);
+    if (to) to->patience = draw_patience();
+    if (save == &loop_) {
+        if (to && shared_) return emu_enter(save, &to->kept, shared_top(shared_));
+        if (to) emu_switch(save, to->context);
+    } else if (to && shared_) {
+        exchange(*from, *to);
+    } else if (shared_) {
+        make_enough_room(*from, shared_top(shared_));
+        emu_leave(&from->kept, loop_, shared_top(shared_));
+    } else {
+        emu_switch(save, to ? to->context : loop_);
     }
+}
+
+void Worker::exchange(Fiber& from, Fiber& to) {
+    char* top = shared_top(shared_);
+    make_enough_room(from, top);
+    emu_exchange(&from.kept, &to.kept, top);
 }
 
 void Worker::suspend(Fiber& fiber) {
@@ -168,6 +194,7 @@ void Worker::await_steps(Fiber& fiber) {
     if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
         Fiber& to = next_lane(block);
         set_current(&to);
+        if (shared_) return exchange(fiber, to);
         return emu_switch(&fiber.context, to.context);
     }
     Leave leave = lockstep.take_leave();
@@ -187,12 +214,12 @@ void Worker::finish(Fiber& fiber) {
     if (waiters && waiters == block.live && !block.arrived_at_grid) arrive_at_grid(block);
     Fiber* to = pick(block);
     if (to && !to->stack) {  // it begins on the stack that has just become free
-        to->stack = fiber.stack;
+        begin(*to, fiber.stack);
         to->patience = draw_patience();
         set_current(to);
         return;
     }
-    stacks_.give(fiber.stack);
+    if (!shared_) stacks_.give(fiber.stack);
     Context nowhere;
     go(&nowhere, to);
 }
@@ -207,6 +234,7 @@ void Worker::run(Grid& launched) {
     grid = &launched;
     worker = this;
     watching = machine.watch.get();
+    if (kSharesStacks && machine.counting) shared_ = stacks_.take();
     grid->join();
     restless_ = random_ && (machine.watch ? machine.dense : random_->below(8) != 0);
     while (ResidentBlock* block = next_block()) {
@@ -333,7 +361,7 @@ void Worker::drop_everything() {
     for (ResidentBlock* block : resident_) {
         for (unsigned i = 0; i < block->started; ++i) {
             Fiber& fiber = block->fibers[block->start_order[i]];
-            if (!fiber.exited && fiber.stack) stacks_.give(fiber.stack);
+            if (!fiber.exited && fiber.stack && !shared_) stacks_.give(fiber.stack);
         }
         block->cluster = nullptr;
         spare_.emplace_back(block);
@@ -343,10 +371,10 @@ void Worker::drop_everything() {
     gave_way_ = false;
     constexpr size_t kSpareBlocks = 64;
     if (spare_.size() > kSpareBlocks) spare_.resize(kSpareBlocks);
-    // A machine that counts has one worker, and the threads of many blocks side by side in each launch. With others, kept
-    // stacks are mappings that other workers lack.
-    constexpr size_t kKept = 4 << 10, kKeptToCount = 20 << 10;
-    stacks_.trim(machine.counting ? kKeptToCount : kKept);
+    if (shared_) stacks_.give(shared_);
+    shared_ = nullptr;
+    constexpr size_t kKept = 4 << 10;
+    stacks_.trim(kKept);
 }
 
 std::string Worker::describe_waits() const {

@@ -62,11 +62,14 @@ class Worker {
     Fiber* pick(ResidentBlock& block);
     Fiber& next_lane(ResidentBlock& block);
     void go(Context* save, Fiber* to);
+    bool begin(Fiber& fiber, char* stack);
+    void exchange(Fiber& from, Fiber& to);
     int draw_patience();
 
     Random* random_;
     bool restless_ = false;
     StackPool stacks_;
+    char* shared_ = nullptr;  // in a machine that counts, the stack of all threads
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;
     size_t last_ = 0;        // index in resident_ of the block that ran last
