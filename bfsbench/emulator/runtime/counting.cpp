@@ -233,32 +233,61 @@ bool Counting::count_lanes(const Execution& execution, Site& site, Count& count)
     return false;
 }
 
+// Those that lanes touch, in order of lanes, without those that the lane before has touched last. Returns how many.
+unsigned Counting::list_sectors(const Execution& execution, size_t most, uint32_t* sectors) {
+    size_t beyond = execution.op->bytes - 1;
+    size_t crosses = 0;
+    for (unsigned i = 0; i < execution.number; ++i) {
+        crosses |= (execution.offset[i] + beyond) / kSector ^ execution.offset[i] / kSector;
+    }
+    unsigned number = 0;
+    auto previous = static_cast<uint32_t>(most + 1);
+    for (unsigned i = 0; !crosses && i < execution.number; ++i) {
+        auto sector = static_cast<uint32_t>(execution.offset[i] / kSector);
+        sectors[number] = sector;
+        number += sector != previous;
+        previous = sector;
+    }
+    for (unsigned i = 0; crosses && i < execution.number; ++i) {
+        size_t last = std::min((execution.offset[i] + beyond) / kSector, most);
+        for (size_t sector = execution.offset[i] / kSector; sector <= last; ++sector) {
+            if (sector == previous) continue;
+            previous = sectors[number++] = static_cast<uint32_t>(sector);
+        }
+    }
+    return number;
+}
+
 bool Counting::count_sectors(const Execution& execution, Site& site, Count& count) {
     auto& parts = site.touched->sectors;
     if (size_t needed = site.place.bytes / kSector + 2; parts.size() != needed) parts.resize(needed);
-    ++execution_;
     const Place& place = site.place;
     Lockstep& lockstep = *execution.block.lockstep;
     WarpRun& warp = lockstep.warp(execution.warp);
     bool plain = place.buffer && execution.op->plain;
-    size_t beyond = execution.op->bytes - 1, previous = ~size_t{0}, most = parts.size() - 1;
-    uint64_t sectors = 0, distinct = 0, far = 0;
-    for (unsigned i = 0; i < execution.number; ++i) {
-        size_t last = std::min((execution.offset[i] + beyond) / kSector, most);
-        for (size_t sector = execution.offset[i] / kSector; sector <= last; ++sector) {
-            if (sector == previous) continue;
-            previous = sector;
-            Touched::Part& part = parts[sector];
-            if (part.times == execution_) continue;
-            part.times = execution_;
-            ++sectors;
-            distinct += part.epoch != epoch_;
-            part.epoch = epoch_;
-            if (plain) views_.load(lockstep.multiprocessor, lockstep.time, place.buffer->place + sector * kSector);
-            far += !warp.had_lately(place.begin + sector * kSector, sector);
+    size_t first = plain ? place.buffer->place / kSector : 0;
+    uint32_t sectors[kMostSectors];
+    unsigned number = list_sectors(execution, parts.size() - 1, sectors);
+    if (number > 1) {
+        for (unsigned i = 0; i < number; ++i) {
+            __builtin_prefetch(&parts[sectors[i]]);
+            if (plain) views_.fetch(lockstep.multiprocessor, first + sectors[i]);
         }
     }
-    count.sectors += sectors;
+    ++execution_;
+    uint64_t different = 0, distinct = 0, far = 0;
+    for (unsigned i = 0; i < number; ++i) {
+        size_t sector = sectors[i];
+        Touched::Part& part = parts[sector];
+        if (part.times == execution_) continue;
+        part.times = execution_;
+        ++different;
+        distinct += part.epoch != epoch_;
+        part.epoch = epoch_;
+        if (plain) views_.load(lockstep.multiprocessor, lockstep.time, first + sector);
+        far += !warp.had_lately(place.begin + sector * kSector, sector);
+    }
+    count.sectors += different;
     count.distinct_sectors += distinct;
     count.far_sectors += far;
     return far > 0;
@@ -267,14 +296,19 @@ bool Counting::count_sectors(const Execution& execution, Site& site, Count& coun
 // A lane has run ahead of what others of its warp and block stored. Where few loads are overtaken, lanes still do not wait.
 void Counting::count_overtaken(const Execution& execution, Site& site) {
     constexpr uint64_t kOneIn = 64;
+    site.loads += execution.number;
+    unsigned near = 0;
+    for (unsigned i = 0; i < execution.number; ++i) {
+        const char* address = site.place.begin + execution.offset[i];
+        near |= views_.changes.near(address) | views_.changes.near(address + execution.op->bytes - 1);
+    }
+    if (!near) return;
     const WarpRun& warp = execution.block.lockstep->warp(execution.warp);
-    unsigned lanes = views_.stores() ? execution.lanes : 0;
-    each_lane(lanes, [&](unsigned lane) {
+    each_lane(execution.lanes, [&](unsigned lane) {
         const char* address = warp.now[lane].address();
         if (!views_.may_be_old(address, execution.op->bytes)) return;
         site.overtaken += views_.stored_since(address, warp.stores_before[lane]);
     });
-    site.loads += execution.number;
     if (!site.overtaken || site.overtaken * kOneIn < site.loads) return;
     site.waits = true;
     ops.wait_at(execution.op->site);

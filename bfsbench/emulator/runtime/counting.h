@@ -165,6 +165,8 @@ class Counting {
     void gather(Execution& execution, Site& site);
     // Returns whether a lane goes where the warp has not been lately.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
+    static constexpr unsigned kMostSectors = kWarpSize * (4095 / 32 + 2);
+    static unsigned list_sectors(const Execution& execution, size_t most, uint32_t* sectors);
     bool count_sectors(const Execution& execution, Site& site, Count& count);
     void count_collisions(const Execution& execution, Site& site, Count& count);
     void count_banks(const Execution& execution, const Site& site, Count& count);

@@ -97,13 +97,15 @@ unsigned Lockstep::next_entries(unsigned index, unsigned lanes) {
     WarpRun& warp = warps_[index];
     const Traces& traces = traces_[index];
     if (lanes == kAllLanes) {
-        unsigned rows_differ = 0, ops_differ = 0, row = traces.begin[0], op = traces.rows[row][0].op();
+        uint8_t rows_differ = 0, row = traces.begin[0];
+        for (uint8_t begin : traces.begin) rows_differ |= begin ^ row;
+        const Entry* entries = traces.rows[row];
+        uint64_t differ = 0, first = entries[0].bits();
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-            warp.now[lane] = traces.rows[row][lane];
-            rows_differ |= traces.begin[lane] ^ row;
-            ops_differ |= warp.now[lane].op() ^ op;
+            warp.now[lane] = entries[lane];
+            differ |= entries[lane].bits() ^ first;
         }
-        if (!rows_differ && !ops_differ) return lanes;
+        if (!rows_differ && !Entry::op_of(differ)) return lanes;
     }
     unsigned same = 0, op = 0;
     for (unsigned left = lanes; left; left &= left - 1) {
@@ -120,10 +122,12 @@ unsigned Lockstep::next_entries(unsigned index, unsigned lanes) {
 unsigned Lockstep::pass(unsigned index, unsigned lanes) {
     Traces& traces = traces_[index];
     if (lanes == kAllLanes) {
-        bool any = false;
-        for (unsigned lane = 0; lane < kWarpSize; ++lane) any |= traces.begin[lane] + 1 == traces.end[lane];
-        if (!any) {
-            for (unsigned lane = 0; lane < kWarpSize; ++lane) ++traces.begin[lane];
+        uint8_t least = Traces::kRoom;
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            least = std::min<uint8_t>(least, static_cast<uint8_t>(traces.end[lane] - traces.begin[lane]));
+        }
+        if (least > 1) {
+            for (uint8_t& begin : traces.begin) ++begin;
             return 0;
         }
     }
@@ -139,6 +143,11 @@ unsigned Lockstep::pass(unsigned index, unsigned lanes) {
 
 unsigned Lockstep::done(unsigned index, unsigned lanes) const {
     const Traces& traces = traces_[index];
+    if (lanes == kAllLanes) {
+        uint8_t least = Traces::kRoom;
+        for (uint8_t end : traces.end) least = std::min(least, end);
+        if (least) return 0;
+    }
     unsigned found = 0;
     for (unsigned left = lanes; left; left &= left - 1) {
         auto lane = static_cast<unsigned>(__builtin_ctz(left));

@@ -28,6 +28,11 @@ struct Changes {
         }
         return found;
     }
+    // The same for any word in the 32 bytes that have this address, as a number that is not 0.
+    unsigned near(const char* address) const {
+        size_t byte = reinterpret_cast<uintptr_t>(address) / (8 * kWord) % sizeof stored;
+        return static_cast<unsigned>(stored[byte / 8] >> byte % 8 * 8 & 0xff);
+    }
     void note_store(uintptr_t word) { stored[word / 64 % kSlots] |= uint64_t{1} << word % 64; }
 };
 
@@ -96,6 +101,8 @@ class Entry {
   public:
     Entry() = default;
     Entry(unsigned op, const void* address) : bits_(uint64_t{op} << kOpAt | reinterpret_cast<uint64_t>(address)) {}
+    uint64_t bits() const { return bits_; }
+    static unsigned op_of(uint64_t bits) { return static_cast<unsigned>(bits >> kOpAt); }
     unsigned op() const { return static_cast<unsigned>(bits_ >> kOpAt); }
     const char* address() const { return reinterpret_cast<const char*>(bits_ & ((uint64_t{1} << kOpAt) - 1)); }
 

@@ -22,10 +22,9 @@ class Views {
     // Each multiprocessor has a cache of this size, in bytes.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // A warp loads this sector; its block has made this number of steps. A `place` is one in the memory of the GPU.
-    void load(unsigned multiprocessor, uint64_t time, size_t place) {
+    // A warp loads a sector, which is one of the memory of the GPU; its block has made this number of steps.
+    void load(unsigned multiprocessor, uint64_t time, size_t sector) {
         View& view = views_[multiprocessor];
-        size_t sector = place / kSector;
         auto line = static_cast<uint32_t>(sector / kSectors);
         for (Line& way : view.sets[line % sets_].ways) {
             bool there = way.line == line && way.launch == launch_ && way.there >> sector % kSectors & 1;
@@ -34,6 +33,10 @@ class Views {
             return;
         }
         load_new(view, time, sector);
+    }
+    // It is going to.
+    void fetch(unsigned multiprocessor, size_t sector) const {
+        __builtin_prefetch(&views_[multiprocessor].sets[static_cast<uint32_t>(sector / kSectors) % sets_]);
     }
     // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
     bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
