@@ -36,7 +36,7 @@ inline void touch(const void* there, const void* site) {
     if (!trace) return touch_watched<kBytes, kAct, kScope>(address, site);
     if (emu::StackPool::is_on(trace->stack, address)) return;
     if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes, kAct>(address, site);
-    if (!trace->load(address, kBytes, site)) load_counted<kBytes>(address, site);
+    if (!trace->load_quickly<kBytes>(address, site)) load_counted<kBytes>(address, site);
 }
 
 APART void jump_counted(const void* place) {
@@ -54,7 +54,7 @@ APART void come_to_block() {
 CALLBACK void __sanitizer_cov_trace_pc() {
     emu::Trace* trace = emu::tracing;
     if (!trace) return come_to_block();
-    if (!trace->come_on(HERE)) jump_counted(HERE);
+    if (!trace->come_on(HERE) && !trace->jump_quickly(HERE)) jump_counted(HERE);
 }
 
 CALLBACK void __tsan_init() {}

@@ -298,9 +298,11 @@ void Counting::count_overtaken(const Execution& execution, Site& site) {
     constexpr uint64_t kOneIn = 64;
     site.loads += execution.number;
     unsigned near = 0;
+    bool crosses = execution.op->bytes > 2 * sizeof(uint64_t);  // it may, what is aligned does not
     for (unsigned i = 0; i < execution.number; ++i) {
         const char* address = site.place.begin + execution.offset[i];
-        near |= views_.changes.near(address) | views_.changes.near(address + execution.op->bytes - 1);
+        near |= views_.changes.near(address);
+        if (crosses) near |= views_.changes.near(address + execution.op->bytes - 1);
     }
     if (!near) return;
     const WarpRun& warp = execution.block.lockstep->warp(execution.warp);

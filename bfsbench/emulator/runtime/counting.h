@@ -86,6 +86,7 @@ class Counting {
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         views_.put_back();
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
+        ops.note_quick(op);
         bool waits = op.waits, full = fiber.trace->come_to(site, op, address);
         if (full || waits) await_steps(fiber);
         if (views_.may_be_old(address, bytes)) show_old(fiber, address, bytes);

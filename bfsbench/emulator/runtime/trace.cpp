@@ -21,6 +21,7 @@ void Ops::fill(Slot& slot, const void* site, uint32_t form, const void* from) {
         return;
     }
     if (all_.size() == kMostOps) fail("more than %zu instructions and jumps", kMostOps);
+    if (all_.empty()) all_.push_back({});  // the 0th is none
     auto number = static_cast<uint16_t>(all_.size());
     all_.push_back({site, from, form >> 4, static_cast<Kind>(form >> 1 & 7), (form & 1) != 0, waits});
     numbers_.emplace(site, number);
@@ -31,6 +32,8 @@ void Ops::wait_at(const void* site) {
     auto [first, last] = numbers_.equal_range(site);
     for (auto found = first; found != last; ++found) all_[found->second].waits = true;
     for (Slot& slot : slots_) slot.waits |= slot.site == site;
+    Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
+    if (load.site == site) load = {};
 }
 
 // The other lanes of its warp have yet to be told.

@@ -28,6 +28,13 @@ struct Changes {
         }
         return found;
     }
+    // The same for an address that is a multiple of the bytes, of which there are at most 16.
+    template <size_t kBytes>
+    bool may_be_old(const char* address) const {
+        constexpr uint64_t kWords = (uint64_t{1} << (kBytes + kWord - 1) / kWord) - 1;
+        auto word = reinterpret_cast<uintptr_t>(address) / kWord;
+        return stored[word / 64 % kSlots] >> word % 64 & kWords;
+    }
     // The same for any word in the 32 bytes that have this address, as a number that is not 0.
     unsigned near(const char* address) const {
         size_t byte = reinterpret_cast<uintptr_t>(address) / (8 * kWord) % sizeof stored;
@@ -70,14 +77,23 @@ class Ops {
                                      unsigned{plain});
     }
     const Slot& at(const void* site, uint32_t shape, const void* from = nullptr) {
-        Slot& slot = slot_of(site, from);
+        Slot& slot = slots_[index_of(site, from)];
         if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
         return slot;
     }
-    // Null if it has not been used lately.
-    const Slot* known(const void* site, uint32_t shape) {
-        const Slot& slot = slot_of(site, nullptr);
-        return slot.site == site && slot.shape == shape && !slot.from ? &slot : nullptr;
+    // Of a plain load at which lanes do not wait, or a jump; 0 if it has not been used lately.
+    template <size_t kBytes>
+    unsigned quick_load(const void* site) const {
+        const Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
+        return load.site == site && load.bytes == kBytes ? load.number : 0;
+    }
+    unsigned quick_jump(const void* from, const void* to) const {
+        const Slot& slot = slots_[index_of(to, from)];
+        return slot.site == to && slot.from == from ? slot.number : 0;
+    }
+    // Such a load is known from now on, until another one takes its place.
+    void note_quick(const Slot& load) {
+        if (!load.waits) loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, all_[load.number].bytes, load.number};
     }
     const Slot& jump(const void* from, const void* to) { return at(to, shape(0, Kind::jump, false), from); }
 
@@ -86,12 +102,18 @@ class Ops {
 
   private:
     static constexpr size_t kSlots = 4096, kMostBytes = 4095;
-    Slot& slot_of(const void* site, const void* from) {
-        return slots_[(reinterpret_cast<uintptr_t>(site) + 3 * reinterpret_cast<uintptr_t>(from)) % kSlots];
+    static size_t index_of(const void* site, const void* from) {
+        return (reinterpret_cast<uintptr_t>(site) + 3 * reinterpret_cast<uintptr_t>(from)) % kSlots;
     }
+    struct Quick {
+        const void* site = nullptr;
+        uint32_t bytes = 0;
+        uint16_t number = 0;
+    };
     void fill(Slot& slot, const void* site, uint32_t shape, const void* from);
 
     std::array<Slot, kSlots> slots_{};  // those used last
+    std::array<Quick, kSlots> loads_{};
     std::vector<Op> all_;
     std::unordered_multimap<const void*, uint16_t> numbers_;  // by site
 };
@@ -144,15 +166,20 @@ class Trace {
         return add({op.number, address});
     }
 
-    // A plain load, if that is all there is to it. Otherwise nothing is done, and there is more to do.
-    bool load(const char* address, size_t bytes, const void* site) {
-        unsigned end = *end_;
-        if (end - 1 >= Traces::kRoom - 3 || site <= place_) return false;
-        const Ops::Slot* op = ops_->known(site, Ops::shape(bytes, Kind::read, true));
-        if (!op || op->waits || changes_->put_aside || changes_->may_be_old(address, bytes)) return false;
-        place_ = site;
-        first_[end * kWarpSize] = {op->number, address};
-        *end_ = static_cast<uint8_t>(end + 1);
+    // A plain load, or a jump, if that is all there is to it. Otherwise nothing is done, and there is more to do.
+    template <size_t kBytes>
+    bool load_quickly(const char* address, const void* site) {
+        unsigned end = *end_, op = ops_->quick_load<kBytes>(site);
+        bool aligned = reinterpret_cast<uintptr_t>(address) % kBytes == 0;
+        if (!op || !has_plenty(end) || site <= place_ || !aligned || changes_->put_aside) return false;
+        if (changes_->may_be_old<kBytes>(address)) return false;
+        put(end, {op, address}, site);
+        return true;
+    }
+    bool jump_quickly(const void* place) {
+        unsigned end = *end_, op = ops_->quick_jump(place_, place);
+        if (!op || !has_plenty(end)) return false;
+        put(end, {op, nullptr}, place);
         return true;
     }
 
@@ -164,6 +191,13 @@ class Trace {
         unsigned op = ops_->jump(place_, place).number;
         place_ = place;
         return add({op, nullptr});
+    }
+    // It is not the first, and there is room for another jump and a step behind it.
+    static bool has_plenty(unsigned end) { return end - 1 < Traces::kRoom - 3; }
+    void put(unsigned end, Entry entry, const void* place) {
+        place_ = place;
+        first_[end * kWarpSize] = entry;
+        *end_ = static_cast<uint8_t>(end + 1);
     }
     // Whether there is room for less than another jump and a step.
     bool add(Entry entry) {
