@@ -214,7 +214,8 @@ void Worker::finish(Fiber& fiber) {
     if (waiters && waiters == block.live && !block.arrived_at_grid) arrive_at_grid(block);
     Fiber* to = pick(block);
     if (to && !to->stack) {  // it begins on the stack that has just become free
-        begin(*to, fiber.stack);
+        to->stack = fiber.stack;
+        if (shared_) block.make_room(*to);
         to->patience = draw_patience();
         set_current(to);
         return;
