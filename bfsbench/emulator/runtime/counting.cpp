@@ -87,11 +87,13 @@ void Counting::go_on(const Lockstep& lockstep, unsigned rank) {
     Entry last = lockstep.warp(rank / kWarpSize).now[rank % kWarpSize];
     const Op& op = ops[last.op()];
     if (op.kind != Kind::write && op.kind != Kind::update) return;
-    auto [begin, buffer] = buffers_.at(last.address());
-    if (!buffer) return;
-    views_.store(lockstep.multiprocessor, lockstep.time, last.address(), op.bytes);
+    const char* address = last.address();
+    Place place = site_of(last.op()).place;
+    if (!place.has(address)) place = find_global(address);
+    if (!place.buffer) return;
+    views_.store(lockstep.multiprocessor, lockstep.time, address, op.bytes);
     if (op.kind == Kind::write) return;
-    views_.drop(lockstep.multiprocessor, buffer->place + static_cast<size_t>(last.address() - begin));
+    views_.drop(lockstep.multiprocessor, place.buffer->place + static_cast<size_t>(address - place.begin));
 }
 
 // Its warp makes the step later, after those in its trace.
@@ -203,8 +205,13 @@ Count& Counting::count_of(Site& site, const Op& op, Memory memory) {
     return counts_[site.count];
 }
 
+Counting::Place Counting::find_global(const char* address) const {
+    auto [begin, region] = buffers_.at(address);
+    return region ? Place{begin, region->bytes, Memory::global, region} : Place{};
+}
+
 Counting::Place Counting::find(const ResidentBlock& block, const char* address) const {
-    if (auto [begin, region] = buffers_.at(address); region) return {begin, region->bytes, Memory::global, region};
+    if (Place place = find_global(address); place.buffer) return place;
     for (const ResidentBlock* other : block.cluster->blocks) {
         Place place{other->arena_begin, other->arena_bytes, other == &block ? Memory::shared : Memory::remote};
         if (place.has(address)) return place;

@@ -93,6 +93,11 @@ class Counting {
     }
 
     const Changes& changes() const { return views_.changes; }
+    // It soon will.
+    void fetch(const Lockstep& lockstep, unsigned rank) const {
+        views_.fetch_store(lockstep.warp(rank / kWarpSize).now[rank % kWarpSize].address());
+    }
+
     uint64_t stores() const { return views_.stores(); }
 
     // What the current thread's block loads from now on is no older than now.
@@ -161,6 +166,7 @@ class Counting {
     bool is_note(const char* address) const { return static_cast<size_t>(address - notes_) < notes_bytes_; }
     void begin_level(const char* note);
     Site& site_of(unsigned op);
+    Place find_global(const char* address) const;
     Place find(const ResidentBlock& block, const char* address) const;
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
     void gather(Execution& execution, Site& site);

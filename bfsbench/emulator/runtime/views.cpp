@@ -66,8 +66,7 @@ void Views::load_new(View& view, uint64_t time, size_t sector) {
 // Where the stores to a word are, or will be.
 const Views::Stored& Views::stored_at(const Word* word) const {
     size_t mask = words_.size() - 1;
-    for (size_t slot = (reinterpret_cast<uintptr_t>(word) / sizeof(Word) * 0x9e3779b97f4a7c15u >> 32) & mask;;
-         slot = (slot + 1) & mask) {
+    for (size_t slot = slot_of(word);; slot = (slot + 1) & mask) {
         const Stored& found = words_[slot];
         if (found.launch != launch_ || found.word == word) return found;
     }

@@ -46,6 +46,11 @@ class Views {
     bool stored_since(const char* address, uint64_t number) const;
     // A thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
+    // It soon is.
+    void fetch_store(const char* address) const {
+        __builtin_prefetch(&words_[slot_of(address)]);
+        __builtin_prefetch(address);
+    }
     void drop(unsigned multiprocessor, size_t place);
     // What others have stored so far is seen from now on.
     void acquire(unsigned multiprocessor) { views_[multiprocessor].acquired = stores_; }
@@ -107,6 +112,13 @@ class Views {
     Line& line_of(View& view, uint32_t line) const;
     const Sector* cached(View& view, size_t sector) const;
     Word seen(const View& view, unsigned multiprocessor, uint64_t time, const Word* place) const;
+    // Neighbours have slots side by side.
+    size_t slot_of(const void* place) const {
+        constexpr unsigned kNeighbours = 16;
+        uintptr_t word = reinterpret_cast<uintptr_t>(place) / sizeof(Word);
+        size_t hash = word / kNeighbours * 0x9e3779b97f4a7c15u >> 32;
+        return (hash * kNeighbours + word % kNeighbours) & (words_.size() - 1);
+    }
     const Stored& stored_at(const Word* word) const;
     void grow();
     void put_back_all();

@@ -107,7 +107,10 @@ Fiber& Worker::next_lane(ResidentBlock& block) {
     lockstep.counting.go_on(lockstep, to.rank);
     constexpr size_t kSoon = 2, kLater = 4;
     if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);
-    if (const unsigned* rank = lockstep.upcoming(kSoon)) fetch(block.fibers[*rank]);
+    if (const unsigned* rank = lockstep.upcoming(kSoon)) {
+        fetch(block.fibers[*rank]);
+        lockstep.counting.fetch(lockstep, *rank);
+    }
     return to;
 }
 
