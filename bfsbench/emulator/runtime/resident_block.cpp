@@ -86,7 +86,7 @@ Fiber* ResidentBlock::start_next() {
     Fiber& fiber = fibers[start_order[started++]];
     fiber.stack = nullptr;
     fiber.waits_at = Wait::none;
-    fiber.exited = fiber.arrived_at_cluster = false;
+    fiber.exited = fiber.arrived_at_cluster = fiber.arrival.due = false;
     fiber.last_error = cudaSuccess;
     fiber.clock = 1;
     fiber.moment = 0;
@@ -139,6 +139,20 @@ void ResidentBlock::release_block_barrier() {
     ++barriers;
     votes[barriers % 2] = voters[barriers % 2] = 0;
     release(Wait::block);
+}
+
+void ResidentBlock::arrive(Fiber& fiber) {
+    fiber.arrival.due = false;
+    unsigned parity = barriers % 2;
+    votes[parity] += fiber.arrival.vote;
+    ++voters[parity];
+    park(fiber, Wait::block, fiber.arrival.line);
+    if (waiting(Wait::block).count() == live) release_block_barrier();
+}
+
+bool ResidentBlock::is_at_other_barrier(const Fiber& fiber) const {
+    const ThreadSet& there = waiting(Wait::block);
+    return there.count() && fibers[there.next_from(0)].line != fiber.arrival.line;
 }
 
 void ResidentBlock::release_lanes(unsigned warp, unsigned lanes) {

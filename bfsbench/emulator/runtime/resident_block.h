@@ -34,6 +34,12 @@ struct Fiber : Thread {
 
     Trace* trace;  // in a machine that counts, otherwise null
 
+    // At the barrier of its block.
+    struct Arrival {
+        bool due, vote;
+        int line;
+    } arrival;
+
     // In a machine that watches.
     uint32_t clock;  // steps of synchronisation
     Moment moment;   // if it is one of this era
@@ -133,6 +139,9 @@ struct ResidentBlock : Block {
     void park(Fiber& fiber, Wait where, int line);
     void release(Wait where);
     void release_block_barrier();
+    // A thread does what it is to do at a barrier of the block, which it then waits at. Others may not wait at another one.
+    void arrive(Fiber& fiber);
+    bool is_at_other_barrier(const Fiber& fiber) const;
     // Makes lanes of a warp that waited in a collective ready.
     void release_lanes(unsigned warp, unsigned lanes);
 

@@ -100,29 +100,37 @@ int Worker::draw_patience() {
     return static_cast<int>(1 + (draw & ((1u << (draw >> kBits)) - 1)));
 }
 
-// The lane whose turn it is.
-Fiber& Worker::next_lane(ResidentBlock& block) {
+// A lane whose turn it is and that has more to do than to arrive at a barrier; null if there is none.
+Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
-    Fiber& to = block.fibers[lockstep.next()];
-    lockstep.counting.go_on(lockstep, to.rank);
     constexpr size_t kSoon = 2, kLater = 4;
-    if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);
-    if (const unsigned* rank = lockstep.upcoming(kSoon)) {
-        fetch(block.fibers[*rank]);
-        lockstep.counting.fetch(lockstep, *rank);
+    while (lockstep.has_next()) {
+        Fiber& fiber = block.fibers[lockstep.next()];
+        if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);
+        if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
+            block.arrive(fiber);
+            continue;
+        }
+        if (const unsigned* rank = lockstep.upcoming(kSoon)) {
+            fetch(block.fibers[*rank]);
+            lockstep.counting.fetch(lockstep, *rank);
+        }
+        lockstep.counting.go_on(lockstep, fiber.rank);
+        return &fiber;
     }
-    return to;
+    return nullptr;
 }
 
 Fiber* Worker::pick(ResidentBlock& block) {
     if (grid->aborted()) return nullptr;
     if (Lockstep* lockstep = block.lockstep.get()) {
         lockstep->counting.leave_thread();
-        while (block.must_issue()) {
+        for (;;) {
+            if (Fiber* lane = next_lane(block)) return lane;
+            if (!block.must_issue()) break;
             lockstep->counting.issue(block);
             if (grid->aborted()) return nullptr;
         }
-        if (lockstep->has_next()) return &next_lane(block);
     }
     return block.pick(random_);
 }
@@ -195,10 +203,11 @@ void Worker::await_steps(Fiber& fiber) {
     lockstep.await(fiber.rank);
     lockstep.counting.leave_thread();
     if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
-        Fiber& to = next_lane(block);
-        set_current(&to);
-        if (shared_) return exchange(fiber, to);
-        return emu_switch(&fiber.context, to.context);
+        Fiber* to = next_lane(block);
+        if (!to) return suspend(fiber);
+        set_current(to);
+        if (shared_) return exchange(fiber, *to);
+        return emu_switch(&fiber.context, to->context);
     }
     Leave leave = lockstep.take_leave();
     if (leave == Leave::no) return suspend(fiber);

@@ -60,7 +60,7 @@ class Worker {
     void drop_everything();
     void check_progress(const ResidentBlock& block);
     Fiber* pick(ResidentBlock& block);
-    Fiber& next_lane(ResidentBlock& block);
+    Fiber* next_lane(ResidentBlock& block);
     void go(Context* save, Fiber* to);
     bool begin(Fiber& fiber, char* stack);
     void exchange(Fiber& from, Fiber& to);
