@@ -6,7 +6,8 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
     On FLA `luo` takes {{ all.of(graph="USA-road-d.FLA", variant="luo").ms | number }} ms.
 
 ``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims, ``kind_of``
-the family of a graph. Missing rows are an error, so a text cannot quote numbers that were not measured.
+the family of a graph, ``table`` any other CSV file. Missing rows are an error, so a text cannot quote numbers
+that were not measured.
 """
 
 from __future__ import annotations
@@ -192,6 +193,18 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
     return {verdict: verdicts.count(verdict) for verdict in WORST_FIRST}
 
 
+def table(path: Path) -> list[dict[str, Any]]:
+    """The lines of a CSV file that holds no result rows, by its columns; numbers are numbers. Raises
+    InputError."""
+    import pandas as pd
+
+    try:
+        lines = pd.read_csv(path)
+    except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    return [{str(name): value for name, value in line.items()} for line in lines.to_dict("records")]
+
+
 def fill_in(template: Path, folder: Path) -> str:
     """Fill in a template from the result files below ``folder``. Raises InputError, naming the template's
     line, for missing rows and for mistakes in the template; ToolchainError where Jinja2 is not installed.
@@ -222,6 +235,7 @@ def fill_in(template: Path, folder: Path) -> str:
             compared=partial(compared, folder),
             claims=partial(claims, folder),
             kind_of=family_of_graph,
+            table=cache(lambda file: table(folder / file)),
         )
     except jinja2.TemplateNotFound:
         raise InputError(f"cannot read {template}: there is no such file") from None

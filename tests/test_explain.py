@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from bfsbench.families.bfs.levels import reference_levels
+from bfsbench.graphs.load import load
 from tests import commands
 from tests.commands import Completed
 
@@ -88,6 +91,19 @@ def test_a_search_that_pushes_pulls_and_waits_for_blocks_of_a_cluster(tmp_path: 
     assert ("pull.cuh", "0") not in reads
     meetings = [row for row in rows if row["file"] == "common/block_cluster.cuh" and row["kind"] == "barrier"]
     assert {float(row["lanes"]) / float(row["executions"]) for row in meetings} == {32}
+
+
+def test_levels_of_few_vertices_within_one_launch(tmp_path: Path) -> None:
+    out = tmp_path / "tiny.counters.csv"
+    graph = "lattice(rows=3,columns=8)"
+    done = bfsbench("explain", "adaptive", "--dataset", graph, "--source", 0, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assigned: Counter[int] = Counter()
+    for row in csv.DictReader(out.open(newline="")):
+        if row["file"] == "common/answer.cuh" and row["kind"] == "store":
+            assigned[int(row["level"])] += int(row["lanes"])
+    levels = reference_levels(load(graph), 0)
+    assert assigned == Counter((levels.clip(1) - 1).tolist()), "the first level finds the source as well"
 
 
 def test_variants_and_knobs_side_by_side() -> None:

@@ -70,17 +70,18 @@ class Benchmark:
         """Raises UsageError, NotEnoughMemoryError, DeviceError."""
         self._asked = asked
         by_kernels = issubclass(asked.variant, KernelVariant)
-        self._built = construct(asked.scale, asked.seed, session.device if by_kernels else None)
-        session.use(self._built.graph)
+        self.built = construct(asked.scale, asked.seed, session.device if by_kernels else None)
+        """The graph, and the list that it was made of."""
+        session.use(self.built.graph)
         axes = Axes([asked.variant], [None], [None])
         ((self._grid, self._block),) = launches(asked.variant, asked.knobs, axes)
         self._search = session.build(asked.variant.name, self._grid, self._block, asked.knobs)
         uploaded_s = _bring(self._search)
         self._search.prepare()
-        self.construction_s = self._built.construction_s + uploaded_s + self._search.preprocess_ms / 1e3
+        self.construction_s = self.built.construction_s + uploaded_s + self._search.preprocess_ms / 1e3
         self._device = session.device.describe() if session.device else {}
         self._backend = "host" if asked.variant.host or not session.device else session.device.backend
-        self._trees: TreeSearch = tree_search(self._search, self._built)
+        self._trees: TreeSearch = tree_search(self._search, self.built)
 
     def run(self, writer: ResultWriter, advance: Callable[[], None]) -> Outcome:
         """Search from each source once; rows are written as they are made, a failed one, too.
@@ -88,7 +89,7 @@ class Benchmark:
         One search that is not timed comes first, as in Graph500's own program. Raises WrongResultError,
         DeviceError.
         """
-        sources = choose_sources(self._built.graph, NUM_SOURCES, self._asked.seed)
+        sources = choose_sources(self.built.graph, NUM_SOURCES, self._asked.seed)
         found = _Measured()
         for number, source in enumerate([sources[0], *sources]):
             point = self._point(source)
@@ -96,7 +97,7 @@ class Benchmark:
                 milliseconds, tree, validation_s = self._measure(source)
             except (WrongResultError, DeviceError) as error:
                 status = getattr(error, "status", "wrong")
-                writer.append(failed_row(point, self._built.graph, self._device, status, str(error)))
+                writer.append(failed_row(point, self.built.graph, self._device, status, str(error)))
                 raise
             if number == 0:
                 continue
@@ -106,7 +107,7 @@ class Benchmark:
             found.validation_s.append(validation_s)
             advance()
         self._require_unwritten()
-        times = self._built.generation_s, self.construction_s
+        times = self.built.generation_s, self.construction_s
         return Outcome(self._asked.scale, *times, found.seconds, found.edges, found.validation_s)
 
     def _measure(self, source: int) -> tuple[float, Tree, float]:
@@ -120,7 +121,7 @@ class Benchmark:
             raise WrongResultError(f"a kernel wrote into the graph: {', '.join(written)}")
 
     def _point(self, source: int) -> Point:
-        graph, knobs = self._built.graph.full_name, tuple(self._asked.knobs.items())
+        graph, knobs = self.built.graph.full_name, tuple(self._asked.knobs.items())
         name = self._asked.variant.name
         return Point(graph, source, name, self._backend, self._grid, self._block, knobs)
 
@@ -128,7 +129,7 @@ class Benchmark:
         """``prepare_ms`` is the construction, ``mteps_graph500`` counts edges as they are listed."""
         times = {k: v for k, v in sample_columns([milliseconds], [0]).items() if not k.startswith("wall")}
         return {
-            **base_row(point, self._built.graph, self._device),
+            **base_row(point, self.built.graph, self._device),
             **{"status": "ok", "method": NAME, **times},
             "prepare_ms": f"{1e3 * self.construction_s:.6f}",
             "preprocess_ms": f"{self._search.preprocess_ms:.6f}",

@@ -11,7 +11,6 @@ import numpy as np
 
 from bfsbench.backends.base import Buffer, Device, Launch, Struct
 from bfsbench.errors import KernelError, LaunchError
-from bfsbench.families.bfs.layouts import GridBarrier
 from bfsbench.variants.base import KernelVariant, Knob
 from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
 
@@ -23,8 +22,12 @@ _LARGEST_CLUSTER = 16
 _LARGE, _THIN, _DENSE, _HUB = 1 << 18, 6, 16, 16
 """Vertices and mean out-degree from which on the number of multiprocessors counts for more than the cluster:
 at least 16 or, with hubs of 16 times as much, at least 6."""
-_SMALL_PARTS, _SMALL_PARTS_OF_16 = 8192, 12288
-"""Parts of the largest frontier that a cluster expands, and that one of 16 blocks does."""
+_SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 24
+"""Parts of the largest frontier that a cluster expands, for each of its blocks. The claims of a small graph
+meet in few lines of the L2 cache, where a cluster makes them one by one: so one of 16 blocks takes no more
+than these for each vertex, but at least what one of 8 takes."""
+_MOST_BLOCKS, _MOST_PARTS, _MOST_EDGES = (1 << 11) - 1, 1 << 26, 1 << 31
+"""Blocks whose arrivals fit the words of the barrier; vertices with parts, and edges, whose sums do."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
 
@@ -40,22 +43,23 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
     class Tally(Struct):
         _fields_: ClassVar = [("edges", edge), ("vertices", c_uint)]
 
-    class Frontier(Struct):
+    class NextFrontier(Struct):
         _fields_: ClassVar = [
+            ("edges_word", c_ulonglong),
+            ("vertices_word", c_ulonglong),
             ("found", Tally),
             ("queued", c_uint),
             ("must_pull", c_int),
-            ("unqueued", c_int),
-            ("queued_units", c_uint),
             ("rests", c_uint),
+            ("queued_units", c_uint),
         ]
 
     class SearchState(Struct):
         _fields_: ClassVar = [
-            ("barrier", GridBarrier),
+            ("frontiers", NextFrontier * 3),
             ("level", c_int),
             ("failed", c_int),
-            ("frontiers", Frontier * 3),
+            ("first_step", c_int),
         ]
 
     class SearchAnswer(Struct):
@@ -79,7 +83,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("state", c_void_p),
         ]
 
-    structs = (Part, Tally, Frontier, SearchState, SearchAnswer, Bfs)
+    structs = (Part, Tally, NextFrontier, SearchState, SearchAnswer, Bfs)
     return {struct.c_name(): struct for struct in structs}
 
 
@@ -176,18 +180,27 @@ class Adaptive(KernelVariant):
         return mean >= _DENSE or int(np.diff(self.host_graph.row_offsets).max()) >= _HUB * mean
 
     def defines(self) -> dict[str, int | str]:
-        parts = self._cluster_parts()
-        return {**super().defines(), "CLUSTER_SIZE": self.cluster_size(), "CLUSTER_PARTS": parts}
+        return {
+            **super().defines(),
+            "CLUSTER_SIZE": self.cluster_size(),
+            "CLUSTER_PARTS": self._cluster_parts(),
+            "COUNTS_FIT": int(self._counts_fit()),
+        }
 
     @property
     def leaves_tree(self) -> bool:
         return bool(self.knob["TREE"])
 
     def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), GridBarrier, *self._structs().values())
+        return (*super().structs(), *self._structs().values())
 
     def _structs(self) -> dict[str, type[Struct]]:
         return _structs(self.num_edges.itemsize == 8, self.leaves_tree)
+
+    def _counts_fit(self) -> bool:
+        """Whether what a step finds fits the words of the barrier, whatever it is."""
+        edges = int(self.num_edges)
+        return self.num_vertices + edges // _PART < _MOST_PARTS and edges < _MOST_EDGES
 
     def _cluster_parts(self) -> int:
         """Parts that a block of the cluster can queue."""
@@ -232,7 +245,8 @@ class Adaptive(KernelVariant):
         given = int(self.knob["SMALL_PARTS"])
         if given >= 0:
             return given
-        return _SMALL_PARTS_OF_16 if self.cluster_size() == 16 else _SMALL_PARTS
+        least, most = (_SMALL_PARTS_OF_BLOCK * min(blocks, self.cluster_size()) for blocks in (8, 16))
+        return max(least, min(most, int(self.num_vertices * _SMALL_PARTS_PER_VERTEX)))
 
     def _tiny_parts(self) -> int:
         """So many that what a level finds is likely to fit the queue of one block."""
@@ -279,7 +293,7 @@ class Adaptive(KernelVariant):
         """The largest grid whose blocks all meet at the barrier: ``most``, which the device says it holds, or
         fewer where it did not take into account that a cluster must fit into one part of the device."""
         cluster = self.cluster_size()
-        possible = most // cluster * cluster
+        possible = min(most, _MOST_BLOCKS) // cluster * cluster
         most = min(possible, max(cluster, (self.grid or possible) // cluster * cluster))
         known = _RESIDENT.setdefault(self.device, {})
         kernel = (self.block, *sorted(self.defines().items()))

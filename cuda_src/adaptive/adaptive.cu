@@ -67,51 +67,6 @@ __device__ __noinline__ void close_unreachable(const bfs &search, int source) {
 
 // The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
 // blocks are resident, and makes the bitmaps what a search is to find.
-__device__ __forceinline__ void run(const bfs &search, unsigned *first, unsigned *second, level_record *records,
-                                    const thresholds &when, int max_polls, int source) {
-    __shared__ workspace shared;
-    __shared__ course at;
-    if (threadIdx.x == 0) {
-        const unsigned phase = barrier_phase(&search.state->barrier);
-        at = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, phase, 0, 0, 0, QUEUE};
-        decide(search, when, at);
-    }
-    __syncthreads();
-    for (;;) {
-        const int step = at.step, level = at.level;
-        unsigned *const visited = at.swapped ? second : first;
-        unsigned *const visited_then = at.swapped ? first : second;
-        switch (at.next) {
-        case PULL: pull_level(search, visited, visited_then, shared.pull, step, level); break;
-        case PULL_RESTS:
-            pull_rests(search, visited_then, visited, shared.pull, step, level, at.now.rests);
-            break;
-        case QUEUE: list_frontier(search, visited, visited_then, shared.push, step, level); break;
-        case RUN_LEVELS:
-            if (source < 0) break;
-            if (blockIdx.x < CLUSTER_SIZE)
-                run_small_levels(search, visited, shared.cluster, records, step, level, at.now.queued, source,
-                                 when, at.share);
-            else if (step == 0 && when.may_pull)
-                close_unreachable(search, source);
-            break;
-        case PUSH: push_level(search, visited, shared.push, step, level, at.now.queued); break;
-        case END: end_search(search, visited, first); return;
-        case FAIL: return;
-        }
-        if (at.next == PUSH || at.next == QUEUE)
-            queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level : level - 1);
-        arrive_at_barrier(&search.state->barrier);
-        if (threadIdx.x == 0) {
-            at = after_step(search, when, max_polls, at);
-            if (at.next == PUSH) clear(shared.push, at.share);
-            if (at.next == QUEUE) clear(shared.push, queue_share{ALL_LANES, ALL_LANES});
-        }
-        __syncthreads();
-        if (global_thread() == 0) prepare_step(search, records, at);
-    }
-}
-
 extern "C" __global__ void __launch_bounds__(1024, 1)
 #if CLUSTER_SIZE > 1
     __cluster_dims__(CLUSTER_SIZE, 1, 1)
@@ -120,5 +75,52 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
              int small_parts, int tiny_parts, int pushed_edge, int may_pull, int max_polls, int source) {
     const unsigned small = min((unsigned)small_parts, CLUSTER_SIZE * CLUSTER_PARTS);
     const unsigned tiny = min((unsigned)tiny_parts, min(small, CLUSTER_PARTS));
-    run(search, visited, visited_then, records, thresholds{small, tiny, pushed_edge, may_pull}, max_polls, source);
+    const thresholds when = {small, tiny, pushed_edge, may_pull};
+    __shared__ workspace shared;
+    __shared__ course at;
+    __shared__ step_result result;
+    if (threadIdx.x == 0) {
+        at = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, 0, search.state->first_step, 0, QUEUE};
+        result = {};
+        decide(search, when, at);
+        at.last = BEGIN;
+        if (search.state->failed) at.next = FAIL;  // what a failed search leaves is no beginning
+    }
+    __syncthreads();
+    for (;;) {
+        const int step = at.step, level = at.level;
+        unsigned *const complete = at.swapped ? visited_then : visited;
+        unsigned *const other = at.swapped ? visited : visited_then;
+        switch (at.next) {
+        case PULL: pull_level(search, complete, other, shared.pull, step, level, result); break;
+        case PULL_RESTS: pull_rests(search, other, complete, shared.pull, step, level, at.now.rests, result); break;
+        case QUEUE:
+            if (at.last != PUSH) list_frontier(search, complete, other, shared.push, step, level);
+            break;  // what has been pushed is still listed
+        case RUN_LEVELS:
+            if (source < 0) break;
+            if (blockIdx.x < CLUSTER_SIZE)
+                run_small_levels(search, complete, shared.cluster, records, step, level, at.now.queued,
+                                 at.last == BEGIN ? source : -1, when, at.share, result);
+            else if (at.last == BEGIN && when.may_pull)
+                close_unreachable(search, source);
+            break;
+        case PUSH: push_level(search, complete, shared.push, step, level, at.now.queued, at.mixed); break;
+        case END: end_search(search, complete, visited); return;
+        case FAIL: return;
+        }
+        if (at.next == PUSH || at.next == QUEUE)
+            queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level : level - 1, result);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            search.state->frontiers[step + 1].arrive(result);
+            result = {};
+            at = after_step(search, when, max_polls, at);
+            if (at.next == PUSH) clear(shared.push, at.share);
+            if (at.next == QUEUE && at.last != PUSH) clear(shared.push, edge_share::unlimited());
+            if (at.next == QUEUE && at.last == PUSH) clear_sums(shared.push, edge_share::unlimited());
+        }
+        __syncthreads();
+        if (global_thread() == 0) prepare_step(search, records, at);
+    }
 }

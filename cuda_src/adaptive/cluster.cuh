@@ -26,19 +26,13 @@ typedef cut_row<QUAD, OF_ROW> cluster_row;
 
 // How a block expands its share of a level. With few arcs, each thread takes one, claims at once, and reads offsets
 // while the claim is on its way, for nothing if another thread has been first.
-struct narrow_level {
-    enum { ARCS = 1, LOOKS = false, ALONE = false };
-};
+struct narrow_level { enum { ARCS = 1, LOOKS = false, ALONE = false }; };
 // With more, bits are looked at before they are claimed, and offsets read only for what has been claimed: more steps in
 // a row, but fewer accesses. What follows is read ahead, since a graph with frontiers of that size may be too large for
 // the cache.
-struct crowded_level {
-    enum { ARCS = 2, LOOKS = true, ALONE = false };
-};
+struct crowded_level { enum { ARCS = 2, LOOKS = true, ALONE = false }; };
 // The first block runs a level alone, and keeps what it finds.
-struct lone_level {
-    enum { ARCS = 1, LOOKS = false, ALONE = true };
-};
+struct lone_level { enum { ARCS = 1, LOOKS = false, ALONE = true }; };
 
 struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
@@ -52,7 +46,7 @@ struct cluster_queues {
     in_turn<unsigned, 2> dealt;       // parts that one block alone has dealt out to all
     unsigned stopped, left;  // where one block alone has stopped: the level, and its parts
     unsigned place;          // in global memory
-    queue_limit limit;       // of rows that found no place
+    edge_limit<next_frontier> limit;   // of rows that found no place
     block_tally given;       // to all blocks
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
@@ -116,21 +110,6 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     return fit;
 }
 
-// Reserve places in the queue of this block, for each lane up to 15, with one addition of the warp.
-__device__ __forceinline__ unsigned reserve_here(unsigned &size, unsigned parts) {
-    const unsigned lane = threadIdx.x % 32, below = (1u << lane) - 1;
-    unsigned before = 0, total = 0;
-#pragma unroll
-    for (int bit = 0; bit < 4; ++bit) {
-        const unsigned lanes = __ballot_sync(ALL_LANES, parts >> bit & 1);
-        before += __popc(lanes & below) << bit;
-        total += __popc(lanes) << bit;
-    }
-    unsigned first = 0;
-    if (lane == 0 && total > 0) first = atomicAdd(&size, total);
-    return __shfl_sync(ALL_LANES, first, 0) + before;
-}
-
 // Queue rows for the next level of the cluster: each lane some, or empty ones; short ones in the block that `target`
 // says. For `warps` and `most` see above.
 template <class Level, int at_a_time = Level::ARCS>
@@ -144,7 +123,7 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
         parts[k] = rows[k].parts();
         slots[k] = 0;
         if (Level::ALONE)
-            slots[k] = reserve_here(own.sizes[level], parts[k] <= few ? parts[k] : 0);
+            slots[k] = reserve_few(own.sizes[level], parts[k] <= few ? parts[k] : 0);
         else if (parts[k] > 0 && parts[k] <= few)
             slots[k] = atomicAdd(in_block(&own.sizes[level], target[k]), parts[k]);
     }
@@ -167,14 +146,13 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
 // Reach the source and queue its row: for the first warp of the cluster.
 __device__ __forceinline__ void take_source(const bfs &search, unsigned *visited, cluster_queues &own, int step,
                                             int source) {
-    const bool first = threadIdx.x == 0 && !load_relaxed(&search.state->failed);  // if it has, the search ends at its barrier
+    const bool first = threadIdx.x == 0;
     const unsigned target[1] = {0};
     cluster_row row[1] = {{0, 0}};
     if (first) {
         row[0] = search.row_of<cluster_row>(source);
         visited[source / 32] |= 1u << source % 32;
-        search.answer.level(source, 0);
-        search.answer.parent(source, source);
+        search.reach(source, 0, source);
     }
     queue_rows<narrow_level>(search, own, row, target, 1, CLUSTER_PARTS, step + 1, 0);
 }
@@ -192,8 +170,9 @@ __device__ __forceinline__ void take_frontier(const bfs &search, cluster_queues 
 }
 
 // Append what this block holds of the frontier to the queue in global memory.
-__device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &own, int step, unsigned level) {
-    frontier &next = search.state->frontiers[step];
+__device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &own, int step, unsigned level,
+                                           step_result &result) {
+    next_frontier &next = search.state->frontiers[step];
     const unsigned held = own.held(level);
     tally mine = {0, 0};
 #pragma unroll 1
@@ -205,23 +184,15 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     __syncthreads();
     if (threadIdx.x == 0) {
         if (own.limit.passed) store_relaxed(&next.must_pull, 1);
-        if (held + own.spilled_parts > 0) own.place = atomicAdd(&next.queued, held + own.spilled_parts);
-        own.given.publish(&next.found);
+        if (held + own.spilled_parts > 0) own.place = next.reserve(held + own.spilled_parts);
+        result.found = own.given.sum;
     }
     __syncthreads();
     if (own.limit.passed) return;  // nobody will read it
     part *const queue = search.queue(step) + own.place;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level][i];
-    const unsigned rows = min(own.spilled_rows, SPILLED_ROWS), lane = threadIdx.x % 32;
-#pragma unroll 1
-    for (unsigned r = threadIdx.x / 32; r < rows; r += blockDim.x / 32) {
-        const edge_t begin = own.spilled[r].begin;
-        const queue_row row = {begin, begin + own.spilled[r].length};
-        const unsigned parts = row.parts(), first = held + own.first_parts[r];
-#pragma unroll 1
-        for (unsigned i = lane; i < parts; i += 32) queue[first + i] = row.nth(i);
-    }
+    write_rows<queue_row>(queue + held, own.spilled, own.first_parts, min(own.spilled_rows, SPILLED_ROWS));
 }
 
 // Expand this block's share of a level. Lanes without an arc read the first one, rather than be jumped over: then all

@@ -3,17 +3,17 @@
 
 #include "search.cuh"
 
-constexpr int SHARE_UNITS = 4;       // in the edges that a block queues: it tells the others of each
 constexpr float QUEUE_LOOKS = 8e5f;  // to put a pulled frontier in a queue, if all blocks are to push it
 constexpr float CHAIN_LOOKS = 2e6f;  // of a pulled level besides, if the last one has put rows off
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
 constexpr int FAR_BELOW = 4;         // times that a frontier has fewer edges than pay if it is not asked again
-constexpr float UNSURE = 1.6f;       // times, until a level has shown how arcs are spread: what is not queued is pulled
+constexpr float UNSURE = 1.6f;       // times, until a level has shown how arcs are spread
+constexpr int MIXED = 64;             // parts for each further one of a row, from which on they are mixed
 constexpr float LEAST_SPREAD = 0.02f;  // no smaller share of the expected vertices is believed
 
-// A level pushed or pulled by all blocks, what is left of long rows of a pulled one, a pulled frontier put in a queue,
-// a run of levels in the cluster; or the search has ended, or failed.
-enum step_kind { PUSH, PULL, PULL_RESTS, QUEUE, RUN_LEVELS, END, FAIL };
+// A level pushed or pulled by all blocks, what is left of long rows of a pulled one, a frontier put in a queue after all,
+// a run of levels in the cluster; or the search has ended, or failed. Before the first step there was its beginning.
+enum step_kind { PUSH, PULL, PULL_RESTS, QUEUE, RUN_LEVELS, END, FAIL, BEGIN };
 
 // What a block knows of the search. Its first thread writes it between two steps, while the others wait: they would
 // each take as long, and keep it all in registers.
@@ -24,12 +24,12 @@ struct course {
     float worth;   // edges of a frontier from which on pulling pays, as last computed
     frontier now;
     edge_t expanded;  // edges of the frontier that the last level has expanded
-    unsigned phase;  // of the barrier
     int swapped;     // whether the bitmap that is complete is the second one
     int step, level;
     step_kind last, next;
     int put_off;        // whether the last pulled level has put rows off
-    queue_share share;  // of a block in the edges that are queued in the next step
+    int mixed;          // whether the parts queued are of short rows and of hubs
+    edge_share share;   // of a block in the edges that are queued in the next step
 };
 
 // The share of `rows` unreached vertices, with `arcs` arcs, that this number of edges meets if they are spread evenly:
@@ -69,16 +69,23 @@ __device__ __forceinline__ void learn_spread(const bfs &search, course &at) {
 
 // The share of one of `blocks` blocks in the edges from which on nothing more is queued, since the next level will be
 // pulled.
-__device__ __forceinline__ queue_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
-    if (!when.may_pull) return {ALL_LANES, ALL_LANES};
-    return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * SHARE_UNITS)), 1e9f),
-            blocks * SHARE_UNITS};
+__device__ __forceinline__ edge_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
+    if (!when.may_pull) return edge_share::unlimited();
+    return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * edge_share::UNITS)), 1e9f),
+            blocks * edge_share::UNITS};
 }
 
 // Whether one cluster is to go on: the frontier is of few parts, in its measure. If they turn out not to fit its queues
 // it hands them back.
 __device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small) {
     return now.found.edges / QUAD + now.queued <= small;
+}
+
+// Whether parts of short rows and of hubs are queued together. A cluster leaves parts of QUAD arcs, and longer ones of
+// long rows.
+__device__ __forceinline__ bool parts_are_mixed(const course &at) {
+    if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
+    return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
 // Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew from
@@ -101,6 +108,7 @@ __device__ __forceinline__ void decide(const bfs &search, const thresholds &when
         at.share = share_of(at.worth, CLUSTER_SIZE, when);
     } else {
         at.next = PUSH;
+        at.mixed = parts_are_mixed(at);
         at.share = share_of(at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x, when);
     }
 }
@@ -108,32 +116,30 @@ __device__ __forceinline__ void decide(const bfs &search, const thresholds &when
 // What two steps have found together, the latter by going on with the level of the former. Nothing of it is queued.
 __device__ __forceinline__ frontier together(const frontier &pulled, const frontier &rests) {
     const tally sum = {pulled.found.edges + rests.found.edges, pulled.found.vertices + rests.found.vertices};
-    return frontier{sum, 0, 0, sum.vertices > 0};
+    return frontier{sum, 0, sum.vertices > 0, 0, 0};
 }
 
 // Learn how the step before has ended, and decide on the next. For the first thread of each block, when all have
 // arrived at the barrier.
 __device__ __forceinline__ course after_step(const bfs &search, const thresholds &when, int max_polls, course at) {
     search_state &state = *search.state;
-    const bool all_came = wait_at_barrier(&state.barrier, at.phase, max_polls);
-    const int step = ++at.step, stopped = load_relaxed(&state.level), failed = load_relaxed(&state.failed);
-    const frontier *now = &state.frontiers[step];
+    const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
-    at.now = frontier{{load_relaxed(&now->found.edges), load_relaxed(&now->found.vertices)},
-                      load_relaxed(&now->queued),
-                      load_relaxed(&now->must_pull),
-                      load_relaxed(&now->unqueued),
-                      0,
-                      load_relaxed(&now->rests)};
+    bool notice = false, failed = false;
+    const bool all_came = now.wait(at.now, notice, max_polls);
     at.last = at.next;
-    if (at.last == RUN_LEVELS) at.level = stopped;
+    if (notice) {
+        now.read(at.now);
+        failed = load_relaxed(&state.failed);
+        if (at.last == RUN_LEVELS) at.level = load_relaxed(&state.level);
+    }
     if (at.last == PUSH || at.last == PULL) ++at.level, at.expanded = before.found.edges;
     if (at.last == PULL_RESTS) at.now = together(before, at.now);
     at.swapped ^= at.last == PULL;
     if (at.last == PULL) at.put_off = at.now.rests > 0;
     if (!all_came) store_relaxed(&state.failed, 1);
     if (!all_came || failed)
-        at.next = FAIL;  // what a failed search leaves is no beginning
+        at.next = FAIL;
     else if (at.now.rests > 0)
         at.next = PULL_RESTS;
     else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
@@ -148,9 +154,6 @@ __device__ __forceinline__ void prepare_step(const bfs &search, level_record *re
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, LAYER_PULL);
     if (at.next == PUSH || (at.next == END && at.now.found.vertices > 0))
         note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
-    search.state->frontiers[at.step + 2] = frontier{};
-    if (at.next != END) return;
-    tally &last = search.state->frontiers[at.step].found;  // blocks that read it later find the end, too
-    store_relaxed(&last.edges, (edge_t)0);
-    store_relaxed(&last.vertices, 0u);
+    search.state->frontiers[at.step + 2] = next_frontier{};
+    if (at.next == END) search.state->first_step = at.step % 3;
 }

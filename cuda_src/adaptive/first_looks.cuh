@@ -40,8 +40,7 @@ __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned 
                 const unsigned hits = __ballot_sync(ALL_LANES, hit);
                 if (!hit) continue;
                 if (threadIdx.x % 32 == __ffs(hits) - 1) lists.fresh[slots[i] / 32] = hits;
-                search.answer.level(share.vertex(slots[i]), level + 1);
-                search.answer.parent(share.vertex(slots[i]), parents[i]);
+                search.reach(share.vertex(slots[i]), level + 1, parents[i]);
                 found.count(ends[i] - begins[i]);
             }
         }

@@ -72,8 +72,7 @@ __device__ __forceinline__ bool has_parent_together(const bfs &search, const uns
 __device__ __forceinline__ void reach(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                       int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh[slot / 32], 1u << slot % 32);
-    search.answer.level(share.vertex(slot), level + 1);
-    search.answer.parent(share.vertex(slot), parent);
+    search.reach(share.vertex(slot), level + 1, parent);
     found.count(degree);
 }
 
@@ -131,12 +130,16 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
 
 // Leave the rest of a row to all blocks, as the step that comes next: for a whole warp. A piece is (vertex, nth piece
 // of its row). They lie in the queue of this step, which a pulled level does not read.
-__device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, edge_t rest, edge_t end, int step) {
+__device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, edge_t rest, edge_t end, int step,
+                                        step_result &result) {
     const edge_t origin = begin & ~(edge_t)(WINDOW - 1);
     const unsigned lane = threadIdx.x % 32, first = (unsigned)((rest - origin) / PIECE);
     const unsigned pieces = (unsigned)((end - origin + PIECE - 1) / PIECE) - first;
     unsigned place = 0;
-    if (lane == 0) place = atomicAdd(&search.state->frontiers[step + 1].rests, pieces);
+    if (lane == 0) {
+        place = atomicAdd(&search.state->frontiers[step + 1].rests, pieces);
+        store_relaxed(&result.notice, 1u);  // several warps may say so
+    }
     place = __shfl_sync(ALL_LANES, place, 0);
 #pragma unroll 1
     for (unsigned i = lane; i < pieces; i += 32)
@@ -145,7 +148,7 @@ __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, 
 
 // The rows set aside, a warp for each; but the longest are put off.
 __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
-                                             const word_share &share, int step, int level) {
+                                             const word_share &share, int step, int level, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
     tally found = {0, 0};
 #pragma unroll 1
@@ -157,7 +160,7 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
         int pieces = 0, parent = 0;
         for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {  // whole windows
             if (++pieces > WARP_PIECES && end - rest > WARP_PIECES * PIECE) {
-                put_off(search, share.vertex(slot), begin, rest, end, step);
+                put_off(search, share.vertex(slot), begin, rest, end, step, result);
                 break;
             }
             const edge_t at = min(rest + lane * WINDOW, end);
@@ -171,7 +174,7 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
 // Look at the pieces of rows that have been put off, a warp at each: for all blocks. Several may find parents of one
 // vertex, and the first to set its bit has found it.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
-                                        pull_lists &lists, int step, int level, unsigned pieces) {
+                                        pull_lists &lists, int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
     tally found = {0, 0};
     if (threadIdx.x == 0) lists.found.reset();
@@ -187,13 +190,12 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
         const bool reached = first < last && has_parent(search, visited_before, first, last, parent);
         if (!any_parent(reached, parent) || lane > 0) continue;
         if (set_bits(true, &visited[v / 32], 1u << v % 32) >> v % 32 & 1) continue;
-        search.answer.level(v, level);
-        search.answer.parent(v, parent);
+        search.reach(v, level, parent);
         found.count(end - begin);
     }
     lists.found.add(found);
     __syncthreads();
-    if (threadIdx.x == 0) lists.found.publish(&search.state->frontiers[step + 1].found);
+    if (threadIdx.x == 0) result.found = lists.found.sum;
 }
 
 // Queue the vertices that a block has found in a level.
@@ -208,30 +210,24 @@ __device__ __noinline__ void queue_found(const bfs &search, const pull_lists &li
     }
 }
 
-// Find what a block's share has of the next level, as `fresh` of its lists: for all threads of the block.
-__device__ __forceinline__ void pull_share(const bfs &search, const unsigned *visited, pull_lists &lists,
-                                           const word_share &share, int step, int level, tally &found) {
-    __syncthreads();
-#pragma unroll 1
-    for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
-    if (threadIdx.x == 0) lists.num_long = 0;
-    __syncthreads();
-    if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
-    pull_rows(search, visited, lists, share, level, found);
-    __syncthreads();
-    if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, step, level));
-    __syncthreads();
-}
-
 // Find the vertices of the next level: for all blocks. Makes the other bitmap the complete one.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
-                                           pull_lists &lists, int step, int level) {
+                                           pull_lists &lists, int step, int level, step_result &result) {
     tally found = {0, 0};
     const unsigned own_words = word_share::own(search.words());
     if (threadIdx.x == 0) lists.found.reset();
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const word_share share = {first, min(FRESH, own_words - first)};
-        pull_share(search, visited, lists, share, step, level, found);
+        __syncthreads();
+#pragma unroll 1
+        for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
+        if (threadIdx.x == 0) lists.num_long = 0;
+        __syncthreads();
+        if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
+        pull_rows(search, visited, lists, share, level, found);
+        __syncthreads();
+        if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, step, level, result));
+        __syncthreads();
 #pragma unroll 1
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
@@ -241,9 +237,8 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
     const unsigned vertices = lists.found.sum.vertices;
     const bool few = vertices <= FEW_FOUND && own_words <= FRESH;
     if (threadIdx.x == 0) {
-        frontier &next = search.state->frontiers[step + 1];
-        lists.found.publish(&next.found);
-        if (!few && vertices > 0) store_relaxed(&next.unqueued, 1);
+        result.found = lists.found.sum;
+        result.unqueued = !few && vertices > 0;
     }
     if (few && vertices > 0) queue_found(search, lists, word_share{0, own_words}, step + 1);
 }

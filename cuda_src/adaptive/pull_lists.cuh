@@ -18,19 +18,6 @@ struct pull_lists {
     block_tally found;
 };
 
-// What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it. All
-// blocks take turns by words.
-struct word_share {
-    unsigned first, words;
-
-    // How many words of a bitmap are the block's own.
-    __device__ __forceinline__ static unsigned own(unsigned words) {
-        return (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
-    }
-    __device__ __forceinline__ unsigned word(unsigned k) const { return (first + k) * gridDim.x + blockIdx.x; }
-    __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
-};
-
 // The vertices that a warp looks for parents of, a word of the bitmap at a time, the offsets read one word ahead.
 struct candidates {
     const bfs &of;
@@ -63,6 +50,11 @@ struct candidates {
         slot = nth_word(next) * 32 + threadIdx.x % 32;
         return current >> threadIdx.x % 32 & 1;
     }
+    __device__ __forceinline__ void read_row(unsigned of_slot) {
+        const int v = min(own.vertex(of_slot), of.num_vertices - 1);
+        begin = __ldg(&of.column_offsets[v]);
+        end = __ldg(&of.column_offsets[v + 1]);
+    }
     __device__ __forceinline__ void advance() {
         while (pending == 0) {
             ++batch;
@@ -72,17 +64,13 @@ struct candidates {
             }
         }
         take_word();
-        const int v = min(own.vertex(slot), of.num_vertices - 1);
-        begin = __ldg(&of.column_offsets[v]);
-        end = __ldg(&of.column_offsets[v + 1]);
+        read_row(slot);
     }
     // Take a first word. The offsets of the very first are read before it is known which of them will be asked for: a
     // small graph has no more than one word for each warp.
     __device__ __forceinline__ void start() {
         batch = 0;
-        const int v = min(own.vertex(nth_word(0) * 32 + threadIdx.x % 32), of.num_vertices - 1);
-        begin = __ldg(&of.column_offsets[v]);
-        end = __ldg(&of.column_offsets[v + 1]);
+        read_row(nth_word(0) * 32 + threadIdx.x % 32);
         read_batch();
         if (pending & 1)
             take_word();

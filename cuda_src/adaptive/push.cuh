@@ -3,8 +3,9 @@
 // A level is two phases, so that each access of the chain (part, arc, look, claim, offsets, place) is made once, by all
 // threads together. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to and
 // puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, and
-// parts for the next step, for which the block reserves places in the queue with one atomic. A warp that finds no room
-// on the list queues by itself. Once so much is found that the next level will be pulled, nothing more is queued.
+// parts for the next step, for which the block reserves places in the queue with one or two atomics. A warp that finds
+// no room on the list queues by itself. Once so much is found that the next level is likely to be pulled, nothing more
+// is queued; if it turns out to be pushed, a step in between queues what the lists still hold.
 //
 // A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before, which spares most
 // atomics; a look that is outdated finds a bit unset, and the claim decides.
@@ -14,23 +15,34 @@
 
 constexpr int CLAIMED = 8192;  // vertices on the list of a block
 constexpr int ARCS = 4;  // of a thread at a time
+constexpr unsigned FEW_PARTS_OF_LANE = 4;  // of a row that its lane writes by itself
+constexpr unsigned LONG_RESTS = 256;  // longer rows of a block that are written by all its warps
 
 struct push_buffers {
     int claimed[CLAIMED];
-    unsigned size;   // reserved so far, be it here or elsewhere
-    unsigned end;    // what is reserved from here on went elsewhere
-    unsigned parts;  // of the vertices at hand
-    unsigned place;  // of these in the queue
-    queue_limit limit;
+    unsigned size;     // reserved so far, be it here or elsewhere
+    unsigned end;      // what is reserved from here on went elsewhere
+    unsigned place;    // in the queue: the list's rows have their first parts there, in its order
+    unsigned further;  // parts, of the vertices at hand
+    unsigned further_place;  // of these in the queue
+    unsigned long_rows;      // of the vertices at hand, without their first parts
+    part rests[LONG_RESTS];
+    unsigned slots[LONG_RESTS];  // where their parts begin among the further ones
+    edge_limit<next_frontier> limit;
     block_tally found;
 };
 
-// Make a block's buffers ready for a step: for its first thread, before a barrier of the block.
-__device__ __forceinline__ void clear(push_buffers &buffers, const queue_share &share) {
-    buffers.size = buffers.parts = buffers.place = 0;
-    buffers.end = CLAIMED;
-    buffers.limit.reset(share.unit, share.most_units);
+// Make a block's buffers ready for a step, but for the list of claimed vertices: for its first thread, before a barrier
+// of the block.
+__device__ __forceinline__ void clear_sums(push_buffers &buffers, const edge_share &share) {
+    buffers.further = buffers.long_rows = 0;
+    buffers.limit.reset(share);
     buffers.found.reset();
+}
+__device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share) {
+    buffers.size = 0;
+    buffers.end = CLAIMED;
+    clear_sums(buffers, share);
 }
 
 // Give a vertex that has been claimed its level; it has its parent since the claim. Returns its row.
@@ -75,46 +87,85 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
     }
 }
 
-// Reach vertices of the block's list, from the first one on, a fixed number a thread, and queue their rows for a step.
+// The first thread of the last warp, which has the fewest vertices of the list.
+__device__ __forceinline__ unsigned last_warp() { return blockDim.x - 32; }
+
+// Set the row of a lane aside, but for its first part, if it is long and there is room. Returns how many further parts the
+// lane is left with.
+__device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
+    const unsigned further = max(row.parts(), 1u) - 1;
+    if (further <= FEW_PARTS_OF_LANE) return further;
+    const unsigned place = atomicAdd(&buffers.long_rows, 1u);
+    if (place >= LONG_RESTS) return further;
+    const edge_t rest = row.origin() + PART;
+    buffers.rests[place] = part{(offset_t)rest, (int)(row.end - rest)};
+    buffers.slots[place] = atomicAdd(&buffers.further, further);
+    row.end = rest;
+    return 0;
+}
+
+__device__ __noinline__ void write_rests(part *queue, const push_buffers &buffers) {
+    write_rows<queue_row>(queue, buffers.rests, buffers.slots, min(buffers.long_rows, LONG_RESTS));
+}
+
+// Reach vertices of the block's list, from the first one on, a fixed number a thread, and queue their rows for a step:
+// the first part of each at the place that is the vertex's own, further ones where there is room.
 template <int count>
-__device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, frontier &next, unsigned first,
+__device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next, unsigned first,
                                            unsigned size, int step, int level) {
     queue_row rows[count];
-    unsigned parts = 0, total, slot = 0;
+    unsigned further = 0, total, slot = 0;
     tally found = {0, 0};
 #pragma unroll
     for (int k = 0; k < count; ++k) {
         const unsigned i = first + k * blockDim.x + threadIdx.x;
         rows[k] = {0, 0};
         if (i < size) rows[k] = reach_claimed(search, buffers.claimed[i], level, found);
-        parts += rows[k].parts();
+        further += further_parts(buffers, rows[k]);
     }
-    const unsigned before = sum_before(parts, total);
-    if (threadIdx.x % 32 == 0 && total > 0) slot = atomicAdd(&buffers.parts, total);
+    if (__any_sync(ALL_LANES, further > 0)) {
+        const unsigned before = sum_before(further, total);
+        if (threadIdx.x % 32 == 0) slot = atomicAdd(&buffers.further, total);
+        slot = __shfl_sync(ALL_LANES, slot, 0) + before;
+    }
     buffers.found.add(found);
-    slot = __shfl_sync(ALL_LANES, slot, 0) + before;
     __syncthreads();
-    if (threadIdx.x == 0) {
-        const bool told = buffers.limit.count_all(buffers.found.sum.edges, next);
-        if (buffers.parts > 0 && !buffers.limit.passed) buffers.place = atomicAdd(&next.queued, buffers.parts);
-        if (told) buffers.limit.look_again(next);  // blocks come to this at about the same time
-    }
+    const unsigned all_further = buffers.further;
+    part *const queue = search.queue(step);
+    if (!buffers.limit.passed)
+#pragma unroll
+        for (int k = 0; k < count; ++k) {
+            const unsigned i = first + k * blockDim.x + threadIdx.x;
+            if (i < size) queue[buffers.place + i] = rows[k].nth(0);
+        }
+    if (threadIdx.x == 0 && all_further > 0) buffers.further_place = next.reserve(all_further);
+    if (threadIdx.x == last_warp() && buffers.limit.count_all(buffers.found.sum.edges, next)) buffers.limit.look_again(next);
+    if (all_further == 0) return;
     __syncthreads();
     if (buffers.limit.passed) return;
-    slot += buffers.place;
+    slot += buffers.further_place;
 #pragma unroll
     for (int k = 0; k < count; ++k) {
-        write_parts(search.queue(step), slot, rows[k], rows[k].parts());
-        slot += rows[k].parts();
+        const queue_row rest = {rows[k].origin() + PART, rows[k].end};
+        const unsigned parts = max(rows[k].parts(), 1u) - 1;
+        write_parts(queue, slot, rest, parts);
+        slot += parts;
     }
+    if (buffers.long_rows > 0) write_rests(queue + buffers.further_place, buffers);
 }
 
-// Reach the vertices on the block's list and queue their rows for a step; then add all that the block has found to that
-// step's frontier. For all blocks, after push_level or list_frontier.
-__device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level) {
-    frontier &next = search.state->frontiers[step];
+// Reach the vertices on the block's list and queue their rows for a step; leave what the block has found. For all
+// blocks, after push_level or list_frontier, or a step later to queue what was not queued then. Nothing is known of the
+// rows yet when places for their first parts are reserved: the answer is waited for together with the offsets.
+__device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
+                                              step_result &result) {
+    next_frontier &next = search.state->frontiers[step];
+    const bool last = threadIdx.x == last_warp();
     __syncthreads();
     const unsigned size = min(buffers.size, buffers.end);
+    unsigned place = 0;
+    if (last && size > 0 && !buffers.limit.passed) place = next.reserve(size);
+    if (last) buffers.place = place;
     if (size <= blockDim.x)
         queue_some<1>(search, buffers, next, 0, size, step, level);
     else
@@ -122,15 +173,15 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         for (unsigned first = 0; first < size; first += 4 * blockDim.x) {
             if (first > 0) {
                 __syncthreads();
-                if (threadIdx.x == 0) buffers.parts = 0;
+                if (threadIdx.x == 0) buffers.further = buffers.long_rows = 0;
                 __syncthreads();
             }
             queue_some<4>(search, buffers, next, first, size, step, level);
         }
-    if (threadIdx.x == 0) {
-        if (buffers.limit.passed) store_relaxed(&next.must_pull, 1);
-        buffers.found.publish(&next.found);
-    }
+    if (!last) return;
+    const bool listed = buffers.size <= CLAIMED, passed = buffers.limit.passed;
+    if (passed && !listed) store_relaxed(&next.must_pull, 1);
+    result = {buffers.found.sum, passed && !listed, passed && listed};
 }
 
 // Claim what some arcs of a run lead to: a fixed number a lane, from the first one on.
@@ -154,8 +205,7 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
     for (int k = 0; k < count; ++k) {
         mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         if (mine[k]) prefetch(&search.row_offsets[v[k]]);
-        const unsigned word = mine[k] ? v[k] / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
-        together |= threadIdx.x % 32 > 0 && word == previous;
+        together |= same_word_as_before(mine[k], v[k]);
     }
     if (__any_sync(ALL_LANES, together)) {
         joint_claim claims[count];
@@ -175,18 +225,23 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
     list_claimed(search, buffers, mine, v, step, level);
 }
 
-// Expand a level: for all blocks. Warps take turns by blocks, so that few parts, too, are spread over the device.
+// Expand a level: for all blocks. Warps take turns by blocks, so that few parts, too, are spread over the device. A warp
+// takes a run of parts, which are of neighbouring vertices; but parts that are `mixed`, of short rows and of hubs, are
+// dealt out to all warps one by one, so that each has about as many arcs.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers, int step,
-                                           int level, unsigned queued) {
+                                           int level, unsigned queued, bool mixed) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
     const unsigned warps = grid_threads() / 32, run = min((queued + warps - 1) / warps, 32u);
     const part *const queue = search.queue(step);
 #pragma unroll 1
-    for (unsigned first = warp * run; first < queued; first += warps * run) {
-        const arc_run arcs(lane < run && first + lane < queued ? queue[first + lane] : part{0, 0});
+    for (unsigned first = mixed ? warp : warp * run; first < queued; first += warps * run) {
+        const unsigned nth = first + lane * (mixed ? warps : 1);
+        const arc_run arcs(lane < run && nth < queued ? queue[nth] : part{0, 0});
         if (arcs.total == 0) continue;
         if (arcs.total <= 32)
             claim_arcs<1>(search, visited, buffers, arcs, 0, step + 1, level);
+        else if (arcs.total <= 64)
+            claim_arcs<2>(search, visited, buffers, arcs, 0, step + 1, level);
         else
 #pragma unroll 1
             for (unsigned n = 0; n < arcs.total; n += ARCS * 32)

@@ -4,8 +4,9 @@
 
 #include "answer.cuh"
 #include "atomics.cuh"
-#include "barrier.cuh"
 #include "bitmap.cuh"
+#include "counted_barrier.cuh"
+#include "edge_limit.cuh"
 #include "graph.cuh"
 #include "in_turn.cuh"
 #include "profile.cuh"
@@ -18,22 +19,13 @@ static_assert(PART == 4 * WINDOW, "the host defines PART, the arcs of a part");
 // offsets have been read when the vertex was discovered. The row of a hub is many parts, each work for few threads.
 typedef cut_row<PART, OF_ARRAY> queue_row;  // as queued in global memory
 
-// What is known of a frontier. A search takes steps, with a barrier of all blocks between them: a level, or a run of
-// small ones. A step reads one of three frontiers and adds to the next, which is empty, while the third is emptied.
-struct frontier {
-    tally found;      // a cluster that hands a frontier on counts parts for vertices
-    unsigned queued;  // parts
-    int must_pull;    // not all of it has been queued, because it will be pulled
-    int unqueued;     // it has been pulled, and not all of it has been queued
-    unsigned queued_units;  // of edges, see queue_limit
-    unsigned rests;   // pieces of long rows that are left of the level that found it
-};
-
+// A search takes steps, with a barrier of all blocks between them: a level, or a run of small ones. A step adds to one
+// of three frontiers, which is empty, while that of the step before is read and the third is emptied.
 struct search_state {
-    grid_barrier barrier;
-    int level;   // at which a cluster has stopped
-    int failed;  // a block gave up waiting for the others
-    in_turn<frontier, 3> frontiers;
+    in_turn<next_frontier, 3> frontiers;
+    int level;       // at which a cluster has stopped
+    int failed;      // a block gave up waiting for the others
+    int first_step;  // of the next search: the last one leaves two frontiers empty, from there on
 };
 
 struct bfs {
@@ -54,6 +46,10 @@ struct bfs {
     __device__ __forceinline__ Row row_of(int v) const {
         return Row{(edge_t)__ldg(&row_offsets[v]), (edge_t)__ldg(&row_offsets[v + 1])};
     }
+    __device__ __forceinline__ void reach(int v, int level, int parent) const {
+        answer.level(v, level);
+        answer.parent(v, parent);
+    }
     __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
 };
 
@@ -64,54 +60,10 @@ struct thresholds {
     int may_pull;
 };
 
-constexpr unsigned MOST_EDGES = (1u << 20);  // of a row, as counted while rows are queued
-
-
-// A block's share in deciding that nothing more is queued: see queue_limit.
-struct queue_share {
-    unsigned unit, most_units;
-};
-
-// How many edges a block has queued, and whether all together have queued so many that the next level will be pulled:
-// then nothing more need be queued. A block tells the others of every `unit` edges; so a hub alone decides nothing.
-struct queue_limit {
-    unsigned edges, unit, most_units;
-    volatile int passed;
-
-    __device__ __forceinline__ void reset(unsigned its_unit, unsigned most) {
-        edges = 0, unit = its_unit, most_units = most, passed = 0;
-    }
-    // Count the edges of each lane's row, for the frontier that they will be of. Returns, alike for all lanes, whether
-    // they need not be queued.
-    __device__ __forceinline__ bool count(edge_t of_row, frontier &next) {
-        if (__any_sync(ALL_LANES, passed)) return true;  // alike, though another warp may be setting it
-        __syncwarp();  // all have read it
-        const unsigned sum = warp_sum((unsigned)min(of_row, (edge_t)MOST_EDGES));
-        if (threadIdx.x % 32 == 0 && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
-        return false;
-    }
-    // For one thread of the block: all edges that it has found so far. Returns whether others have been told of some.
-    __device__ __forceinline__ bool count_all(edge_t so_far, frontier &next) {
-        const unsigned now = (unsigned)min(so_far, (edge_t)1 << 31), before = edges;
-        edges = now;
-        return now > before && tell(before, now - before, next);
-    }
-    // For one thread of the block: whether all together have come to find too much since.
-    __device__ __forceinline__ void look_again(const frontier &next) {
-        if (load_relaxed(&next.queued_units) > most_units) passed = 1;
-    }
-    __device__ __forceinline__ bool tell(unsigned before, unsigned more, frontier &next) {
-        if (more < unit && before % unit + more < unit) return false;
-        const unsigned units = (before % unit + more) / unit;
-        if (atomicAdd(&next.queued_units, units) + units > most_units) passed = 1;
-        return true;
-    }
-};
-
 // Queue rows for a step in global memory: each lane one or none. For whole warps.
 __device__ __forceinline__ void append_rows(const bfs &search, const queue_row &mine, unsigned parts, int step) {
     unsigned total, slot = 0;
     const unsigned before = sum_before(parts, total);
-    if (threadIdx.x % 32 == 0) slot = atomicAdd(&search.state->frontiers[step].queued, total);
+    if (threadIdx.x % 32 == 0) slot = search.state->frontiers[step].reserve(total);
     write_parts(search.queue(step), __shfl_sync(ALL_LANES, slot, 0) + before, mine, parts);
 }

@@ -63,29 +63,30 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *vis
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
-// Run levels from this one on while they are small: for all blocks of one cluster. They begin in the first step with
-// the source, later with the queue in global memory. Leaves in state->level the first level that has not been expanded,
+// Run levels from this one on while they are small: for all blocks of one cluster. They begin with the
+// source or, if that is negative, with the queue in global memory. Leaves in state->level the first level that has not been expanded,
 // and its frontier in global memory, unless that is to be pulled. It may be the level it began with, if it does not
 // fit.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
-                                                 int source, const thresholds &when, const queue_share &share) {
+                                                 int source, const thresholds &when, const edge_share &share,
+                                                 step_result &result) {
     const unsigned last = level + LEVELS_AT_A_TIME;
     if (threadIdx.x < 3) own.sizes.all[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow.all[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
         own.share = when.small / CLUSTER_SIZE;
-        own.limit.reset(share.unit, share.most_units);
+        own.limit.reset(share);
         own.given.reset();
         own.spilled_rows = own.spilled_parts = own.place = 0;
     }
     cluster_sync();
-    if (step > 0)
+    if (source < 0)
         take_frontier(search, own, step, level, queued);
     else if (cluster_rank() == 0 && threadIdx.x < 32)
         take_source(search, visited, own, step, source);
     cluster_sync();
-    unsigned total = step > 0 ? queued : 1;
+    unsigned total = source < 0 ? queued : 1;
     unsigned tiny_levels = 0;  // one after another
     while (total > 0 && total <= when.small && !own.overflow[level] && level < last) {
         tiny_levels = total <= when.tiny ? tiny_levels + 1 : 0;
@@ -113,6 +114,9 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         total = own.total[level];  // of the level just expanded, so a frontier may exceed `small` by one level
         ++level;
     }
-    if (total > 0) give_frontier(search, own, step + 1, level);
-    if (cluster_rank() == 0 && threadIdx.x == 0) store_relaxed(&search.state->level, (int)level);
+    if (total > 0) give_frontier(search, own, step + 1, level, result);
+    if (cluster_rank() == 0 && threadIdx.x == 0) {
+        store_relaxed(&search.state->level, (int)level);
+        result.notice = 1;
+    }
 }

@@ -28,3 +28,8 @@ __device__ __forceinline__ void store_relaxed(unsigned long long *word, unsigned
 __device__ __forceinline__ void store_relaxed(int *word, int value) {
     store_relaxed(reinterpret_cast<unsigned *>(word), (unsigned)value);
 }
+
+// An addition in global memory whose sum the thread does not need.
+__device__ __forceinline__ void add_relaxed(unsigned long long *word, unsigned long long value) {
+    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}

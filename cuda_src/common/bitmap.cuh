@@ -64,3 +64,22 @@ struct joint_claim {
         return mine && !(set >> v % 32 & 1);
     }
 };
+
+// Whether the lane before this one asks for a bit of the same word. For whole warps.
+__device__ __forceinline__ bool same_word_as_before(bool mine, int v) {
+    const unsigned word = mine ? v / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
+    return threadIdx.x % 32 > 0 && word == previous;
+}
+
+// What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it. All
+// blocks take turns by words.
+struct word_share {
+    unsigned first, words;
+
+    // How many words of a bitmap are the block's own.
+    __device__ __forceinline__ static unsigned own(unsigned words) {
+        return (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
+    }
+    __device__ __forceinline__ unsigned word(unsigned k) const { return (first + k) * gridDim.x + blockIdx.x; }
+    __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
+};

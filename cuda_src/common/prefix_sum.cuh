@@ -27,6 +27,22 @@ __device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
     return exclusive_sum(warp_lanes(threadIdx.x % 32), mine, total);
 }
 
+// Reserve places in a queue, up to 15 for each lane, with one addition of the warp. Lanes that ask are counted bit by
+// bit, which is quicker than to sum.
+__device__ __forceinline__ unsigned reserve_few(unsigned &size, unsigned parts) {
+    const unsigned lane = threadIdx.x % 32, below = (1u << lane) - 1;
+    unsigned before = 0, total = 0;
+#pragma unroll
+    for (int bit = 0; bit < 4; ++bit) {
+        const unsigned lanes = __ballot_sync(ALL_LANES, parts >> bit & 1);
+        before += __popc(lanes & below) << bit;
+        total += __popc(lanes) << bit;
+    }
+    unsigned first = 0;
+    if (lane == 0 && total > 0) first = atomicAdd(&size, total);
+    return __shfl_sync(ALL_LANES, first, 0) + before;
+}
+
 // The sum over the threads before this one; `total` gets that over all. For all threads of a block; has a barrier
 // within and at its end.
 __device__ __forceinline__ int exclusive_sum_of_block(int value, int &total) {

@@ -62,6 +62,20 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
     }
 }
 
+// Rows in shared memory that are still to be cut into parts, by all warps of a block, since few warps may have found all
+// of them. Row r is listed as one part; `slots` says where its parts begin.
+template <class Row>
+__device__ __forceinline__ void write_rows(part *queue, const part *rows, const unsigned *slots, unsigned count) {
+#pragma unroll 1
+    for (unsigned r = threadIdx.x / 32; r < count; r += blockDim.x / 32) {
+        const edge_t begin = rows[r].begin;
+        const Row row = {begin, begin + rows[r].length};
+        const unsigned parts = row.parts(), first = slots[r];
+#pragma unroll 1
+        for (unsigned i = threadIdx.x % 32; i < parts; i += 32) queue[first + i] = row.nth(i);
+    }
+}
+
 // The arcs of a run of parts, one in each lane, laid side by side.
 struct arc_run {
     unsigned end;      // of this lane's arcs among all, the first one not its own

@@ -46,19 +46,16 @@ KNOBS = [
 
 
 def test_the_planted_faults_are_of_all_kinds() -> None:
-    """Three of each kind at least, each in a place of its own; 95 % of them are found."""
-    assert len(FAULTS) >= 60
-    assert sum(not fault.missed for fault in FAULTS) >= 0.95 * len(FAULTS)
+    """Three of each kind at least, each in a place of its own."""
+    assert len(FAULTS) >= 95
     assert len(KINDS) == 12
     assert all(sum(fault.kind == kind for fault in FAULTS) >= 3 for kind in KINDS)
     assert len({(fault.variant, fault.file, fault.old, fault.new) for fault in FAULTS}) == len(FAULTS)
 
 
 @pytest.mark.parametrize("name", some([fault.name for fault in FAULTS], *QUICK))
-def test_a_planted_fault_is_found(name: str, request: pytest.FixtureRequest) -> None:
+def test_a_planted_fault_is_found(name: str) -> None:
     fault: Fault = next(fault for fault in FAULTS if fault.name == name)
-    if fault.missed:
-        request.applymarker(pytest.mark.xfail(reason=fault.missed))
     with copy_of_kernels() as kernels:
         fault.plant(kernels)
         assert not fault.check()[1].clean

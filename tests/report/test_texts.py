@@ -27,6 +27,8 @@ def folder(tmp_path: Path) -> Path:
     ]
     repeats = {"search_ms_samples": "1;1.1;1.2;1.3;1.4"}
     write(tmp_path / "rows" / "a.csv", [one | repeats for one in rows])
+    (tmp_path / "rows" / "costs.csv").write_text('kind,us\n"push, long",4.5\npull,7\n')
+    (tmp_path / "rows" / "empty.csv").write_text("")
     return tmp_path
 
 
@@ -57,6 +59,10 @@ def filled(folder: Path, template: str) -> Result:
         ),
         ("{% for row in rows('a.csv').ranking %}{{ row.variant }} {{ row.graphs }} {% endfor %}", "pull 1 "),
         ("{{ rows('a.csv').footnotes }}", "[]"),
+        (
+            "{% for line in table('costs.csv') %}{{ line.kind }} {{ 2 * line.us }}; {% endfor %}",
+            "push, long 9.0; pull 14.0; ",
+        ),
         ("{{ kind_of('wave:symmetrised') }} {{ kind_of('mine.csv') }}", "mesh other"),
     ],
 )
@@ -72,6 +78,8 @@ def test_what_a_template_can_quote(folder: Path, template: str, text: str) -> No
         ("{{ rows('a.csv').of(K1=5).ms }}", 1, "no rows of a.csv, K1=5"),
         ("\n\n{{ rows('a.csv').of(variant='merrill').ms }}", 3, "no times among a.csv, variant=merrill"),
         ("{{ rows('b.csv') }}", 1, "cannot read"),
+        ("{{ table('b.csv') }}", 1, "cannot read"),
+        ("{{ table('empty.csv') }}", 1, "No columns to parse"),
         ("{{ rows('a.csv').speed }}", 1, "no attribute 'speed'"),
         ("{{ nothing }}", 1, "'nothing' is undefined"),
         ("{% if %}", 1, "Expected an expression"),

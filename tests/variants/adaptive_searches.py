@@ -34,9 +34,9 @@ WAYS = (
 """Knobs that lead through each of the regimes, and through all of them in turn."""
 
 
-def barrier_turned(search: Adaptive) -> bool:
-    """The top bit of the barrier's word, which turns with every step."""
-    return bool(search.state.read_struct().barrier.arrived >> 31)
+def took_steps(search: Adaptive, steps: int) -> bool:
+    """Whether the first search took as many steps, modulo three: so many frontiers take turns."""
+    return int(search.state.read_struct().first_step) == steps % 3
 
 
 def compile_with(monkeypatch: pytest.MonkeyPatch, **macros: int) -> None:

@@ -24,11 +24,11 @@ from tests.variants.adaptive_searches import (
     PUSHED,
     USUAL_CLUSTERS,
     WAYS,
-    barrier_turned,
     check_shapes,
     compile_with,
     expect_levels,
     layers_of,
+    took_steps,
 )
 from tests.variants.searching import fan, layered, levels_of, prepared
 
@@ -301,7 +301,7 @@ def test_a_pulled_level_that_finds_nothing_is_the_last_step(device: Device) -> N
     search = prepared(Adaptive, device, graph, 1, CLUSTER_SIZE=1, **PULLED)
     assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
     steps = 3  # the cluster's, which gives the source back, and two pulled levels
-    assert barrier_turned(search) == (steps % 2 == 1)
+    assert took_steps(search, steps)
 
 
 @pytest.mark.parametrize(("blocks", "missed"), [(1, [250]), (3, [])])
@@ -331,7 +331,7 @@ def test_levels_are_handed_over_after_so_many(device: Device, monkeypatch: pytes
         assert levels_of(search, 0) == list(range(num_vertices))
         expanded = num_vertices - 1  # the last vertex has no arcs
         steps = 2 * (expanded // 4) + (expanded % 4 > 0)
-        assert barrier_turned(search) == (steps % 2 == 1)
+        assert took_steps(search, steps)
 
 
 @pytest.mark.parametrize(("knobs", "cluster"), covering(WAYS, USUAL_CLUSTERS))

@@ -16,7 +16,7 @@ namespace {
 
 template <size_t kBytes, Act kAct, Scope kScope>
 APART void touch_watched(const char* address, const void* site) {
-    if (emu::watching) emu::watching->access(address, kBytes, kAct, kScope, emu::Order::relaxed, site);
+    emu::watching->access(address, kBytes, kAct, kScope, emu::Order::relaxed, site);
 }
 
 template <size_t kBytes>
@@ -33,7 +33,11 @@ template <size_t kBytes, Act kAct, Scope kScope>
 inline void touch(const void* there, const void* site) {
     auto* address = static_cast<const char*>(there);
     emu::Trace* trace = emu::tracing;
-    if (!trace) return touch_watched<kBytes, kAct, kScope>(address, site);
+    if (!trace) {
+        constexpr bool kReadsWords = kAct == Act::read && kScope == Scope::none && kBytes % emu::Shadow::kWordBytes == 0;
+        if (!emu::watching || (kReadsWords && emu::watching->read_quickly(address, kBytes, site))) return;
+        return touch_watched<kBytes, kAct, kScope>(address, site);
+    }
     if (emu::StackPool::is_on(trace->stack, address)) return;
     if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes, kAct>(address, site);
     if (!trace->load_quickly<kBytes>(address, site)) load_counted<kBytes>(address, site);
@@ -44,7 +48,7 @@ APART void jump_counted(const void* place) {
 }
 
 APART void come_to_block() {
-    if (emu::watching) return emu::watching->step();  // accesses are where a watched thread may be interrupted
+    if (emu::watching) emu::watching->report_endless();  // of a watched thread, only accesses are interrupted
     if (emu::current) emu::yield_point();
 }
 
@@ -52,9 +56,13 @@ APART void come_to_block() {
 
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
-    emu::Trace* trace = emu::tracing;
-    if (!trace) return come_to_block();
-    if (!trace->come_on(HERE) && !trace->jump_quickly(HERE)) jump_counted(HERE);
+    if (emu::Trace* trace = emu::tracing) {
+        if (!trace->come_on(HERE) && !trace->jump_quickly(HERE)) jump_counted(HERE);
+    } else if (emu::steps_left > 0) {
+        --emu::steps_left;
+    } else {
+        come_to_block();
+    }
 }
 
 CALLBACK void __tsan_init() {}

@@ -9,9 +9,15 @@ namespace emu {
 
 namespace {
 
-ThreadClock& mine() {
-    ThreadClock& thread = block_of(here()).clocks[here().rank];
-    thread.used = true;
+const ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
+
+// To be changed.
+ThreadClock& mine_used() {
+    Fiber& fiber = here();
+    fiber.alone = false;
+    ResidentBlock& block = block_of(fiber);
+    ThreadClock& thread = block.clocks[fiber.rank];
+    block.clocks_used = thread.used = true;
     return thread;
 }
 
@@ -20,7 +26,7 @@ uint32_t block_number(const ResidentBlock& block) { return block.place.block; }
 // The current thread begins another step.
 void tick() {
     Fiber& fiber = here();
-    mine().row[fiber.rank % kWarpSize] = fiber.clock;
+    mine_used().row[fiber.rank % kWarpSize] = fiber.clock;
     ++fiber.clock;
     fiber.moment = 0;
 }
@@ -110,7 +116,9 @@ void Clocks::begin_block(ResidentBlock& block) const {
     block.place = {static_cast<uint32_t>(shapes_.size()) - 1, shape.first_block + number,
                    shape.first_warp + number * shape.warps};
     block.clocks.resize(block.fibers.size());
-    for (ThreadClock& thread : block.clocks) {  // most blocks of a large grid have little to do
+    if (!block.clocks_used && !at_launch_) return;  // as in most blocks of a large grid
+    block.clocks_used = at_launch_ != nullptr;
+    for (ThreadClock& thread : block.clocks) {
         if (thread.used) thread = {};
         if (!at_launch_) continue;
         thread.known = at_launch_;
@@ -127,6 +135,7 @@ Known Clocks::launch() {
 Moment Clocks::begin_moment(Fiber& fiber) {
     const ResidentBlock& block = block_of(fiber);
     fiber.moment = era_ + instants_.size();
+    fiber.alone = fiber.clock == 1 && block.barriers == 0 && !block.clocks[fiber.rank].used;
     instants_.push_back({block.place.grid, block.place.block, fiber.rank, fiber.clock, block.barriers});
     return fiber.moment;
 }
@@ -134,6 +143,7 @@ Moment Clocks::begin_moment(Fiber& fiber) {
 bool Clocks::over(const Past& past) const {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
+    if (fiber.alone) return past.moment() == fiber.moment;
     const ThreadClock& thread = block.clocks[fiber.rank];
     const Instant& then = instant(past);
     if (then.block == block_number(block)) {
@@ -154,7 +164,7 @@ bool Clocks::over(const Past& past) const {
 // Taken up is what was passed on with a scope that has both threads; a fence of the block's scope takes up no more
 // than what came from the block.
 void Clocks::fence(Scope scope) {
-    ThreadClock& thread = mine();
+    ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
     thread.acquired[0] = nullptr;
     if (scope == Scope::device) {
@@ -170,7 +180,7 @@ void Clocks::fence(Scope scope) {
 void Clocks::take_up(const void* word, Scope scope, bool now) {
     auto place = words_.find(word);
     if (place == words_.end()) return;
-    ThreadClock& thread = mine();
+    ThreadClock& thread = mine_used();
     Word& found = place->second;
     bool own = found.block == block_number(block_of(here()));
     auto take = [&](Known& to) {
@@ -194,7 +204,8 @@ void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& 
 }
 
 void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
-    ThreadClock& thread = mine();
+    const ThreadClock& thread = mine();
+    if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;  // nothing to take up or to pass on
     bool acquires = order == Order::acquire || order == Order::acq_rel;
     bool releases = order == Order::release || order == Order::acq_rel;
     if (act != Act::write) take_up(word, scope, acquires);
@@ -221,6 +232,7 @@ void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
         known.add(thread.known);
     });
     Known all = known.all();
+    block.clocks_used = true;
     each([&](ThreadClock& thread, Fiber& fiber, unsigned) {
         thread.used = true;
         thread.row = row;
@@ -235,6 +247,7 @@ void Clocks::meet_block(ResidentBlock& block) {
     for (const ThreadClock& thread : block.clocks) known.add(thread.known);
     Known all = known.all();
     if (!all) return;
+    block.clocks_used = true;
     for (ThreadClock& thread : block.clocks) {
         thread.used = true;
         thread.known = all;
@@ -243,7 +256,7 @@ void Clocks::meet_block(ResidentBlock& block) {
 
 void Clocks::arrive_at_cluster() {
     Cluster& cluster = *block_of(here()).cluster;
-    ThreadClock& thread = mine();
+    ThreadClock& thread = mine_used();
     if (!cluster.meeting) cluster.meeting = std::make_shared<Knowledge>();
     if (thread.known && thread.known != cluster.last_known) {
         absorb(*cluster.meeting, *thread.known);
@@ -255,7 +268,7 @@ void Clocks::arrive_at_cluster() {
 }
 
 void Clocks::leave_cluster() {
-    ThreadClock& thread = mine();
+    ThreadClock& thread = mine_used();
     const Known& met = block_of(here()).cluster->met;
     thread.known = thread.known == thread.arrived ? met : joined(thread.known, met);
 }

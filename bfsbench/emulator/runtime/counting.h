@@ -101,7 +101,10 @@ class Counting {
     uint64_t stores() const { return views_.stores(); }
 
     // What the current thread's block loads from now on is no older than now.
-    void acquire(const ResidentBlock& block) { views_.acquire(block.lockstep->multiprocessor); }
+    void acquire(const ResidentBlock& block) {
+        views_.acquire(block.lockstep->multiprocessor);
+        block.lockstep->meet();
+    }
 
     // The machine goes on with something else than the current thread.
     void leave_thread() { views_.put_back(); }

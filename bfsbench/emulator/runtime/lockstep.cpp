@@ -75,7 +75,7 @@ void Lockstep::begin(unsigned threads, unsigned on) {
     turns_.clear();
     next_ = traced_ = rounds_ = 0;
     leave_ = Leave::no;
-    time = 0;
+    time = close_until_ = 0;
 }
 
 // Of the lanes that are behind all others, or in front.
@@ -299,7 +299,7 @@ void Lockstep::begin_round() {
 void Lockstep::end_round(bool all_poll) {
     if (all_poll) {
         leave_ = Leave::waits;
-    } else if (++rounds_ >= kTurn) {
+    } else if (++rounds_ >= (time < close_until_ ? 1 : kTurn)) {
         leave_ = Leave::turn_over;
     }
 }

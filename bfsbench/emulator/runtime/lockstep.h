@@ -130,12 +130,15 @@ class Lockstep {
     // How often its warps have made a step.
     uint64_t time = 0;
 
+    // It has met other blocks: for a while they take turns after every round.
+    void meet() { close_until_ = time + kClose; }
     // A round of issues has ended. When all warps poll, or the block has had its turn, others should have theirs.
     void end_round(bool all_poll);
     // Whether the turn is over; begins another one if so.
     Leave take_leave();
 
   private:
+    static constexpr unsigned kClose = 16;  // rounds
     unsigned take_together(unsigned warp);
     void scatter(unsigned warp);
     unsigned next_group(const WarpRun& warp) const;
@@ -155,6 +158,7 @@ class Lockstep {
     size_t next_ = 0;              // index of the first of them that has not gone on
     unsigned traced_ = 0;
     unsigned rounds_ = 0;  // of the turn
+    uint64_t close_until_ = 0;
     Leave leave_ = Leave::no;
 };
 

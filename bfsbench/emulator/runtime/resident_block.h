@@ -43,6 +43,7 @@ struct Fiber : Thread {
     // In a machine that watches.
     uint32_t clock;  // steps of synchronisation
     Moment moment;   // if it is one of this era
+    bool alone;      // it has met nobody: of this era, nothing that others did is over for it
     Past last;       // its last access, and where that was
     const char* last_address;
 };
@@ -103,6 +104,7 @@ struct ResidentBlock : Block {
 
     // In a machine that watches.
     std::vector<ThreadClock> clocks;  // by rank
+    bool clocks_used = false;         // one of them is not as it was made
     FamilyPlace place{};
     std::unique_ptr<Shadow> shadow;   // of the arena
 

@@ -80,8 +80,9 @@ class Shadow {
     }
     bool fits(size_t bytes) const { return words_ == bytes / kWordBytes + 2; }
 
+    static constexpr unsigned kWhole = (1 << kWordBytes) - 1;  // of `written`
+
   private:
-    static constexpr int kWhole = (1 << kWordBytes) - 1;
     static constexpr size_t kPart = 64;  // words
 
     // They take no memory before they are touched.

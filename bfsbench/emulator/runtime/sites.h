@@ -34,6 +34,8 @@ class Sites {
             if (!slots_[slot].address) return add(address);
         }
     }
+    // That of the instruction if it is there, as it nearly always is, and otherwise another one.
+    const Site& likely(const void* address) const { return slots_[slot_of(address)]; }
     const void* address(unsigned number) const { return addresses_[number]; }
     const std::vector<const void*>& addresses() const { return addresses_; }
 

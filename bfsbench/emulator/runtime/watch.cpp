@@ -28,11 +28,12 @@ bool both_strong(const Past& a, const Past& b, bool one_block) {
 }  // namespace
 
 __thread Watch* watching = nullptr;
+__thread __attribute__((tls_model("initial-exec"))) int64_t steps_left = 0;
 
 void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     grid_ = &grid;
     ++launch_;
-    steps_ = 0;
+    steps_left = kMostSteps;
     sites_.forget_places();
     if (!child) clocks.begin_family();
     if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // its parent and all else are over
@@ -42,6 +43,7 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
 
 void Watch::end_launch() {
     complete_record();
+    steps_left = 0;
     grid_ = nullptr;
 }
 
@@ -90,7 +92,7 @@ void Watch::report_endless() {
             break;
         }
     }
-    fail("the launch has no end: threads still run after %" PRIu64 " steps", steps_ - 1);
+    fail("the launch has no end: threads still run after %" PRId64 " steps", kMostSteps);
 }
 
 void Watch::lose_launch(const Thread& thread) {
@@ -152,6 +154,17 @@ void Watch::keep_place(Site& site, const Place& place, size_t offset) {
         site.shared = true;
         site.first = begin, site.bytes = end - begin;
     }
+}
+
+bool Watch::check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address) {
+    constexpr size_t kWord = Shadow::kWordBytes;
+    bool written = true;
+    for (size_t end = offset + bytes; offset < end;) {
+        size_t first = offset % kWord, part = std::min(kWord - first, end - offset);
+        written &= check_word(shadow, offset / kWord, ((1u << part) - 1) << first, now, address);
+        offset += part;
+    }
+    return written;
 }
 
 void Watch::meet(const Past& past, const Past& now, const char* address) {

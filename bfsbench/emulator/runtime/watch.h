@@ -59,16 +59,18 @@ class Watch {
     void end_launch();
     void begin_block(ResidentBlock& block);
 
+    // The current thread is about to read whole words. Whether that was all seen to, as it is of most accesses; if not,
+    // nothing was.
+    bool read_quickly(const char* address, size_t bytes, const void* where);
+
     // The current thread is about to do this. May interrupt it.
     void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where);
 
     // The current thread ends, and nobody has asked whether a launch of its was refused.
     void lose_launch(const Thread& thread);
 
-    // The current thread has come to another basic block. Fails if a launch has no end.
-    void step() {
-        if (++steps_ > kMostSteps) report_endless();
-    }
+    // The launch has made all the steps it may make: fails, and says what its threads were at.
+    [[noreturn]] void report_endless();
 
     // A module's own variables, which kernels may use as they use buffers.
     void add_module(const char* begin, size_t bytes);
@@ -83,7 +85,7 @@ class Watch {
 
   private:
     // On graphs small enough to be watched, launches take a few million.
-    static constexpr uint64_t kMostSteps = 20'000'000;
+    static constexpr int64_t kMostSteps = 20'000'000;
 
     struct Place {
         Shadow* shadow = nullptr;
@@ -98,14 +100,14 @@ class Watch {
     void access_elsewhere(const char* address, size_t bytes, Past now, Order order, const void* where);
     void keep_place(Site& site, const Place& place, size_t offset);
     void check(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
-    void check_word(Shadow& shadow, size_t word, Past now, const char* address);
+    bool check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address);
+    bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
     // Reports a race with a past access of this era, if there is one.
     void meet(const Past& past, const Past& now, const char* address);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
     [[noreturn]] void refuse(const Place& nearest, const char* address, size_t bytes, const Past& now);
-    [[noreturn]] void report_endless();
     void report_unwritten(const char* address, const Past& now);
     bool is_known(Fault fault, const Past& now, const Past* other);
     void report(Fault fault, const Place& place, const char* address, const Thread& thread, const Past& now,
@@ -118,7 +120,6 @@ class Watch {
     Sites sites_;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
-    uint64_t steps_ = 0;  // of the launch
     bool recording_ = false, incomplete_ = false;
     std::vector<Record> records_;
 };
@@ -126,7 +127,39 @@ class Watch {
 // What watches the launch that runs on this core; null if nothing does.
 extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 
-// Everything that most accesses need is here: they stay in the buffer that their instruction touched last, whose
+// How many basic blocks that launch may still come to; 0 if nothing watches.
+extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
+
+// Without a call, so that no registers are saved: reads where their instruction read last, of words that were last
+// written in an earlier era and that no other thread which this one has met has read.
+inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
+    constexpr size_t kWord = Shadow::kWordBytes;
+    Fiber& fiber = here();
+    const Site& site = sites_.likely(where);
+    if (fiber.patience <= 1 || site.address != where || clocks.before_era(fiber.moment)) return false;
+    const ResidentBlock& block = block_of(fiber);
+    auto offset = static_cast<size_t>(address - (site.shared ? block.arena_begin : site.origin));
+    if (offset % kWord || !site.has(offset, bytes)) return false;
+    Shadow& shadow = site.shared ? *block.shadow : *site.shadow;
+    size_t begin = offset / kWord, end = begin + bytes / kWord;
+    auto is_over = [&](const Past& first) {
+        return clocks.before_era(first.moment()) || first.moment() == fiber.moment;
+    };
+    for (size_t word = begin; word < end; ++word) {
+        bool quiet = shadow.written(word) == Shadow::kWhole && clocks.before_era(shadow.last_write_near(word));
+        if (!quiet || !(fiber.alone || is_over(shadow.first_read(word)))) return false;
+    }
+    --fiber.patience;
+    fiber.last = Past(fiber.moment, site.number, Act::read, Scope::none);
+    fiber.last_address = address;
+    for (size_t word = begin; word < end; ++word) {
+        Past& first = shadow.first_read(word);
+        (is_over(first) ? first : shadow.last_read(word)) = fiber.last.to(Shadow::kWhole);
+    }
+    return true;
+}
+
+// Everything that most other accesses need is here: they stay in the buffer that their instruction touched last, whose
 // words were last written in an earlier era.
 inline __attribute__((always_inline)) void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where) {
     Fiber& fiber = here();
@@ -143,38 +176,50 @@ inline __attribute__((always_inline)) void Watch::access(const char* address, si
     if (scope != Scope::none) clocks.atomic(address, act, scope, order);
 }
 
+// Whole words, or a part of one, as nearly all accesses are.
 inline __attribute__((always_inline)) void Watch::check(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address) {
     constexpr size_t kWord = Shadow::kWordBytes;
-    bool unwritten = false;
-    for (size_t end = offset + bytes; offset < end;) {
-        size_t word = offset / kWord, first = offset % kWord, part = std::min(kWord - first, end - offset);
-        unsigned touched = ((1u << part) - 1) << first;
-        unsigned char& written = shadow.written(word);
-        unwritten |= (touched & ~written) != 0;
-        if (now.act() != Act::read) written |= static_cast<unsigned char>(touched);
-        check_word(shadow, word, now.to(touched), address);
-        offset += part;
+    size_t word = offset / kWord, first = offset % kWord;
+    bool written = true;
+    if (bytes % kWord == 0 && first == 0) {
+        for (size_t end = word + bytes / kWord; word < end; ++word) {
+            written &= check_word(shadow, word, Shadow::kWhole, now, address);
+        }
+    } else if (first + bytes <= kWord) {
+        written = check_word(shadow, word, ((1u << bytes) - 1) << first, now, address);
+    } else {
+        written = check_unaligned(shadow, offset, bytes, now, address);
     }
-    if (__builtin_expect(unwritten && now.act() != Act::write, 0)) report_unwritten(address, now);
+    if (__builtin_expect(!written && now.act() != Act::write, 0)) report_unwritten(address, now);
 }
 
-inline __attribute__((always_inline)) void Watch::check_word(Shadow& shadow, size_t word, Past now, const char* address) {
+// Some bytes of a word, whether all of them were written before.
+inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address) {
+    Past now = access.to(bytes);
+    unsigned char& written = shadow.written(word);
+    bool all_written = (bytes & ~written) == 0;
     auto meet_if_recent = [&](const Past& past) {
         if (!clocks.before_era(past.moment())) meet(past, now, address);
     };
     Moment& last_write = shadow.last_write_near(word);
     if (!clocks.before_era(last_write)) meet_if_recent(shadow.write(word));
-    if (now.act() == Act::read) return keep_read(shadow, word, now);
+    if (now.act() == Act::read) {
+        keep_read(shadow, word, now);
+        return all_written;
+    }
     meet_if_recent(shadow.first_read(word));
     meet_if_recent(shadow.last_read(word));
+    written |= static_cast<unsigned char>(bytes);
     shadow.write(word) = now;
     last_write = now.moment();
+    return all_written;
 }
 
 // Of all reads keep two that a later write may meet: the first that is not over, and the last.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
-    bool over = clocks.before_era(first.moment()) || first.moment() == now.moment() || clocks.over(first);
+    bool over = clocks.before_era(first.moment()) || first.moment() == now.moment() ||
+                (!here().alone && clocks.over(first));
     (over ? first : shadow.last_read(word)) = now;
 }
 

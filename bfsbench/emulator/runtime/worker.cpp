@@ -32,16 +32,11 @@ constexpr unsigned kOneInLeaves = 4;
 
 // A switch needs some stack itself. If there is none left, the fault must come while `current` still names
 // the thread whose stack it is.
-constexpr size_t kRoomToSwitch = 2048;
 __attribute__((noinline)) void touch_stack() {
-    volatile char room[kRoomToSwitch];
+    constexpr size_t kRoom = 2048;
+    volatile char room[kRoom];
     room[0] = 0;
 }
-bool is_short_of_stack() {
-    return current && static_cast<size_t>(static_cast<const char*>(__builtin_frame_address(0)) -
-                                          static_cast<Fiber*>(current)->stack) < 2 * kRoomToSwitch;
-}
-
 // The thread runs now, or the worker's loop if null.
 void set_current(Fiber* fiber) {
     current = fiber;
@@ -60,6 +55,11 @@ void make_enough_room(Fiber& fiber, const char* top) {
     constexpr size_t kOfSwitch = 128;
     size_t bytes = static_cast<size_t>(top - static_cast<const char*>(__builtin_frame_address(0))) + kOfSwitch;
     if (bytes > fiber.kept.room) block_of(fiber).make_more_room(fiber, bytes);
+}
+
+bool near_its_end(const char* stack) {
+    constexpr size_t kNear = 4096;
+    return static_cast<size_t>(static_cast<char*>(__builtin_frame_address(0)) - stack) < kNear;
 }
 
 Fiber& current_fiber() { return *static_cast<Fiber*>(current); }
@@ -91,13 +91,15 @@ void finish_thread() { worker->finish(current_fiber()); }
 // In seven launches of eight, a seeded schedule interrupts every thread at every yield point, which exposes the
 // smallest race windows; in the eighth, threads run far ahead of each other. With both in one launch, the
 // uninterrupted threads would win every race. A machine that watches sees races whatever the windows are, so
-// there it is all launches under one seed of three, and none under the others.
+// there it is all launches under one seed of three, and none under the others, whose threads are seldom interrupted
+// within few accesses: a switch takes as long as ten of them.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     if (restless_) return 1;
     constexpr unsigned kBits = 9;
-    unsigned draw = random_->below((kBits + 1) << kBits);  // a number of bits, and bits
-    return static_cast<int>(1 + (draw & ((1u << (draw >> kBits)) - 1)));
+    unsigned fewest = machine.watch ? 2 : 0;
+    unsigned draw = random_->below((kBits + 1 - fewest) << kBits);  // a number of bits, and bits
+    return static_cast<int>(1 + (draw & ((1u << (fewest + (draw >> kBits))) - 1)));
 }
 
 // A lane whose turn it is and that has more to do than to arrive at a barrier; null if there is none.
@@ -128,6 +130,7 @@ Fiber* Worker::pick(ResidentBlock& block) {
         for (;;) {
             if (Fiber* lane = next_lane(block)) return lane;
             if (!block.must_issue()) break;
+            if (ends_turn(block)) return nullptr;
             lockstep->counting.issue(block);
             if (grid->aborted()) return nullptr;
         }
@@ -152,10 +155,11 @@ bool Worker::begin(Fiber& fiber, char* stack) {
 // Continues `to`, or the worker's loop if null. Returns when another flow switches to *save.
 void Worker::go(Context* save, Fiber* to) {
     auto* from = static_cast<Fiber*>(current);
-    if (to && !to->stack && !begin(*to, shared_ ? shared_ : stacks_.take())) to = nullptr;
-    if (is_short_of_stack()) touch_stack();
+    bool begins = to && !to->stack;
+    if (begins && !begin(*to, shared_ ? shared_ : stacks_.take())) to = nullptr;
+    if (from && near_its_end(from->stack)) touch_stack();
     set_current(to);
-    if (to) to->patience = draw_patience();
+    if (to) to->patience = draw_patience() + begins;
     if (save == &loop_) {
         if (to && shared_) return emu_enter(save, &to->kept, shared_top(shared_));
         if (to) emu_switch(save, to->context);
@@ -194,7 +198,11 @@ void Worker::give_way(Fiber& fiber) {
     if (!leave) return suspend(fiber);
     block.turns = 0;
     gave_way_ = true;
-    go(&fiber.context, nullptr);
+    if (!random_) return go(&fiber.context, nullptr);
+    running_ = next_block();  // there is one, for this block is runnable
+    Fiber* to = pick(*running_);
+    if (to != &fiber) return go(&fiber.context, to);
+    fiber.patience = draw_patience();
 }
 
 void Worker::await_steps(Fiber& fiber) {
@@ -209,11 +217,16 @@ void Worker::await_steps(Fiber& fiber) {
         if (shared_) return exchange(fiber, *to);
         return emu_switch(&fiber.context, to->context);
     }
-    Leave leave = lockstep.take_leave();
-    if (leave == Leave::no) return suspend(fiber);
+    if (!ends_turn(block)) return suspend(fiber);
+    go(&fiber.context, nullptr);
+}
+
+bool Worker::ends_turn(ResidentBlock& block) {
+    Leave leave = block.lockstep->take_leave();
+    if (leave == Leave::no) return false;
     // Those that all blocks wait for may not have begun; otherwise a part of the grid at a time is enough.
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
-    go(&fiber.context, nullptr);
+    return true;
 }
 
 void await_steps(Fiber& fiber) { worker->await_steps(fiber); }
@@ -228,7 +241,7 @@ void Worker::finish(Fiber& fiber) {
     if (to && !to->stack) {  // it begins on the stack that has just become free
         to->stack = fiber.stack;
         if (shared_) block.make_room(*to);
-        to->patience = draw_patience();
+        to->patience = draw_patience() + 1;
         set_current(to);
         return;
     }
@@ -250,15 +263,15 @@ void Worker::run(Grid& launched) {
     if (kSharesStacks && machine.counting) shared_ = stacks_.take();
     grid->join();
     restless_ = random_ && (machine.watch ? machine.dense : random_->below(8) != 0);
-    while (ResidentBlock* block = next_block()) {
+    while ((running_ = next_block())) {
         gave_way_ = false;
-        if (Fiber* first = pick(*block)) go(&loop_, first);
+        if (Fiber* first = pick(*running_)) go(&loop_, first);
         set_current(nullptr);
         if (grid->aborted()) break;
-        if (block->live == 0) {
-            retire(*block);
-        } else if (!block->runnable()) {
-            check_progress(*block);
+        if (running_->live == 0) {  // threads may have gone on with another block than the one begun with
+            retire(*running_);
+        } else if (!running_->runnable()) {
+            check_progress(*running_);
         }
     }
     drop_everything();
@@ -297,9 +310,9 @@ bool Worker::wants_new_block() {
 // The next runnable block after the one that ran last.
 ResidentBlock* Worker::find_runnable() {
     size_t count = resident_.size();
-    size_t first = random_ && count ? random_->below(static_cast<unsigned>(count)) : last_ + 1;
-    for (size_t i = 0; i < count; ++i) {
-        size_t candidate = (first + i) % count;
+    size_t candidate = random_ && count ? random_->below(static_cast<unsigned>(count)) : last_ + 1;
+    for (size_t i = 0; i < count; ++i, ++candidate) {
+        if (candidate >= count) candidate = 0;
         if (!resident_[candidate]->runnable()) continue;
         last_ = candidate;
         return resident_[candidate];

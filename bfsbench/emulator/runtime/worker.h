@@ -61,6 +61,8 @@ class Worker {
     void check_progress(const ResidentBlock& block);
     Fiber* pick(ResidentBlock& block);
     Fiber* next_lane(ResidentBlock& block);
+    // In a machine that counts: whether others are to go on now.
+    bool ends_turn(ResidentBlock& block);
     void go(Context* save, Fiber* to);
     bool begin(Fiber& fiber, char* stack);
     void exchange(Fiber& from, Fiber& to);
@@ -72,6 +74,7 @@ class Worker {
     char* shared_ = nullptr;  // in a machine that counts, the stack of all threads
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;
+    ResidentBlock* running_ = nullptr;
     size_t last_ = 0;        // index in resident_ of the block that ran last
     bool gave_way_ = false;  // it was left although it could have gone on
     std::vector<std::unique_ptr<ResidentBlock>> spare_;

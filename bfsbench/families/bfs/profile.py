@@ -44,27 +44,30 @@ class LevelSizes:
 
     @cached_property
     def _frontier_edges(self) -> npt.NDArray[np.int64]:
-        reached = self._levels >= 0
-        degrees = np.diff(self._graph.row_offsets)[reached]
-        return np.bincount(self._levels[reached], weights=degrees, minlength=self.depth + 1).astype(np.int64)
+        return self._sums(np.diff(self._graph.row_offsets).astype(np.int64))
 
     @cached_property
     def _pull_edges(self) -> npt.NDArray[np.int64]:
         """Entries read at each level by unreached vertices that stop at their first parent."""
-        offsets, parents = self._graph.column_offsets, self._levels[self._graph.row_indices]
-        degrees = np.diff(offsets).astype(np.int64)
-        owner_level = np.repeat(self._levels, degrees)
-        is_parent = (owner_level > 0) & (parents == owner_level - 1)
-        position = np.arange(len(parents)) - np.repeat(offsets[:-1], degrees)
-        first = degrees.copy()
-        owner = np.repeat(np.arange(len(degrees)), degrees)
-        np.minimum.at(first, owner[is_parent], position[is_parent] + 1)
-        found_at = np.where(self._levels > 0, self._levels - 1, -1)  # while this level is expanded
-        edges = np.zeros(self.depth + 1, np.int64)
-        for level in range(self.depth + 1):
-            waiting = (self._levels < 0) | (found_at > level)
-            edges[level] = degrees[waiting].sum() + first[found_at == level].sum()
-        return edges
+        offsets, levels = self._graph.column_offsets, self._levels
+        first = np.diff(offsets).astype(np.int64)
+        degrees = first.copy()
+        owner = np.repeat(np.arange(len(degrees), dtype=np.int32), degrees)
+        own = levels[owner]
+        hits = np.flatnonzero((own > 0) & (levels[self._graph.row_indices] == own - 1))
+        met = owner[hits]
+        begins = np.flatnonzero(np.diff(met, prepend=-1))  # of each vertex the first of its parents
+        first[met[begins]] = hits[begins] - offsets[met[begins]] + 1
+        whole, partly = self._sums(degrees), self._sums(first)
+        later = np.cumsum(whole[::-1])[::-1] - whole  # of vertices further away than each level
+        missed = int(degrees[levels < 0].sum())
+        return missed + np.append((partly + later)[1:], 0)
+
+    def _sums(self, of_vertices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The sums over the vertices at each level, int64[depth + 1]."""
+        reached = self._levels >= 0
+        at, weights = self._levels[reached], of_vertices[reached]
+        return np.bincount(at, weights=weights, minlength=self.depth + 1).astype(np.int64)
 
     def edges_inspected(self, reads: str, level: int) -> int | None:
         """By a kernel that reads ``frontier``, ``pull`` or ``all`` edges; None when ``unknown``."""

@@ -1,0 +1,202 @@
+"""What each level of a search costs, compared with what it should cost: a fixed time, and its arcs at the
+device's rate.
+
+    python tests/benchmarks/level_costs.py measure ROWS.csv [--sources 2] [--profiles 5]
+    python tests/benchmarks/level_costs.py table ROWS.csv CEILINGS.csv --out COSTS.csv
+
+``measure`` takes level profiles of the searches in ROWS.csv, a result file, from the first sources of each
+graph, and writes them beside it as `bfsbench run --profile` does; a level's time is the median of several
+profiles. ``table`` has a line for each graph. A level is expected to take FIXED_US and its arcs divided by
+the rate of random looks at a bitmap of the graph's vertices (`random_bit_tests` in CEILINGS.csv). The arcs
+are the frontier's or, of a pulled level, the in-neighbours up to the first parent. The first level of a
+search has its beginning in it. The last one is apart: launch and end are in its time.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.bench.point import knob_values
+from bfsbench.bench.profile import COLUMNS, profile_rows
+from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, read_rows
+from bfsbench.families.bfs.levels import reference_levels
+from bfsbench.families.bfs.profile import LevelCost, LevelSizes, profile
+from bfsbench.families.bfs.searches import KernelVariant
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.kinds import family_of_graph
+from bfsbench.graphs.load import load
+from bfsbench.probe.ceilings import Ceilings, read_ceilings
+from bfsbench.programs import DeviceGraph, KernelSetup
+from bfsbench.report.levels import read_levels
+from bfsbench.variants import find
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, str]
+DEEP = 1000
+"""Levels of a search from which on it is not profiled from another source: there are enough."""
+KINDS = ("block", "cluster", "push", "pull")
+"""Of levels, in the table."""
+FIXED_US = 6.0
+"""Of a level, whatever its size."""
+FACTOR = 3.0
+"""Times the expected cost from which on a level counts as too expensive."""
+
+
+def chosen(path: Path, sources: int) -> dict[str, list[Row]]:
+    """The rows to profile by graph: of each setting those from the first sources, of deep ones the first."""
+    found: dict[str, list[Row]] = {}
+    seen: Counter[tuple[str, ...]] = Counter()
+    for row in read_rows(path):
+        setting = tuple(row[name] for name in ("graph", "variant", "grid", "block", "knobs"))
+        seen[setting] += 1
+        wanted = sources if int(row["depth"] or 0) < DEEP else 1
+        if row["status"] == "ok" and seen[setting] <= wanted:
+            found.setdefault(row["graph"], []).append(dict(row))
+    return found
+
+
+def settle(profiles: list[list[LevelCost]]) -> list[LevelCost]:
+    """One profile of several: the median time of each level, kinds as in the profile of median duration."""
+    depth = statistics.mode(len(costs) for costs in profiles)
+    same = [costs for costs in profiles if len(costs) == depth]
+    typical = sorted(same, key=lambda costs: sum(cost.time_us for cost in costs))[len(same) // 2]
+    times = [statistics.median(cost.time_us for cost in level) for level in zip(*same, strict=True)]
+    return [LevelCost(at.level, at.kernel, us) for at, us in zip(typical, times, strict=True)]
+
+
+def profile_of(on_device: DeviceGraph, row: Row, graph: Graph, count: int) -> list[dict[str, str]]:
+    """The rows of the settled profile of a search. Raises WrongLevelsError, DeviceError, UsageError."""
+    variant = find(row["variant"])
+    assert issubclass(variant, KernelVariant), f"{variant.name} has no kernels to profile"
+    grid = None if row["grid"] == "auto" else int(row["grid"])
+    setup = KernelSetup(on_device, grid, int(row["block"]), variant.knob_values(knob_values(row["knobs"])))
+    source = int(row["source"])
+    levels = reference_levels(graph, source)
+    sizes = LevelSizes(graph, levels)
+    steps = []
+    for cost in settle([profile(variant(setup), source, levels) for _ in range(count)]):
+        known = cost.level <= sizes.depth
+        edges = sizes.edges_inspected(variant.edge_reads.get(cost.kernel, "frontier"), cost.level)
+        steps.append(
+            {
+                "level": str(cost.level),
+                "kernel": cost.kernel,
+                "frontier_size": str(int(sizes.frontier_sizes[cost.level])) if known else "0",
+                "edges_inspected": "" if edges is None else str(edges),
+                "time_us": f"{cost.time_us:.3f}",
+            }
+        )
+    return profile_rows(steps, row)
+
+
+def take_profiles(device: Device, path: Path, sources: int, count: int, writer: ResultWriter) -> None:
+    """Profile the searches of a result file, and append rows to ``writer``."""
+    for name, rows in chosen(path, sources).items():
+        graph = load(name)
+        on_device = DeviceGraph(device, graph)
+        for row in rows:
+            found = profile_of(on_device, row, graph, count)
+            writer.append(*found)
+            click.echo(f"{name} from {row['source']}: {len(found)} levels")
+
+
+def expected_us(levels: pd.DataFrame, num_vertices: int, ceilings: Ceilings) -> pd.Series[float]:
+    """The expected time of each level of a graph."""
+    rate = ceilings.at("random_bit_tests", max(1, num_vertices // 8))
+    return FIXED_US + levels["edges_inspected"] / rate / 1e3
+
+
+def by_kinds(levels: pd.DataFrame) -> dict[str, object]:
+    """How many levels of each kind there are, their median time and the sum of their times in us."""
+    found: dict[str, object] = {}
+    for kind in KINDS:
+        times = levels["time_us"][levels["kernel"] == kind]
+        found |= {f"{kind}_levels": len(times), f"{kind}_us": round(float(times.sum()), 1)}
+        found[f"{kind}_median_us"] = round(float(times.median()), 2) if len(times) else ""
+    return found
+
+
+def lines(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Iterator[dict[str, object]]:
+    """A line for each graph of the table."""
+    vertices = rows.drop_duplicates("graph").set_index("graph")["num_vertices"]
+    for graph, of_graph in levels.groupby("graph", sort=False):
+        name = str(graph)
+        of_graph = of_graph.assign(expected=expected_us(of_graph, int(vertices[name]), ceilings))
+        last = ~of_graph.duplicated(["source", "knobs"], keep="last")
+        inner = of_graph[~last]
+        inner = inner.assign(ratio=inner["time_us"] / inner["expected"])
+        worst = inner.loc[inner["ratio"].idxmax()]
+        yield {
+            "class": family_of_graph(name),
+            "graph": name,
+            "levels": len(inner),
+            "above": int((inner["ratio"] > FACTOR).sum()),
+            "first_above": int(((inner["ratio"] > FACTOR) & (inner["level"] == 0)).sum()),
+            "worst_ratio": round(float(worst["ratio"]), 2),
+            "worst_level": int(worst["level"]),
+            "worst_kernel": worst["kernel"],
+            "worst_vertices": int(worst["frontier_size"]),
+            "worst_arcs": int(worst["edges_inspected"]),
+            "worst_us": round(float(worst["time_us"]), 2),
+            "worst_expected_us": round(float(worst["expected"]), 2),
+            "median_ratio": round(float(inner["ratio"].median()), 2),
+            "measured_us": round(float(inner["time_us"].sum()), 1),
+            "expected_us": round(float(inner["expected"].sum()), 1),
+            "last_us": round(float(of_graph[last]["time_us"].median()), 2),
+            **by_kinds(inner),
+            "commit": worst["commit"],
+        }
+
+
+@click.group()
+def main() -> None:
+    """Costs of levels."""
+
+
+@main.command()
+@click.argument("rows", type=click.Path(exists=True, path_type=Path))
+@click.option("--sources", default=2, show_default=True, help="Of each graph and setting.")
+@click.option("--profiles", default=5, show_default=True, help="Of each search.")
+@click.option("--backend", default="auto", help="cuda, cpu or auto.")
+def measure(rows: Path, sources: int, profiles: int, backend: str) -> None:
+    """Take level profiles of the searches in ROWS, into a file beside it."""
+    beside = rows.with_name(rows.name.removesuffix(".csv") + LEVELS_SUFFIX)
+    device = open_device(backend)
+    writer = ResultWriter(beside, resume=False, columns=COLUMNS)
+    try:
+        take_profiles(device, rows, sources, profiles, writer)
+    finally:
+        writer.close()
+        device.close()
+
+
+@main.command()
+@click.argument("rows", type=click.Path(exists=True, path_type=Path))
+@click.argument("ceilings", type=click.Path(exists=True, path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Table to write.")
+def table(rows: Path, ceilings: Path, out: Path) -> None:
+    """Write what levels cost and should cost, a line for each graph."""
+    import pandas as pd
+
+    from bfsbench.bench.results import read_results
+
+    found = list(lines(read_results([rows]), read_levels([rows]), read_ceilings(ceilings)))
+    pd.DataFrame(found).to_csv(out, index=False, lineterminator="\n")
+    for line in found:
+        click.echo(
+            f"{line['graph']}: {line['levels']} levels, {line['above']} above, worst {line['worst_ratio']}"
+        )
+
+
+if __name__ == "__main__":
+    main()
