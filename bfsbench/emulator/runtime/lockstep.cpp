@@ -70,7 +70,9 @@ void Lockstep::begin(unsigned threads, unsigned on) {
         Traces& traces = traces_[index];
         memset(traces.begin, 0, sizeof traces.begin);
         memset(traces.end, 0, sizeof traces.end);
-        for (unsigned rank = first; rank < first + lanes; ++rank) lanes_[rank].begin(*this, counting.ops, counting.changes(), traces, rank);
+        for (unsigned rank = first; rank < first + lanes; ++rank) {
+            lanes_[rank].begin(*this, counting.ops, counting.changes(), traces, rank);
+        }
     }
     turns_.clear();
     next_ = traced_ = rounds_ = 0;

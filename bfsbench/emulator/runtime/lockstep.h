@@ -125,7 +125,9 @@ class Lockstep {
     bool has_next() const { return next_ < turns_.size(); }
     unsigned next() { return turns_[next_++]; }
     // The one that comes so many later; null if there is none.
-    const unsigned* upcoming(size_t later) const { return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr; }
+    const unsigned* upcoming(size_t later) const {
+        return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
+    }
 
     // How often its warps have made a step.
     uint64_t time = 0;

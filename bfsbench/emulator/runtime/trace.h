@@ -93,7 +93,8 @@ class Ops {
     }
     // Such a load is known from now on, until another one takes its place.
     void note_quick(const Slot& load) {
-        if (!load.waits) loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, all_[load.number].bytes, load.number};
+        if (load.waits) return;
+        loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, all_[load.number].bytes, load.number};
     }
     const Slot& jump(const void* from, const void* to) { return at(to, shape(0, Kind::jump, false), from); }
 

@@ -11,7 +11,6 @@ namespace emu {
 
 __thread Thread* current = nullptr;
 __thread Worker* worker = nullptr;
-__thread Trace* tracing = nullptr;
 
 namespace {
 
@@ -24,9 +23,6 @@ constexpr int kPatience = 1024;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-// Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
-constexpr size_t kSideBySide = 16384;
-
 // One interruption in this number leaves the block for another one.
 constexpr unsigned kOneInLeaves = 4;
 
@@ -37,26 +33,6 @@ __attribute__((noinline)) void touch_stack() {
     volatile char room[kRoom];
     room[0] = 0;
 }
-// The thread runs now, or the worker's loop if null.
-void set_current(Fiber* fiber) {
-    current = fiber;
-    tracing = fiber ? fiber->trace : nullptr;
-    if (tracing) tracing->stack = fiber->stack;
-}
-
-// What a thread is going to need when it goes on soon.
-void fetch(const Fiber& fiber) {
-    constexpr size_t kLine = 64;
-    for (size_t at = 0; at < fiber.kept.bytes; at += kLine) __builtin_prefetch(fiber.kept.place + at);
-}
-
-// There has to be enough for what a switch puts there, too.
-void make_enough_room(Fiber& fiber, const char* top) {
-    constexpr size_t kOfSwitch = 128;
-    size_t bytes = static_cast<size_t>(top - static_cast<const char*>(__builtin_frame_address(0))) + kOfSwitch;
-    if (bytes > fiber.kept.room) block_of(fiber).make_more_room(fiber, bytes);
-}
-
 bool near_its_end(const char* stack) {
     constexpr size_t kNear = 4096;
     return static_cast<size_t>(static_cast<char*>(__builtin_frame_address(0)) - stack) < kNear;
@@ -102,27 +78,6 @@ int Worker::draw_patience() {
     return static_cast<int>(1 + (draw & ((1u << (fewest + (draw >> kBits))) - 1)));
 }
 
-// A lane whose turn it is and that has more to do than to arrive at a barrier; null if there is none.
-Fiber* Worker::next_lane(ResidentBlock& block) {
-    Lockstep& lockstep = *block.lockstep;
-    constexpr size_t kSoon = 2, kLater = 4;
-    while (lockstep.has_next()) {
-        Fiber& fiber = block.fibers[lockstep.next()];
-        if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);
-        if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
-            block.arrive(fiber);
-            continue;
-        }
-        if (const unsigned* rank = lockstep.upcoming(kSoon)) {
-            fetch(block.fibers[*rank]);
-            lockstep.counting.fetch(lockstep, *rank);
-        }
-        lockstep.counting.go_on(lockstep, fiber.rank);
-        return &fiber;
-    }
-    return nullptr;
-}
-
 Fiber* Worker::pick(ResidentBlock& block) {
     if (grid->aborted()) return nullptr;
     if (Lockstep* lockstep = block.lockstep.get()) {
@@ -166,17 +121,10 @@ void Worker::go(Context* save, Fiber* to) {
     } else if (to && shared_) {
         exchange(*from, *to);
     } else if (shared_) {
-        make_enough_room(*from, shared_top(shared_));
-        emu_leave(&from->kept, loop_, shared_top(shared_));
+        leave(*from);
     } else {
         emu_switch(save, to ? to->context : loop_);
     }
-}
-
-void Worker::exchange(Fiber& from, Fiber& to) {
-    char* top = shared_top(shared_);
-    make_enough_room(from, top);
-    emu_exchange(&from.kept, &to.kept, top);
 }
 
 void Worker::suspend(Fiber& fiber) {
@@ -204,32 +152,6 @@ void Worker::give_way(Fiber& fiber) {
     if (to != &fiber) return go(&fiber.context, to);
     fiber.patience = draw_patience();
 }
-
-void Worker::await_steps(Fiber& fiber) {
-    ResidentBlock& block = block_of(fiber);
-    Lockstep& lockstep = *block.lockstep;
-    lockstep.await(fiber.rank);
-    lockstep.counting.leave_thread();
-    if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
-        Fiber* to = next_lane(block);
-        if (!to) return suspend(fiber);
-        set_current(to);
-        if (shared_) return exchange(fiber, *to);
-        return emu_switch(&fiber.context, to->context);
-    }
-    if (!ends_turn(block)) return suspend(fiber);
-    go(&fiber.context, nullptr);
-}
-
-bool Worker::ends_turn(ResidentBlock& block) {
-    Leave leave = block.lockstep->take_leave();
-    if (leave == Leave::no) return false;
-    // Those that all blocks wait for may not have begun; otherwise a part of the grid at a time is enough.
-    gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
-    return true;
-}
-
-void await_steps(Fiber& fiber) { worker->await_steps(fiber); }
 
 void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);

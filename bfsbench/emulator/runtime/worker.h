@@ -65,7 +65,9 @@ class Worker {
     bool ends_turn(ResidentBlock& block);
     void go(Context* save, Fiber* to);
     bool begin(Fiber& fiber, char* stack);
+    // Where threads share a stack: to another one, and to the loop.
     void exchange(Fiber& from, Fiber& to);
+    void leave(Fiber& fiber);
     int draw_patience();
 
     Random* random_;
@@ -82,6 +84,9 @@ class Worker {
 
 // The worker of this operating-system thread.
 extern __thread Worker* worker __attribute__((tls_model("initial-exec")));
+
+// The thread runs now; null: none does.
+void set_current(Fiber* fiber);
 
 std::string place_of(const Grid& grid, const Thread& thread);
 
