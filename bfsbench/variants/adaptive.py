@@ -22,12 +22,15 @@ _LARGEST_CLUSTER = 16
 _LARGE, _THIN, _DENSE, _HUB = 1 << 18, 6, 16, 16
 """Vertices and mean out-degree from which on the number of multiprocessors counts for more than the cluster:
 at least 16 or, with hubs of 16 times as much, at least 6."""
-_SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 24
+_SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 40
 """Parts of the largest frontier that a cluster expands, for each of its blocks. The claims of a small graph
 meet in few lines of the L2 cache, where a cluster makes them one by one: so one of 16 blocks takes no more
 than these for each vertex, but at least what one of 8 takes."""
 _MOST_BLOCKS, _MOST_PARTS, _MOST_EDGES = (1 << 11) - 1, 1 << 26, 1 << 31
 """Blocks whose arrivals fit the words of the barrier; vertices with parts, and edges, whose sums do."""
+_LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
+"""Levels after which the cluster hands on, so that the others wait at the barrier for a bounded time; and
+tiny ones after which those to come are expected to be tiny, too."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size and build."""
 
@@ -155,7 +158,13 @@ class Adaptive(KernelVariant):
         ),
     )
     usual_block = 1024
-    constants: ClassVar = {"PART": _PART, "QUAD": _QUAD, "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT}
+    constants: ClassVar = {
+        "PART": _PART,
+        "QUAD": _QUAD,
+        "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT,
+        "LEVELS_AT_A_TIME": _LEVELS_AT_A_TIME,
+        "TINY_LEVELS": _TINY_LEVELS,
+    }
     layers = ("cluster", "push", "pull", "block")
     block_layers = ("cluster", "block")
     edge_reads: ClassVar = {"pull": "pull"}

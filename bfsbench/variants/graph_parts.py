@@ -22,8 +22,10 @@ MOST_HOPS = 32
 READERS = 32
 """Of a part: itself, the others, and the last one for all parts."""
 _BLOCK = 256
-_BARRIER_COST = 20.0
-"""Time of a barrier and what belongs to it, in levels of a part."""
+_BARRIER_COST = 50.0
+"""Of a barrier and what belongs to it, as an addition to the ghosts that each own vertex has."""
+_FEW_PARTS = 8
+"""A multiprocessor: where there are more, K is such that a block has room for two of the largest."""
 
 
 class Part(Struct):
@@ -90,11 +92,11 @@ class _Packing:
     def __init__(self, graph: DeviceGraph, cells: Cells) -> None:
         self.graph, self.device, self.cells = graph, graph.device, cells
         self.number = len(cells.sizes)
-        self.most_ids = most_ids(self.device)
+        self.room = most_groups(self.device, self.number)
         bits = self._table_bits()
         table = 1 << bits
         macros = {"TABLE_BITS": bits, "TABLE": table, "MAX_GHOSTS": table // 4 * 3}
-        self.shared = table * 6 + table // 4 * 3 * 4 + 8
+        self.shared = table * 10 + 8
         self.module = module_of(graph, "pack_parts", {"part": Part}, macros)
         self.own = -(-cells.sizes.astype(np.int64) // PLACES) * PLACES
         self.arguments: dict[str, Argument] = {
@@ -106,7 +108,7 @@ class _Packing:
     def _table_bits(self) -> int:
         """Of the hash table's size: twice as many as there are vertices, or as many as there is room for."""
         bits = 4
-        while 2 ** (bits + 1) * 9 + 8 <= self.device.limits.shared_memory_per_block_optin and (
+        while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
         ):
             bits += 1
@@ -180,27 +182,30 @@ class _Packing:
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The number of hops, at most ``hops`` if given, ghosts of each part, and its local ids."""
-        fit = (self.own[:, None] + reach <= self.most_ids).all(axis=0)
-        possible = np.flatnonzero(fit)[1:]
-        if hops:
-            possible = possible[possible <= hops]
-        if len(possible) and not hops:
-            # A barrier is shared by the levels of a step, and the work of a level grows with the ghosts.
-            share = reach.sum(axis=0)[possible] / self.cells.sizes.sum()
-            best = int(possible[np.argmin(_BARRIER_COST / possible + share)])
-        else:
-            best = int(possible[-1]) if len(possible) else 0
-        long_quads = self.device.empty(self.number, np.int32)
-        for k in range(best, 0, -1):
-            reached = self._ghosts(k, long_quads)[:, k]
-            ids = self.own + reached + long_quads.download() + 2 * PLACES
-            ids = ids // PLACES * PLACES
-            if ids.max() <= self.most_ids:
-                return k, reached, ids
+        many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
+        for groups in (self.room // 2, self.room) if many and not hops else (self.room,):
+            most = groups * PLACES
+            for k in range(self._best(hops, reach, most), 0, -1):
+                long_quads = self.device.empty(self.number, np.int32)
+                reached = self._ghosts(k, long_quads)[:, k]
+                ids = self.own + reached + long_quads.download() + 2 * PLACES
+                ids = ids // PLACES * PLACES
+                if ids.max() <= most:
+                    return k, reached, ids
         raise LaunchError(
-            f"resident_parts: a part and the vertices with arcs to it are more than the {self.most_ids} "
+            f"resident_parts: a part and the vertices with arcs to it are more than the {self.room * PLACES} "
             "that fit shared memory (PART_VERTICES): the graph has too many arcs between parts"
         )
+
+    def _best(self, hops: int, reach: npt.NDArray[np.int64], most: int) -> int:
+        """The hops that suit, or as many as are wanted, if parts have at most so many ids; 0 if none fit."""
+        fit = ((self.own[:, None] + reach).max(axis=0) + PLACES <= most).nonzero()[0]
+        fit = fit[(fit > 0) & (fit <= (hops or MOST_HOPS))]
+        if hops or not len(fit):
+            return int(fit.max(initial=0))
+        # A barrier is shared by the levels of a step, and the work of a level grows with the ghosts.
+        share = reach.sum(axis=0)[fit] / self.cells.sizes.sum()
+        return int(fit[np.argmin(_BARRIER_COST / fit + share)])
 
 
 def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
@@ -210,13 +215,24 @@ def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
     return buffer
 
 
-GROUP_BYTES = PLACES * 12 + 3 * 4 + 4 + 2
-"""Shared memory of PLACES local ids: rows, places or readers; bits of vertices; the group's place, and its
-number in a list."""
-_OTHER_BYTES = 12 << 10
+_GROUP_BYTES = PLACES * 12 + 3 * 4 + 4
+"""Shared memory of PLACES local ids: rows, places or readers; bits of vertices; the group's place."""
+_OTHER_BYTES = 6 << 10
+"""Of shared memory that the kernel declares, and what the system reserves."""
 
 
-def most_ids(device: Device) -> int:
-    """Local ids that fit the shared memory of a block, fewer than 2^15."""
-    room = device.limits.shared_memory_per_block_optin - _OTHER_BYTES
-    return int(min(room // GROUP_BYTES * PLACES, 2**15 - PLACES))
+def bitmap_bytes(number: int) -> int:
+    """Shared memory of the bitmaps of so many parts."""
+    return 7 * 4 * -(-number // 32)
+
+
+def most_groups(device: Device, number: int = 0) -> int:
+    """Groups of PLACES local ids, of fewer than 2^15 in all, that fit the shared memory of a block beside
+    what it knows of so many parts."""
+    room = device.limits.shared_memory_per_block_optin - _OTHER_BYTES - bitmap_bytes(number)
+    return max(0, min(room // _GROUP_BYTES, 2**15 // PLACES - 1))
+
+
+def memory_of(groups: int, number: int) -> int:
+    """Bytes of shared memory for so many groups of local ids, and what a block knows of so many parts."""
+    return groups * _GROUP_BYTES + bitmap_bytes(number)

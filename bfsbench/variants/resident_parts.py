@@ -10,19 +10,18 @@ from bfsbench.errors import KernelError
 from bfsbench.families.bfs.layouts import GridBarrier
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
 from bfsbench.variants.graph_parts import (
-    GROUP_BYTES,
     MOST_HOPS,
     READERS,
     GraphParts,
     Part,
+    memory_of,
+    most_groups,
     parts_of,
     table_on,
 )
 from bfsbench.variants.part_growing import PLACES
 
 _SLOTS = 16
-_STATIC_BYTES = 6 << 10
-"""Of shared memory that the kernel declares, and what the system reserves."""
 
 
 class Partition(Struct):
@@ -33,6 +32,12 @@ class Partition(Struct):
         *((name, c_void_p) for name in ("part_at", "places", "vertices")),
         *((name, c_int) for name in ("number", "num_places", "hops")),
     ]
+
+
+class Exchange(Struct):
+    """What blocks tell each other (``block_memory.cuh``)."""
+
+    _fields_: ClassVar = [(name, c_void_p) for name in ("at_level", "bitmaps")]
 
 
 class SlotLayout(Struct):
@@ -93,6 +98,7 @@ class ResidentParts(KernelVariant):
     counters: ClassVar = {
         "parts": "parts with something to do, in the step that begins with this level",
         "loads": "parts loaded for the step",
+        "loads_ahead": "parts loaded after it that may be active soon",
         "wait_cycles": "at the barrier after the step, the most of any block that had something to do",
         "read_cycles": "from the barrier to the first level of the step, likewise",
         "load_cycles": "of that, loading parts",
@@ -102,10 +108,14 @@ class ResidentParts(KernelVariant):
     """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
 
     def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), GridBarrier, Part, Partition, SlotLayout, SearchState)
+        return (*super().structs(), GridBarrier, Part, Partition, Exchange, SlotLayout, SearchState)
 
     def shared_constants(self) -> dict[str, int]:
         return {**super().shared_constants(), "PLACES": PLACES, "READERS": READERS}
+
+    def defines(self) -> dict[str, int | str]:
+        groups = -(-most_groups(self.device) // self.block)
+        return {**super().defines(), "BLOCK": self.block, "GROUPS_A_THREAD": groups}
 
     def prepare(self) -> None:
         """Raises LaunchError if the graph does not suit."""
@@ -116,16 +126,18 @@ class ResidentParts(KernelVariant):
         self.num_blocks = min(kernel.resident_blocks(self.block, shared), self.grid or self.blocks(2**30))
         self.place_levels = self.device.empty(parts.vertices.size, "int32")
         self.place_levels.fill(UNREACHED)
-        self.bitmaps = self.device.empty(3 * int(layout.bitmap_words), "uint32")
+        self.at_level = self.device.empty(2 * parts.vertices.size // PLACES, "uint64")
+        self.at_level.fill(0)
+        self.bitmaps = self.device.empty(6 * int(layout.bitmap_words), "uint32")
         self.bitmaps.fill(0)
-        self.waiting = self.device.empty(2 * self.num_blocks * parts.number, "int32")
+        self.waiting = self.device.empty(3 * self.num_blocks * parts.number, "int32")
         self.state = self.device.signal(SearchState)
         self.state.fill(0)
         self.search = kernel.bind(
             parts=_partition(parts, table_on(self.device, parts.table)),
             layout=layout,
             place_levels=self.place_levels,
-            bitmaps=self.bitmaps,
+            others=Exchange(at_level=self.at_level, bitmaps=self.bitmaps),
             waiting=self.waiting,
             levels=self.level_array,
             state=self.state,
@@ -140,12 +152,10 @@ class ResidentParts(KernelVariant):
     def _layout(self, parts: GraphParts) -> tuple[SlotLayout, int]:
         """How shared memory is divided, and bytes of it: as many slots as there is room for."""
         slot_groups = parts.most_ids // PLACES
-        words = -(-parts.number // 32)
-        optin = self.device.limits.shared_memory_per_block_optin
-        possible = (optin - _STATIC_BYTES - 8 * words) // (slot_groups * GROUP_BYTES)
-        slots = min(possible, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
-        layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=words)
-        return layout, slots * slot_groups * GROUP_BYTES + 8 * words
+        slots = most_groups(self.device, parts.number) // slot_groups
+        slots = min(slots, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
+        layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=-(-parts.number // 32))
+        return layout, memory_of(slots * slot_groups, parts.number)
 
     def reset(self, source: int) -> None:
         """Nothing: a search leaves all as the next one is to find it."""

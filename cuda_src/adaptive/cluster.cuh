@@ -18,9 +18,6 @@
 constexpr int SPILLED_ROWS = 512;  // that a block keeps until it has come to the end of the level
 constexpr int FEW_PARTS = 128;  // of long rows that a block running a level alone keeps
 constexpr int REGION_BITS = 9;  // leading bits of a vertex that say which block of the cluster gets it
-#ifndef LEVELS_AT_A_TIME
-#define LEVELS_AT_A_TIME (1 << 20)  // so that the other blocks do not wait for ever at the barrier
-#endif
 
 typedef cut_row<QUAD, OF_ROW> cluster_row;
 
@@ -176,10 +173,7 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     const unsigned held = own.held(level);
     tally mine = {0, 0};
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < held; i += blockDim.x) {
-        mine.edges += own.parts[level][i].length;
-        ++mine.vertices;
-    }
+    for (unsigned i = threadIdx.x; i < held; i += blockDim.x) mine.count(own.parts[level][i].length);
     own.given.add(mine);
     __syncthreads();
     if (threadIdx.x == 0) {

@@ -75,12 +75,6 @@ __device__ __forceinline__ edge_share share_of(float worth_pulling, unsigned blo
             blocks * edge_share::UNITS};
 }
 
-// Whether one cluster is to go on: the frontier is of few parts, in its measure. If they turn out not to fit its queues
-// it hands them back.
-__device__ __forceinline__ bool fits_cluster(const frontier &now, unsigned small) {
-    return now.found.edges / QUAD + now.queued <= small;
-}
-
 // Whether parts of short rows and of hubs are queued together. A cluster leaves parts of QUAD arcs, and longer ones of
 // long rows.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
@@ -103,7 +97,8 @@ __device__ __forceinline__ void decide(const bfs &search, const thresholds &when
         at.next = PULL;
     } else if (at.now.unqueued) {
         at.next = QUEUE;
-    } else if (at.last != RUN_LEVELS && fits_cluster(at.now, when.small)) {  // which it may have given back
+    } else if (at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= when.small) {
+        // Few parts, as a cluster has them. It did not have them last: what turns out not to fit its queues it hands back.
         at.next = RUN_LEVELS;
         at.share = share_of(at.worth, CLUSTER_SIZE, when);
     } else {
@@ -111,12 +106,6 @@ __device__ __forceinline__ void decide(const bfs &search, const thresholds &when
         at.mixed = parts_are_mixed(at);
         at.share = share_of(at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x, when);
     }
-}
-
-// What two steps have found together, the latter by going on with the level of the former. Nothing of it is queued.
-__device__ __forceinline__ frontier together(const frontier &pulled, const frontier &rests) {
-    const tally sum = {pulled.found.edges + rests.found.edges, pulled.found.vertices + rests.found.vertices};
-    return frontier{sum, 0, sum.vertices > 0, 0, 0};
 }
 
 // Learn how the step before has ended, and decide on the next. For the first thread of each block, when all have
@@ -134,7 +123,10 @@ __device__ __forceinline__ course after_step(const bfs &search, const thresholds
         if (at.last == RUN_LEVELS) at.level = load_relaxed(&state.level);
     }
     if (at.last == PUSH || at.last == PULL) ++at.level, at.expanded = before.found.edges;
-    if (at.last == PULL_RESTS) at.now = together(before, at.now);
+    if (at.last == PULL_RESTS) {  // it has gone on with the level of the step before, and nothing of both is queued
+        const tally sum = {before.found.edges + at.now.found.edges, before.found.vertices + at.now.found.vertices};
+        at.now = frontier{sum, 0, sum.vertices > 0, 0, 0};
+    }
     at.swapped ^= at.last == PULL;
     if (at.last == PULL) at.put_off = at.now.rests > 0;
     if (!all_came) store_relaxed(&state.failed, 1);

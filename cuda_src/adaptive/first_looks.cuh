@@ -18,16 +18,16 @@ __device__ __forceinline__ const int *first_parents(const bfs &search) {
 __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned *visited, pull_lists &lists,
                                               const word_share &share, int level, tally &found) {
     candidates next = {search, visited, lists, share};
-    for (next.batch = 0; next.read_batch(); ++next.batch) {
+    for (next.at.batch = 0; next.read_batch(); ++next.at.batch) {
         __syncwarp();  // what is read of `fresh` has been read
-        while (next.pending) {
+        while (next.at.pending) {
             unsigned slots[LOOK_WORDS], parent_words[LOOK_WORDS];
             int parents[LOOK_WORDS];
             offset_t begins[LOOK_WORDS], ends[LOOK_WORDS];
 #pragma unroll
             for (int i = 0; i < LOOK_WORDS; ++i) {
-                const bool mine = next.pending && next.take_word();
-                const int v = share.vertex(slots[i] = next.slot);
+                const bool mine = next.at.pending && next.at.take_word();
+                const int v = share.vertex(slots[i] = next.at.slot);
                 parents[i] = mine ? __ldg(&first_parents(search)[v]) : -1;
                 begins[i] = mine ? __ldg(&search.column_offsets[v]) : 0;
                 ends[i] = mine ? __ldg(&search.column_offsets[v + 1]) : 0;

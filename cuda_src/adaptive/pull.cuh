@@ -12,35 +12,13 @@
 #pragma once
 
 #include "first_looks.cuh"
+#include "has_parent.cuh"
 #include "pull_lists.cuh"
 
-constexpr int LOOKS = 4;  // that a thread makes together: a divisor of WINDOW
 constexpr int PATIENCE = 8;  // rounds of windows
 constexpr int PIECE = 32 * WINDOW;  // arcs of such a row that a warp looks at together
 constexpr int WARP_PIECES = 4;  // that a warp looks at before it leaves the rest to all blocks, if it is as long
 constexpr int FEW_FOUND = 64;  // vertices of a block that are queued at once, so that a small level needs no further step
-
-// Whether a vertex of this window of a row has been reached; with TREE, also which. They are looked at bit by bit,
-// since looks are what a large level is bound by, and only a few together, since the first ones are likely to be enough.
-__device__ __forceinline__ bool has_parent(const bfs &search, const unsigned *visited, edge_t begin, edge_t end,
-                                           int &parent) {
-    int rows[WINDOW];
-    const part window = {(offset_t)begin, (int)(end - begin)};
-    const unsigned mine = load_window(search.row_indices, search.row_indices_end, window, rows);
-#pragma unroll
-    for (int first = 0; first < WINDOW; first += LOOKS) {
-        bool any = false;
-#pragma unroll
-        for (int k = first; k < first + LOOKS; ++k)
-            if (mine >> k & 1) {
-                const unsigned reached = visited[rows[k] / 32u] >> rows[k] % 32 & 1;
-                any |= reached;
-                if (TREE && reached) parent = rows[k];
-            }
-        if (any) return true;
-    }
-    return false;
-}
 
 // Whether the rest of a row begins with a window or several that have a parent, for few rows: each is of one of the
 // lanes `active`, and that many lanes look at a window each. For whole warps whose list is empty, which tells them of the
@@ -88,7 +66,7 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
     edge_t degree = 0;
     int rounds = 0;
     for (;;) {
-        while (tail - head <= WAITING - 32 && next.current) {
+        while (tail - head <= WAITING - 32 && next.at.current) {
             tail += append_candidates(lists, next, tail);
             next.advance();
         }
@@ -104,7 +82,7 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
         __syncwarp();
         const unsigned active = __ballot_sync(ALL_LANES, at < end);
         if (active == 0) return;  // only if the list is empty and no word is left
-        const bool list_empty = head == tail && next.current == 0;
+        const bool list_empty = head == tail && next.at.current == 0;
         const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;  // for each row
         int parent = 0;
         const bool reached =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "search.cuh"
+#include "word_walk.cuh"
 
 constexpr int WAITING = 64;  // vertices in the list of a warp: a power of two, at least two words
 constexpr int FRESH = 2048 >> WIDE_OFFSETS;  // words of the bitmap that a block works on between two barriers
@@ -24,31 +25,15 @@ struct candidates {
     const unsigned *visited;
     const pull_lists &lists;
     const word_share &own;
-    unsigned batch;    // of 32 words, one in each lane
-    unsigned words;    // this lane's
-    unsigned pending;  // lanes with a word yet to come
-    unsigned current;  // the word that has been taken; 0 when there is none left
-    unsigned slot;     // of this lane's vertex in it
-    offset_t begin, end;  // its row, if it is one
+    word_walk at;
+    offset_t begin, end;  // the row of this lane's vertex, if it is a candidate
 
-    __device__ __forceinline__ unsigned nth_word(unsigned lane) const {
-        const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
-        return (batch * 32 + lane) * warps + warp;
-    }
     __device__ __forceinline__ bool read_batch() {
-        const unsigned k = nth_word(threadIdx.x % 32);
-        words = k < own.words ? of.open[own.word(k)] & ~visited[own.word(k)] : 0;
-        if (LIKELY_FIRST && words != 0) words &= ~lists.fresh[k];
-        pending = __ballot_sync(ALL_LANES, words != 0);
+        const unsigned k = at.nth_word(threadIdx.x % 32);
+        at.words = k < own.words ? of.open[own.word(k)] & ~visited[own.word(k)] : 0;
+        if (LIKELY_FIRST && at.words != 0) at.words &= ~lists.fresh[k];
+        at.pending = __ballot_sync(ALL_LANES, at.words != 0);
         return __any_sync(ALL_LANES, k < own.words);
-    }
-    // Take a pending word, and tell whether this lane's vertex in it is a candidate.
-    __device__ __forceinline__ bool take_word() {
-        const int next = __ffs(pending) - 1;
-        pending &= pending - 1;
-        current = __shfl_sync(ALL_LANES, words, next);
-        slot = nth_word(next) * 32 + threadIdx.x % 32;
-        return current >> threadIdx.x % 32 & 1;
     }
     __device__ __forceinline__ void read_row(unsigned of_slot) {
         const int v = min(own.vertex(of_slot), of.num_vertices - 1);
@@ -56,24 +41,24 @@ struct candidates {
         end = __ldg(&of.column_offsets[v + 1]);
     }
     __device__ __forceinline__ void advance() {
-        while (pending == 0) {
-            ++batch;
+        while (at.pending == 0) {
+            ++at.batch;
             if (!read_batch()) {
-                current = 0;
+                at.current = 0;
                 return;
             }
         }
-        take_word();
-        read_row(slot);
+        at.take_word();
+        read_row(at.slot);
     }
     // Take a first word. The offsets of the very first are read before it is known which of them will be asked for: a
     // small graph has no more than one word for each warp.
     __device__ __forceinline__ void start() {
-        batch = 0;
-        read_row(nth_word(0) * 32 + threadIdx.x % 32);
+        at.batch = 0;
+        read_row(at.nth_word(0) * 32 + threadIdx.x % 32);
         read_batch();
-        if (pending & 1)
-            take_word();
+        if (at.pending & 1)
+            at.take_word();
         else
             advance();
     }
@@ -81,13 +66,13 @@ struct candidates {
 
 // Append to a warp's list those of a taken word that have in-neighbours. Returns how many.
 __device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const candidates &next, unsigned tail) {
-    const bool wanted = (next.current >> threadIdx.x % 32 & 1) && next.begin < next.end;
+    const bool wanted = (next.at.current >> threadIdx.x % 32 & 1) && next.begin < next.end;
     const unsigned lanes = __ballot_sync(ALL_LANES, wanted), warp = threadIdx.x / 32;
     const unsigned place = (tail + __popc(lanes & (1u << threadIdx.x % 32) - 1)) % WAITING;
     if (wanted) {
         lists.begins[warp][place] = next.begin;
         lists.degrees[warp][place] = next.end - next.begin;
-        lists.slots[warp][place] = next.slot;
+        lists.slots[warp][place] = next.at.slot;
     }
     return __popc(lanes);
 }

@@ -11,6 +11,7 @@
 // atomics; a look that is outdated finds a bit unset, and the claim decides.
 #pragma once
 
+#include "block_list.cuh"
 #include "search.cuh"
 
 constexpr int CLAIMED = 8192;  // vertices on the list of a block
@@ -19,9 +20,7 @@ constexpr unsigned FEW_PARTS_OF_LANE = 4;  // of a row that its lane writes by i
 constexpr unsigned LONG_RESTS = 256;  // longer rows of a block that are written by all its warps
 
 struct push_buffers {
-    int claimed[CLAIMED];
-    unsigned size;     // reserved so far, be it here or elsewhere
-    unsigned end;      // what is reserved from here on went elsewhere
+    block_list<CLAIMED> claimed;
     unsigned place;    // in the queue: the list's rows have their first parts there, in its order
     unsigned further;  // parts, of the vertices at hand
     unsigned further_place;  // of these in the queue
@@ -40,8 +39,7 @@ __device__ __forceinline__ void clear_sums(push_buffers &buffers, const edge_sha
     buffers.found.reset();
 }
 __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share) {
-    buffers.size = 0;
-    buffers.end = CLAIMED;
+    buffers.claimed.reset();
     clear_sums(buffers, share);
 }
 
@@ -68,23 +66,9 @@ __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buf
 template <int count>
 __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &buffers, const bool (&mine)[count],
                                              const int (&v)[count], int step, int level) {
-    unsigned lanes[count], total = 0, at = 0;
+    if (buffers.claimed.append(mine, v)) return;
 #pragma unroll
-    for (int k = 0; k < count; ++k) total += __popc(lanes[k] = __ballot_sync(ALL_LANES, mine[k]));
-    if (total == 0) return;
-    if (threadIdx.x % 32 == 0) at = atomicAdd(&buffers.size, total);
-    at = __shfl_sync(ALL_LANES, at, 0);
-    if (at + total > CLAIMED) {
-        if (threadIdx.x % 32 == 0) atomicMin(&buffers.end, at);
-#pragma unroll
-        for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < count; ++k) {
-        if (mine[k]) buffers.claimed[at + __popc(lanes[k] & (1u << threadIdx.x % 32) - 1)] = v[k];
-        at += __popc(lanes[k]);
-    }
+    for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
 }
 
 // The first thread of the last warp, which has the fewest vertices of the list.
@@ -120,7 +104,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     for (int k = 0; k < count; ++k) {
         const unsigned i = first + k * blockDim.x + threadIdx.x;
         rows[k] = {0, 0};
-        if (i < size) rows[k] = reach_claimed(search, buffers.claimed[i], level, found);
+        if (i < size) rows[k] = reach_claimed(search, buffers.claimed.entries[i], level, found);
         further += further_parts(buffers, rows[k]);
     }
     if (__any_sync(ALL_LANES, further > 0)) {
@@ -162,7 +146,7 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
     next_frontier &next = search.state->frontiers[step];
     const bool last = threadIdx.x == last_warp();
     __syncthreads();
-    const unsigned size = min(buffers.size, buffers.end);
+    const unsigned size = buffers.claimed.listed();
     unsigned place = 0;
     if (last && size > 0 && !buffers.limit.passed) place = next.reserve(size);
     if (last) buffers.place = place;
@@ -179,7 +163,7 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
             queue_some<4>(search, buffers, next, first, size, step, level);
         }
     if (!last) return;
-    const bool listed = buffers.size <= CLAIMED, passed = buffers.limit.passed;
+    const bool listed = buffers.claimed.all_fit(), passed = buffers.limit.passed;
     if (passed && !listed) store_relaxed(&next.must_pull, 1);
     result = {buffers.found.sum, passed && !listed, passed && listed};
 }

@@ -2,13 +2,13 @@
 //
 // One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others go to
 // the cluster's barrier meanwhile: so what they still look at is not written, and parts go to queues that they left.
+//
+// The host defines LEVELS_AT_A_TIME, which bounds how long the other blocks wait at the barrier, and TINY_LEVELS: after so
+// many levels those to come are expected to be tiny, too.
 #pragma once
 
 #include "cluster.cuh"
 
-#ifndef TINY_LEVELS
-#define TINY_LEVELS 4  // after which those to come are expected to be tiny, too
-#endif
 static_assert(TINY_LEVELS >= 1, "the cluster runs a level before one block goes on alone: by then the others have read "
                                 "what it has left, and have empty queues for the level after");
 

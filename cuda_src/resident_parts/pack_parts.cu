@@ -1,13 +1,14 @@
 // pack_parts: parts of a graph, packed as blocks load them.
 //
 // A block packs a part. It finds the ghosts hop by hop along arcs that lead to the part, in a hash table in shared
-// memory that gives them their local ids: so they are in the order of their distance. The rows are then those of the
+// memory that gives them numbers in the order of their distance, and then in that of their places. The rows are then those of the
 // graph without what is not local, and without ghosts K hops away, which can only begin a path of K arcs to an own
 // vertex. First `measure` counts, for a K at a time, then `pack` writes.
 #include "parts.cuh"
 
 #define EMPTY 0xffffffffu  // key of the hash table
 #define TOO_MANY 0x7fffffff  // ghosts
+#define FAR 0x8000u  // with the number of a ghost to which no arc is needed
 
 struct placing {
     const int *places;    // of vertices
@@ -19,16 +20,11 @@ struct placing {
 struct ghost_table {
     unsigned keys[TABLE];  // places
     unsigned short numbers[TABLE];
-    int places[MAX_GHOSTS];
+    int places[TABLE];
     unsigned found;  // may exceed what there is room for
     unsigned quads;  // of long rows
 
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
-
-    // The ghost with this id among ghosts; its number may exceed that of all.
-    __device__ __forceinline__ unsigned number_of(unsigned id) const {
-        return id % PLACES * (padded(found) / PLACES) + id / PLACES;
-    }
 
     // All threads of a block find in-neighbours that are not own, hop by hop. ghosts[k], if given, gets the number of
     // those up to k hops away. Returns that of one hop less than all, or TOO_MANY if there is no room.
@@ -80,30 +76,64 @@ struct ghost_table {
         }
     }
 
-    // The number of a ghost, or MAX_GHOSTS. For a place of which it is not known whether there is a ghost.
+    // Number all ghosts in the order of their places, so that a block reads those of one owner together. Ghosts found
+    // before `near` are those to which arcs are needed. For all threads of a block.
+    __device__ void sort(unsigned near) {
+        unsigned all = 2;
+        while (all < found) all *= 2;
+        for (unsigned i = found + threadIdx.x; i < all; i += blockDim.x) places[i] = 0x7fffffff;
+        for (unsigned i = threadIdx.x; i < TABLE; i += blockDim.x)
+            if (keys[i] != EMPTY && numbers[i] >= near) numbers[i] = FAR;
+        __syncthreads();
+        for (unsigned size = 2; size <= all; size *= 2)
+            for (unsigned stride = size / 2; stride > 0; stride /= 2) {
+                for (unsigned i = threadIdx.x; i < all / 2; i += blockDim.x) {
+                    const unsigned a = i / stride * 2 * stride + i % stride, b = a + stride;
+                    const int first = places[a], second = places[b];
+                    if ((first > second) == ((a & size) == 0)) places[a] = second, places[b] = first;
+                }
+                __syncthreads();
+            }
+        for (unsigned i = threadIdx.x; i < found; i += blockDim.x) {
+            const unsigned at = index_of(places[i]);
+            numbers[at] = (unsigned short)(i | (numbers[at] & FAR));
+        }
+        __syncthreads();
+    }
+
+    // Where in the table the key of a ghost is, or an empty one.
+    __device__ __forceinline__ unsigned index_of(unsigned place) const {
+        unsigned i = slot(place);
+        while (keys[i] != place && keys[i] != EMPTY) i = (i + 1) % TABLE;
+        return i;
+    }
+
+    // The number of a ghost; or FAR, for a place of which it is not known whether there is a ghost.
     __device__ __forceinline__ unsigned number(unsigned place) const {
-        for (unsigned i = slot(place); keys[i] != EMPTY; i = (i + 1) % TABLE)
-            if (keys[i] == place) return numbers[i];
-        return MAX_GHOSTS;
+        const unsigned i = index_of(place);
+        return keys[i] == EMPTY ? FAR : numbers[i];
     }
 };
 
-// Rows of a part whose ghosts have been found.
+// Rows of a part whose ghosts have been found and sorted.
 struct local_rows {
     const graph_rows &graph;
     const placing &at;
     const part &own;
     const ghost_table &ghosts;
-    unsigned near;  // ghosts that can be reached in time
 
     __device__ __forceinline__ unsigned first_ghost() const { return padded(own.own); }
     __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.found); }
 
+    // The place of a ghost, or NO_PLACE: they may be fewer than their groups have room for.
+    __device__ __forceinline__ int ghost_place(unsigned number) const {
+        return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
+    }
     // The place of a local vertex, or NO_PLACE.
     __device__ __forceinline__ int place(unsigned local) const {
         if (local < first_ghost()) return own.first_place + local;
-        const unsigned number = ghosts.number_of(local - first_ghost());
-        return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
+        const unsigned id = local - first_ghost(), groups = padded(ghosts.found) / PLACES;
+        return ghost_place(id % PLACES * groups + id / PLACES);
     }
 
     // Call visit(local id) for the local out-neighbours of a local vertex; only of those that exist.
@@ -117,7 +147,7 @@ struct local_rows {
                 if (id != local) visit(id);
             } else {
                 const unsigned ghost = ghosts.number(place);
-                if (ghost >= near) continue;
+                if (ghost & FAR) continue;
                 const unsigned id = first_ghost() + dealt_out(ghost, ghosts.found);
                 if (id != local) visit(id);
             }
@@ -136,11 +166,12 @@ extern "C" __global__ void __launch_bounds__(1024)
         const unsigned near = table->find(graph, at, cell, hops, found);
         if (threadIdx.x == 0) found[0] = 0;
         if (long_quads != nullptr && near != TOO_MANY) {
-            const local_rows rows = {graph, at, cell, *table, near};
+            table->sort(near);
+            const local_rows rows = {graph, at, cell, *table};
             for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
                 unsigned degree = 0;
                 rows.row(local, [&](unsigned) { ++degree; });
-                if (degree > 4) atomicAdd(&table->quads, (degree + 3) / 4);
+                if (degree > 4) atomicAdd(&table->quads, more_quads(degree));
             }
             __syncthreads();
             if (threadIdx.x == 0) long_quads[p] = table->quads;
@@ -170,7 +201,8 @@ extern "C" __global__ void __launch_bounds__(1024)
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x) {
         const part cell = parts[p];
         const unsigned near = table->find(graph, at, cell, hops, nullptr);
-        const local_rows rows = {graph, at, cell, *table, near};
+        table->sort(near);
+        const local_rows rows = {graph, at, cell, *table};
         quad *own = quads + cell.first;
         for (unsigned local = threadIdx.x; local < rows.vertices(); local += blockDim.x) {
             unsigned degree = 0;
@@ -181,19 +213,24 @@ extern "C" __global__ void __launch_bounds__(1024)
                 ++degree;
             });
             if (degree > 4) {
-                const unsigned more = (degree + 3) / 4, first = rows.vertices() + atomicAdd(&table->quads, more);
-                unsigned i = 0;
-                rows.row(local, [&](unsigned id) { own[first + i / 4].ids[i % 4] = (unsigned short)id, ++i; });
-                for (; i < 4 * more; ++i) own[first + i / 4].ids[i % 4] = self;
-                row = {{(unsigned short)(first | IN_QUADS), (unsigned short)(first + more - 1), self, self}};
+                const unsigned more = more_quads(degree), first = rows.vertices() + atomicAdd(&table->quads, more);
+                unsigned n = 0;
+                for (unsigned i = 0; i < more; ++i) own[first + i] = {{self, self, self, self}};
+                rows.row(local, [&](unsigned id) {
+                    const unsigned i = min(n / 3, more);  // the last quad has four ids
+                    (i == 0 ? row : own[first + i - 1]).ids[n - 3 * i] = (unsigned short)id, ++n;
+                });
+                row.ids[3] = (unsigned short)(first | IN_NEXT_QUAD);
+                for (unsigned i = 1; i < more; ++i)
+                    own[first + i - 1].ids[3] = (unsigned short)(first + i | IN_NEXT_QUAD);
             }
             own[local] = row;
-            const int place = rows.place(local);
             if (local >= rows.first_ghost()) {
+                const int place = rows.ghost_place(local - rows.first_ghost());
                 words[cell.first + local] = place;
                 if (place != NO_PLACE) add_reader(readers, read_by, part_at, place, p);
             } else {
-                atomicOr(&read_by[place], 1u);
+                atomicOr(&read_by[cell.first_place + local], 1u);
             }
         }
         if (threadIdx.x == 0) readers[(size_t)p * READERS] = p;

@@ -19,9 +19,9 @@
 #define NO_READER (-1)
 #define ALL_PARTS (-2)
 
-// The row of a local vertex: four local ids, the vertex's own where there are fewer. A longer row has its vertices in
-// quads behind those of all vertices: with this flag, here are the ids of the first and the last of these.
-#define IN_QUADS 0x8000u
+// The row of a local vertex: four local ids, the vertex's own where there are fewer. A row of more goes on in other quads,
+// which lie behind those of all vertices: with this flag, the last id is that of the next quad.
+#define IN_NEXT_QUAD 0x8000u
 
 struct graph_rows {
     const offset_t *row_offsets;
@@ -34,6 +34,9 @@ struct __align__(8) quad {
     unsigned short ids[4];
 };
 
+// Quads that a row needs besides its first.
+__device__ __forceinline__ unsigned more_quads(unsigned degree) { return degree > 4 ? (degree - 2) / 3 : 0; }
+
 struct part {
     long long first;  // of its ids, in the arrays of all parts'
     int first_place;
@@ -44,7 +47,7 @@ struct part {
 
 __device__ __forceinline__ unsigned padded(unsigned number) { return (number + PLACES - 1) / PLACES * PLACES; }
 
-// Deal out vertices to the groups that they need: the id of the n-th of so many.
+// Deal out vertices to the groups that they need: the id of the n-th of so many, ghosts in the order of their places.
 __device__ __forceinline__ unsigned dealt_out(unsigned n, unsigned number) {
     const unsigned groups = padded(number) / PLACES;
     return n % groups * PLACES + n / groups;

@@ -76,7 +76,9 @@ def _builds(
     changes = [{name: value} for name, values in axes.items() for value in values[1:]]
     for wide in (0, 1):
         for change in ({}, *changes):
-            widths = {"WIDE_OFFSETS": wide, **({"CLUSTER_PARTS": 2048 >> wide} if file == "adaptive" else {})}
+            widths = {"WIDE_OFFSETS": wide}
+            if file == "adaptive":
+                widths |= {"CLUSTER_PARTS": 2048 >> wide, "COUNTS_FIT": 1 - wide}
             yield Build(file, tuple({**usual, **change, **widths}.items()), child_kernels)
 
 

@@ -18,7 +18,7 @@ from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
-from bfsbench.variants.base import DeviceGraph
+from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.graph_parts import READERS, GraphParts, parts_of
 from bfsbench.variants.part_growing import PLACES
 from bfsbench.variants.resident_parts import ResidentParts
@@ -27,7 +27,7 @@ from tests.parameters import covering
 from tests.shapes import edge_list
 from tests.variants.searching import levels_of, prepared, shape
 
-LONG_ROW = 0x8000
+IN_NEXT_QUAD = 0x8000
 SMALL = {"PART_VERTICES": 32}
 
 
@@ -80,8 +80,8 @@ def rows_of(parts: GraphParts, p: int, vertices: list[int]) -> dict[int, list[in
         if v < 0:
             continue
         row = quads[local]
-        if row[0] & LONG_ROW:
-            row = [id for quad in quads[row[0] & ~LONG_ROW : row[1] + 1] for id in quad]
+        while row[-1] & IN_NEXT_QUAD:
+            row = [*row[:-1], *quads[row[-1] & ~IN_NEXT_QUAD]]
         rows[v] = sorted(vertices[id] for id in row if id != local)
     return rows
 
@@ -100,7 +100,9 @@ def test_a_part_has_the_vertices_around_it_and_their_arcs(device: Device, name: 
         assert len(own) <= 32
         first, size, place = int(part["first"]), padded(int(part["own"])), int(part["first_place"])
         ghosts = words[first + size : first + size + padded(int(part["ghosts"]))].astype(np.int32)
-        local = [*places[place : place + size].tolist(), *(places[g] if g >= 0 else -1 for g in ghosts)]
+        assert (np.diff(ghosts[ghosts >= 0]) > 0).all()  # in the order of their places
+        dealt = ghosts.reshape(PLACES, -1).T.ravel()
+        local = [*places[place : place + size].tolist(), *(places[g] if g >= 0 else -1 for g in dealt)]
         rings = near(graph, own, hops)
         assert sorted(v for v in local if v >= 0) == sorted(rings[hops])
         for v, row in rows_of(parts, p, local).items():
@@ -141,6 +143,28 @@ def test_more_parts_than_a_block_has_room_for() -> None:
     assert 1 <= layout.slots < parts.number / 4
     check_levels(search, [0, 20, 599])
     device.close()
+
+
+def loads_of(search: ResidentParts, source: int) -> dict[str, int]:
+    """Parts loaded by a search, and those loaded before they were active."""
+    assert search.counter_buffer
+    search.counter_buffer.upload(np.zeros(search.counter_buffer.size, np.uint64))
+    check_levels(search, [source])
+    totals = search.counter_buffer.download().reshape(-1, len(ResidentParts.counters)).sum(axis=0)
+    return dict(zip(ResidentParts.counters, totals.tolist(), strict=True))
+
+
+def test_parts_are_loaded_before_the_search_reaches_them(device: Device) -> None:
+    graph = lattice(40, 40, keep=1.0)
+    knobs = ResidentParts.knob_values({"LEVELS": 3, **SMALL})
+    search = ResidentParts(KernelSetup(DeviceGraph(device, graph), 16, 64, knobs))
+    search.counter_buffer = device.empty(200 * len(ResidentParts.counters), np.uint64)
+    search.prepare()
+    number = search.graph.once(parts_of(32, 3)).number
+    for source in (0, 820):
+        counted = loads_of(search, source)
+        assert counted["loads"] + counted["loads_ahead"] == number
+        assert counted["loads"] < number / 4
 
 
 def test_a_part_that_many_others_read_wakes_all(device: Device) -> None:

@@ -1,0 +1,199 @@
+// The levels of a step in the parts that a block has in its shared memory. See resident_parts.cu.
+//
+// The frontier is bits. A level sets the bit of each neighbour that it finds, reached or not, and the thread that has
+// these 32 bits in the next level takes those that are new: so nothing is claimed, counted or queued, and a level is
+// three dependent accesses to shared memory (bits, row, bit of a neighbour) and a barrier. Bits are set in one of two
+// bitmaps while those in the other are taken.
+//
+// A level is bound by the instructions of its warps, about equally by their number and by their latency: hence rows of two
+// words, the last of them a link where there are more, and a loop without other branches.
+#pragma once
+
+#include "block_memory.cuh"
+
+// The host defines GROUPS_A_THREAD, the most groups of local ids that a thread has.
+#define HALF (PLACES / 2)  // of a group: what a thread reads at a time
+
+struct block_levels {
+    const partition &parts;
+    const slot_layout &layout;
+    const block_memory &in;
+    const exchange &others;
+    block_state &own;
+    int *place_levels;
+    stopwatch watch;
+    int step = 0;
+    int level = 0;     // all up to this are right
+    unsigned now = 0;  // which bits have been found at the level at hand
+    bool busy = false;  // vertices of the block's parts are at this level
+
+    __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
+    __device__ __forceinline__ unsigned *bitmap_of(int step) const {
+        return others.bitmaps + step % 3 * 2 * layout.bitmap_words;
+    }
+    __device__ __forceinline__ unsigned long long *at_level_of(int step) const {
+        return others.at_level + (size_t)(step % 2) * (parts.num_places / PLACES);
+    }
+
+    // Read what others tell of the ghosts of all parts. True if one of the thread's is at this level.
+    __device__ __forceinline__ bool read_all_ghosts() const {
+        bool any = false;
+        unsigned i = threadIdx.x;
+        for (unsigned s = 0; s < layout.slots; ++s) {
+            if (own.slots[s].number == part_slot::NO_PART) continue;
+            const unsigned halves = 2 * padded(own.slots[s].shape.ghosts) / PLACES;
+            for (; i < halves; i += blockDim.x) any |= read_ghosts(s, i);
+            i -= halves;
+        }
+        return any;
+    }
+
+    // Read that of HALF ghosts of a part, one half of a group. Ghosts that are neighbours in the order of places are read by
+    // threads that are neighbours. True if one is at this level.
+    __device__ __forceinline__ bool read_ghosts(unsigned slot, unsigned i) const {
+        const part &shape = own.slots[slot].shape;
+        const unsigned groups = padded(shape.ghosts) / PLACES, half = i >= groups, group = half ? i - groups : i;
+        const unsigned first = slot * layout.slot_groups + padded(shape.own) / PLACES;
+        const unsigned *places = in.words + first * PLACES + half * HALF * groups + group;
+        const unsigned long long *at_level = at_level_of(step);
+        unsigned long long told[HALF];
+        unsigned bits[HALF];
+#pragma unroll
+        for (int k = 0; k < HALF; ++k) {
+            const int place = (int)places[k * groups];
+            bits[k] = place % PLACES;
+            told[k] = place == NO_PLACE ? 0 : load_relaxed(&at_level[place / PLACES]);
+        }
+        unsigned before = 0, frontier = 0;
+#pragma unroll
+        for (int k = 0; k < HALF; ++k) {
+            before |= ((unsigned)told[k] >> bits[k] & 1) << k;
+            frontier |= ((unsigned)(told[k] >> 32) >> bits[k] & 1) << k;
+        }
+        ((unsigned short *)(in.reached + first))[2 * group + half] = (unsigned short)before;
+        ((unsigned short *)(found() + first))[2 * group + half] = (unsigned short)frontier;
+        return frontier != 0;
+    }
+
+    // Read what was told of a part's own vertices.
+    __device__ __forceinline__ void read_own(unsigned slot) const {
+        const unsigned first = slot * layout.slot_groups;
+        const unsigned long long *at_level = at_level_of(step) + own.slots[slot].shape.first_place / PLACES;
+        for (unsigned i = threadIdx.x; i < padded(own.slots[slot].shape.own) / PLACES; i += blockDim.x) {
+            const unsigned long long told = load_relaxed(&at_level[i]);
+            in.reached[first + i] = (unsigned)told, found()[first + i] = (unsigned)(told >> 32);
+        }
+    }
+
+    // Run the levels of a step, and tell others.
+    __device__ __forceinline__ void run_levels() {
+        const long long began = watch.now();
+        if (busy) find_levels();
+        end_levels();
+        if (busy) watch.most(counted::level_cycles, step, began);
+    }
+
+    // Each thread has its groups of ids in all levels.
+    __device__ __forceinline__ void find_levels() {
+        const unsigned groups = layout.groups(), first = threadIdx.x;
+        unsigned reached[GROUPS_A_THREAD];
+        int homes[GROUPS_A_THREAD];
+#pragma unroll
+        for (int j = 0; j < GROUPS_A_THREAD; ++j) {
+            const unsigned g = first + j * blockDim.x;
+            reached[j] = g < groups ? in.reached[g] : 0;
+            homes[j] = g < groups ? in.homes[g] : NO_PLACE;
+        }
+        unsigned *found = this->found(), *next = in.found + (now ^ 1) * groups;
+        for (int at = level, end = level + parts.hops; at < end; ++at) {
+            unsigned bits[GROUPS_A_THREAD];
+#pragma unroll
+            for (int j = 0; j < GROUPS_A_THREAD; ++j) {
+                const unsigned g = first + j * blockDim.x;
+                bits[j] = g < groups ? found[g] : 0;
+            }
+#pragma unroll
+            for (int j = 0; j < GROUPS_A_THREAD; ++j) {
+                if (bits[j] == 0) continue;
+                const unsigned g = first + j * blockDim.x, fresh = bits[j] & ~reached[j];
+                found[g] = 0;
+                reached[j] |= bits[j];
+                expand(g * PLACES, fresh, next, at > level ? homes[j] : NO_PLACE, at);
+            }
+            __syncthreads();
+            unsigned *const last = found;
+            found = next, next = last;
+        }
+        now ^= parts.hops & 1;
+#pragma unroll
+        for (int j = 0; j < GROUPS_A_THREAD; ++j)
+            if (first + j * blockDim.x < groups) in.reached[first + j * blockDim.x] = reached[j];
+        __syncthreads();
+    }
+
+    // Set the bits of the neighbours of vertices of a group, and note their level if they are own ones.
+    __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
+        while (fresh != 0) {
+            const unsigned bit = 31 - __clz(fresh);
+            row r = row_at(first + bit);
+            fresh &= ~(1u << bit);
+            set_bits(r, next);
+            if (home != NO_PLACE) place_levels[home + (int)bit] = level;
+#pragma unroll 1
+            while (r.goes_on()) {
+                r = row_at(r.next_quad());
+                set_bits(r, next);
+            }
+        }
+    }
+
+    // A quad as two words.
+    struct row {
+        unsigned low, high;
+
+        __device__ __forceinline__ bool goes_on() const { return (int)high < 0; }  // IN_NEXT_QUAD
+        __device__ __forceinline__ unsigned next_quad() const { return high >> 16 & ~IN_NEXT_QUAD; }
+    };
+    __device__ __forceinline__ row row_at(unsigned id) const {
+        const uint2 both = ((const uint2 *)in.quads)[id];
+        return {both.x, both.y};
+    }
+
+    // Set the bits of the neighbours in a quad. That of a next quad's id is set as well, which does nothing: no vertex has
+    // it, and if it is taken for one, then a level after the neighbours in that quad were found.
+    __device__ __forceinline__ static void set_bits(row r, unsigned *next) {
+        atomicOr(&next[(r.low & 0xffff) / 32], 1u << (r.low & 31));
+        atomicOr(&next[r.low >> 21], 1u << (r.low >> 16 & 31));
+        atomicOr(&next[(r.high & 0xffff) / 32], 1u << (r.high & 31));
+        atomicOr(&next[r.high >> 21 & 0x3ff], 1u << (r.high >> 16 & 31));
+    }
+
+    // Tell of own vertices. Those that the last level has found get their level, and parts that read them become active;
+    // the next step expands them.
+    __device__ __forceinline__ void end_levels() const {
+        bool any = false;
+        for (unsigned s = 0; s < layout.slots; ++s) {
+            if (!own.slots[s].runs) continue;
+            const part &shape = own.slots[s].shape;
+            unsigned readers = 0;
+            unsigned long long *told = at_level_of(step + 1) + shape.first_place / PLACES;
+            for (unsigned i = threadIdx.x; i < padded(shape.own) / PLACES; i += blockDim.x) {
+                const unsigned g = s * layout.slot_groups + i, reached = in.reached[g], fresh = found()[g] & ~reached;
+                store_relaxed(&told[i], (unsigned long long)fresh << 32 | reached);
+                for (unsigned left = fresh; left; left &= left - 1) {
+                    const unsigned id = i * PLACES + __ffs(left) - 1;
+                    place_levels[shape.first_place + id] = level + parts.hops;
+                    readers |= in.words[s * layout.slot_groups * PLACES + id];
+                }
+            }
+            if (readers) tell_readers(readers, s), any = true;
+        }
+        if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
+    }
+
+    // Make parts active that read own vertices.
+    __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
+        for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
+            wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);
+    }
+};
