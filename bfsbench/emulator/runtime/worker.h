@@ -67,6 +67,7 @@ class Worker {
 
     Random* random_;
     bool restless_ = false;
+    unsigned spell_ = 0;  // in a machine that watches: which part of the time it is so
     StackPool stacks_;
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;
