@@ -23,6 +23,8 @@ constexpr int kPatience = 1024;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
+constexpr unsigned kOneInSpells = 8;
+
 // One interruption in this number leaves the block for another one.
 constexpr unsigned kOneInLeaves = 4;
 
@@ -66,12 +68,13 @@ void finish_thread() { worker->finish(current_fiber()); }
 
 // In seven launches of eight, a seeded schedule interrupts every thread at every yield point, which exposes the
 // smallest race windows; in the eighth, threads run far ahead of each other. With both in one launch, the
-// uninterrupted threads would win every race. A machine that watches sees races whatever the windows are, so
-// there it is all launches under one seed of three, and none under the others, whose threads are seldom interrupted
-// within few accesses: a switch takes as long as ten of them.
+// uninterrupted threads would win every race. A machine that watches sees races whatever the windows are, and a switch
+// takes as long as ten accesses. So there threads are seldom interrupted within few accesses, and wherever it is possible
+// only under one seed of three, in spells of an eighth of the time.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
-    if (restless_) return 1;
+    constexpr int64_t kSpell = 1024;  // steps
+    if (restless_ && (!machine.watch || steps_left / kSpell % kOneInSpells == spell_)) return 1;
     constexpr unsigned kBits = 9;
     unsigned fewest = machine.watch ? 2 : 0;
     unsigned draw = random_->below((kBits + 1 - fewest) << kBits);  // a number of bits, and bits
@@ -185,6 +188,7 @@ void Worker::run(Grid& launched) {
     if (kSharesStacks && machine.counting) shared_ = stacks_.take();
     grid->join();
     restless_ = random_ && (machine.watch ? machine.dense : random_->below(8) != 0);
+    if (restless_) spell_ = random_->below(kOneInSpells);
     while ((running_ = next_block())) {
         gave_way_ = false;
         if (Fiber* first = pick(*running_)) go(&loop_, first);

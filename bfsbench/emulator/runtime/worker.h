@@ -72,6 +72,7 @@ class Worker {
 
     Random* random_;
     bool restless_ = false;
+    unsigned spell_ = 0;  // in a machine that watches: which part of the time it is so
     StackPool stacks_;
     char* shared_ = nullptr;  // in a machine that counts, the stack of all threads
     Context loop_ = nullptr;
