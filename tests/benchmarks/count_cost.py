@@ -1,7 +1,7 @@
-"""What it costs to count: processor time of one search on one core, counted, over plain emulation of the same.
+"""What it costs to count: processor time of one search on one core, over that of plain emulation.
 
-Plain emulation is that of 'run' on one core. Counting has the hardware of 'explain', on which grids of resident
-blocks are larger, so plain emulation is measured on that, too.
+Plain emulation is that of 'run' on one core. Counting has the hardware of 'explain', on which grids of
+resident blocks are larger, so plain emulation is measured on that, too.
 
     python tests/benchmarks/count_cost.py [VARIANT...] [--graph GRAPH]... [--repeats N] [--counters FOLDER]
 """

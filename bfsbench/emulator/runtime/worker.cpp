@@ -123,7 +123,7 @@ void Worker::go(Context* save, Fiber* to) {
         if (to) emu_switch(save, to->context);
     } else if (to && shared_) {
         exchange(*from, *to);
-    } else if (shared_) {
+    } else if (shared_ && save == &from->context) {  // others are left for good, maybe from a handler's stack
         leave(*from);
     } else {
         emu_switch(save, to ? to->context : loop_);
