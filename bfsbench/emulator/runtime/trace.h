@@ -35,7 +35,7 @@ struct Changes {
         auto word = reinterpret_cast<uintptr_t>(address) / kWord;
         return stored[word / 64 % kSlots] >> word % 64 & kWords;
     }
-    // The same for any word in the 32 bytes that have this address, as a number that is not 0.
+    // Not 0 if that is so for any word of the 32 bytes that this address is in.
     unsigned near(const char* address) const {
         size_t byte = reinterpret_cast<uintptr_t>(address) / (8 * kWord) % sizeof stored;
         return static_cast<unsigned>(stored[byte / 8] >> byte % 8 * 8 & 0xff);
@@ -54,7 +54,6 @@ struct Op {
     Kind kind;
     bool plain;  // a load that may find an old value
     bool waits;  // lanes do, at loads of this site that would not make them wait otherwise
-    bool is_step() const { return kind < Kind::jump; }
 };
 
 // What lanes do, by numbers, found by site or by the ends of a jump. Numbers are good for as long as this lives.
