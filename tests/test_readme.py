@@ -13,7 +13,11 @@ import pytest
 from bfsbench.texts import fill_in
 
 ROOT = Path(__file__).parent.parent
-PAGES = {"README.md": "README.md.j2", "results/README.md": "results.md.j2"}
+PAGES = {
+    "README.md": "README.md.j2",
+    "results/README.md": "results.md.j2",
+    "results/h200/limits.md": "limits.md.j2",
+}
 
 
 def python(folder: Path, *words: str) -> str:

@@ -139,15 +139,15 @@ def draw_case(seed: int, number: int, most: int) -> Case:
     return Case(graph, settings)
 
 
-def cases(pool: Executor, jobs: int, seed: int, count: int, most: int) -> Iterator[Case]:
-    """Cases drawn by other processes, a few of them ahead."""
-    waiting = deque(pool.submit(draw_case, seed, i, most) for i in range(min(count, DRAWN_AHEAD * jobs)))
-    for number in itertools.count(len(waiting)):
-        if not waiting:
-            return
+def cases(pool: Executor, jobs: int, seed: int, numbers: range, most: int) -> Iterator[Case]:
+    """The cases of these numbers, drawn by other processes, a few of them ahead."""
+    ahead = DRAWN_AHEAD * jobs
+    waiting = deque(pool.submit(draw_case, seed, number, most) for number in numbers[:ahead])
+    for number in numbers[ahead:]:
         yield waiting.popleft().result()
-        if number < count:
-            waiting.append(pool.submit(draw_case, seed, number, most))
+        waiting.append(pool.submit(draw_case, seed, number, most))
+    for drawn in waiting:
+        yield drawn.result()
 
 
 def widened(graph: Graph) -> Graph:
@@ -253,6 +253,7 @@ def asked() -> argparse.Namespace:
     )
     parser.add_argument("--backend", default="auto", help="cuda, cpu or auto")
     parser.add_argument("--graphs", type=int, default=1000, help="random graphs")
+    parser.add_argument("--first", type=int, default=0, help="number of the first random graph")
     parser.add_argument("--size", type=int, default=2**16, help="most vertices of a random graph, about")
     parser.add_argument("--repeats", type=int, default=10_000, help="searches of each of two graphs")
     parser.add_argument("--road", default="USA-road-d.NY", help="a road network, by its name")
@@ -271,11 +272,12 @@ def main() -> int:
         compile_all(pool, given.backend)
     device = open_device(given.backend)
     print(device.describe()["gpu"], flush=True)
-    drawn = cases(pool, given.jobs, given.seed, given.graphs, given.size)
+    numbers = range(given.first, given.first + given.graphs)
+    drawn = cases(pool, given.jobs, given.seed, numbers, given.size)
     search_random_graphs(device, drawn, given.seconds, failures)
     pool.shutdown(cancel_futures=True)
     random = np.random.default_rng(given.seed)
-    for name in (given.road, f"kronecker(scale={given.scale})"):
+    for name in (given.road, f"kronecker(scale={given.scale})") if given.repeats else ():
         search_again_and_again(device, load(name), random, given.repeats, failures)
     print("all levels are those of the sequential search" if not failures.count else "some levels are wrong")
     device.close()

@@ -131,7 +131,10 @@ def lines(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Itera
     vertices = rows.drop_duplicates("graph").set_index("graph")["num_vertices"]
     for graph, of_graph in levels.groupby("graph", sort=False):
         name = str(graph)
-        of_graph = of_graph.assign(expected=expected_us(of_graph, int(vertices[name]), ceilings))
+        of_graph = of_graph.assign(
+            expected=expected_us(of_graph, int(vertices[name]), ceilings),
+            found=of_graph.groupby(["source", "knobs"])["frontier_size"].shift(-1, fill_value=0),
+        )
         last = ~of_graph.duplicated(["source", "knobs"], keep="last")
         inner = of_graph[~last]
         inner = inner.assign(ratio=inner["time_us"] / inner["expected"])
@@ -147,6 +150,7 @@ def lines(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Itera
             "worst_kernel": worst["kernel"],
             "worst_vertices": int(worst["frontier_size"]),
             "worst_arcs": int(worst["edges_inspected"]),
+            "worst_found": int(worst["found"]),
             "worst_us": round(float(worst["time_us"]), 2),
             "worst_expected_us": round(float(worst["expected"]), 2),
             "median_ratio": round(float(inner["ratio"].median()), 2),

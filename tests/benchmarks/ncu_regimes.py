@@ -44,6 +44,7 @@ OPTIONS = (
     *("--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off"),
     *("--clock-control", "none", "--cache-control", "none", "--target-processes", "application-only"),
 )
+OF_MACHINE = ("device__", "nvlink__", "numa__", "c2clink__", "profiler__", "pcie__")
 COLUMNS = ("regime", "graph", "source", "knobs", "blocks", "metric", "unit", "value")
 
 
@@ -123,12 +124,18 @@ def without_ncu(device: Device, name: str, small: str | None) -> list[dict[str, 
 
 
 def metrics(text: str) -> Iterator[list[tuple[str, str, str]]]:
-    """The metrics of each launch in a raw page of ncu: name, unit and value."""
+    """The metrics of each launch in a raw page of ncu: name, unit and value. What describes the machine, and
+    the least and largest of several units, is left out."""
     lines = [line for line in text.splitlines() if line.startswith('"')]
     names, units, *launches = csv.reader(lines)
     for launch in launches:
         found = zip(names, units, (value.replace(",", "") for value in launch), strict=True)
-        yield [(name, unit, value) for name, unit, value in found if "__" in name and _is_number(value)]
+        yield [(name, unit, value) for name, unit, value in found if _is_kept(name) and _is_number(value)]
+
+
+def _is_kept(name: str) -> bool:
+    of_machine = name.startswith(OF_MACHINE)
+    return "__" in name and not of_machine and not any(part in name for part in (".max", ".min", ".sum.pct"))
 
 
 def _is_number(text: str) -> bool:
