@@ -46,8 +46,8 @@ _FORMATS = [name for name in FORMATS if name != "csv"]
     required=True,
     metavar="GRAPH",
     shell_complete=completion.datasets,
-    help="One graph, named as for 'run'. Take a small one: counting takes ten to forty times as long as a "
-    "run.",
+    help="One graph, named as for 'run'. Take a small one: counting takes five to thirty times as long "
+    "as a run.",
 )
 @click.option("--source", metavar="VERTEX", help="Source vertex; by default the one that 'run' chooses.")
 @click.option("--grid", default="auto", show_default=True, metavar="LIST", help="Most blocks a launch.")

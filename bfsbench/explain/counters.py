@@ -36,7 +36,7 @@ LARGEST the maximum is taken."""
 MULTIPROCESSORS = 132
 """Of the GPU that the project's rows are of."""
 _MOST_THREADS = 70_000
-"""In progress at a time: each has a stack, which takes some 10 KiB."""
+"""In progress at a time: what is kept of each takes some KiB."""
 
 
 @dataclass(frozen=True)

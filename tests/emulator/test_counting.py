@@ -10,6 +10,10 @@ import pytest
 
 from bfsbench.emulator import Count, Emulator, Hardware, LevelCount, counting
 from bfsbench.errors import KernelError
+from bfsbench.graphs.load import load
+from bfsbench.programs import KernelProgram
+from bfsbench.variants import find
+from tests.benchmarks.count_cost import times
 from tests.emulator.conftest import KERNELS
 
 COUNTED = KERNELS / "counted.cu"
@@ -202,6 +206,60 @@ def test_levels_that_a_kernel_notes() -> None:
 def test_equal_seeds_give_equal_counts(seed: int) -> None:
     first, second = (run("waiting", (1, 2), block=64, blocks=2, seed=seed) for _ in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_threads_that_share_a_stack_keep_what_they_have_there(seed: int) -> None:
+    with Emulator(seed, counted=True) as device:
+        x, y = device.upload(np.ones(4, np.int32)), device.empty(96, np.int32)
+        device.module(COUNTED, {}).kernel("deep_stacks").bind(x, y, block=96)(3)
+        device.synchronize()
+        assert y.download().tolist() == [rank * 399 * 200 + 3 * 400 for rank in range(96)]
+        assert device.stacks_in_use() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("recurse", "thread .*: stack overflow"),
+        ("divergent_barrier", r"divergent barrier: it waits at line \d+, others of its block at line \d+"),
+    ],
+)
+def test_faults_of_threads_that_share_a_stack(name: str, message: str) -> None:
+    with Emulator(counted=True) as device:
+        out = device.empty(64, np.int32)
+        errors = device.module(KERNELS / "errors.cu", {})
+        arguments = (out, 100_000) if name == "recurse" else (out,)
+        errors.kernel(name).bind(*arguments, block=32)(1)
+        with pytest.raises(KernelError, match=message):
+            device.synchronize()
+        assert device.stacks_in_use() == 0
+        errors.kernel("recurse").bind(out, 3, block=32)(2)  # the device goes on
+        device.synchronize()
+
+
+@pytest.mark.exhaustive  # compiles a runtime of its own
+def test_stacks_of_their_own_give_equal_counts() -> None:
+    counts = []
+    for portable in (False, True):
+        with Emulator(counted=True, portable_fibers=portable) as device:
+            x, y = (device.upload(np.ones(64, np.int32)) for _ in range(2))
+            module = device.module(COUNTED, {})
+            for name in ("banks", "divergent", "deep_stacks"):
+                module.kernel(name).bind(x, y, block=64)(4)
+            device.synchronize()
+            counts.append(device.counts())
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["frontier_numbers", "frontier_queue", "push_private"])
+def test_counting_is_not_much_slower_than_emulation(name: str) -> None:
+    """Three to four times as slow on this graph: the bound leaves room for a busy machine."""
+    variant = find(name)
+    assert issubclass(variant, KernelProgram)
+    plain, _, counted = times(variant, load("lattice(rows=60,columns=60):symmetrised"), repeats=3)
+    assert counted < 15 * plain
 
 
 def test_counting_and_watching_exclude_each_other() -> None:

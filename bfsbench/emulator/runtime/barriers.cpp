@@ -24,16 +24,18 @@ void acquire(const ResidentBlock& block) {
 
 }  // namespace
 
-Votes block_barrier(bool predicate, int line) {
+// A thread that is counted waits for the other lanes of its warp first. When they are there, it need not run to arrive.
+Votes block_barrier(bool predicate, int line, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);
-    require_same_barrier(block, Wait::block, line);
-    unsigned parity = block.barriers % 2;
-    block.votes[parity] += predicate;
-    ++block.voters[parity];
-    block.park(fiber, Wait::block, line);
-    if (block.waiting(Wait::block).count() == block.live) block.release_block_barrier();
-    worker->suspend(fiber);
+    fiber.arrival = {true, predicate, line};
+    meet(site);
+    if (fiber.arrival.due) {
+        require_same_barrier(block, Wait::block, line);
+        block.arrive(fiber);
+        worker->suspend(fiber);
+    }
+    unsigned parity = (block.barriers - 1) % 2;  // of the one that it has left
     return {block.votes[parity], block.voters[parity]};
 }
 

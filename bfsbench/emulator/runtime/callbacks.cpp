@@ -20,22 +20,31 @@ APART void touch_watched(const char* address, const void* site) {
 }
 
 template <size_t kBytes>
-APART void touch_counted(const char* address, Act act, Scope scope, const void* site) {
-    emu::watch(address, kBytes, act, scope, site);
+APART void load_counted(const char* address, const void* site) {
+    emu::worker->machine.counting->load(emu::here(), address, kBytes, site);
+}
+
+template <size_t kBytes, Act kAct>
+APART void touch_counted(const char* address, const void* site) {
+    emu::worker->machine.counting->step(emu::here(), address, site, kBytes, static_cast<emu::Kind>(kAct));
 }
 
 template <size_t kBytes, Act kAct, Scope kScope>
 inline void touch(const void* there, const void* site) {
     auto* address = static_cast<const char*>(there);
-    auto* fiber = static_cast<emu::Fiber*>(emu::current);
-    if (!fiber || !fiber->trace) {
+    emu::Trace* trace = emu::tracing;
+    if (!trace) {
         constexpr bool kReadsWords = kAct == Act::read && kScope == Scope::none && kBytes % emu::Shadow::kWordBytes == 0;
         if (!emu::watching || (kReadsWords && emu::watching->read_quickly(address, kBytes, site))) return;
         return touch_watched<kBytes, kAct, kScope>(address, site);
     }
-    if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes>(address, kAct, kScope, site);
-    if (emu::StackPool::is_on(fiber->stack, address)) return;
-    emu::worker->machine.counting->load(*fiber, address, kBytes, site);
+    if (emu::StackPool::is_on(trace->stack, address)) return;
+    if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes, kAct>(address, site);
+    if (!trace->load_quickly<kBytes>(address, site)) load_counted<kBytes>(address, site);
+}
+
+APART void jump_counted(const void* place) {
+    if (emu::tracing->come_to(place)) emu::await_steps(emu::here());
 }
 
 APART void come_to_block() {
@@ -47,13 +56,13 @@ APART void come_to_block() {
 
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
-    if (emu::steps_left > 0) {
+    if (emu::Trace* trace = emu::tracing) {
+        if (!trace->come_on(HERE) && !trace->jump_quickly(HERE)) jump_counted(HERE);
+    } else if (emu::steps_left > 0) {
         --emu::steps_left;
-        return;
+    } else {
+        come_to_block();
     }
-    auto* fiber = static_cast<emu::Fiber*>(emu::current);
-    if (!fiber || !fiber->trace) return come_to_block();
-    if (fiber->trace->come_to(HERE)) emu::await_steps(*fiber);
 }
 
 CALLBACK void __tsan_init() {}

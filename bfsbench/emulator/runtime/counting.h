@@ -78,21 +78,31 @@ class Counting {
     void add_module(const char* begin, size_t bytes);
 
     // A thread, the current one, is about to do this, and others of its block go on before it does.
-    void step(Fiber& fiber, Step step);
+    void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
+    // Its warp has made the step that it has waited for, and it is about to do what it said.
+    void go_on(const Lockstep& lockstep, unsigned rank);
     // It is about to load without regard to others, and goes on, unless others have often stored before their warps
     // had made such a load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         views_.put_back();
-        bool full = fiber.trace->come_to(site, Deed({site, address, static_cast<unsigned>(bytes), Kind::read, true}));
-        if (full || (waiting_[slot_of(site)] && sites_[site].waits)) await_steps(fiber);
+        const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
+        ops.note_quick(op);
+        bool waits = op.waits, full = fiber.trace->come_to(site, op, address);
+        if (full || waits) await_steps(fiber);
         if (views_.may_be_old(address, bytes)) show_old(fiber, address, bytes);
+    }
+
+    const Changes& changes() const { return views_.changes; }
+    // It soon will.
+    void fetch(const Lockstep& lockstep, unsigned rank) const {
+        views_.fetch_store(lockstep.warp(rank / kWarpSize).now[rank % kWarpSize].address());
     }
 
     uint64_t stores() const { return views_.stores(); }
 
     // What the current thread's block loads from now on is no older than now.
     void acquire(const ResidentBlock& block) {
-        views_.acquire(multiprocessor_of(block));
+        views_.acquire(block.lockstep->multiprocessor);
         block.lockstep->meet();
     }
 
@@ -100,6 +110,7 @@ class Counting {
     void leave_thread() { views_.put_back(); }
 
     Loops loops;
+    Ops ops;
 
     // No thread of a block can go on: its warps make a step each, or find that a lane goes on.
     void issue(ResidentBlock& block);
@@ -119,7 +130,7 @@ class Counting {
         const Region* buffer = nullptr;  // null for variables
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
-    // How often the parts of one region were touched, in the current epoch.
+    // Of the parts of one region: in which epoch each was touched last, and how often or in which execution.
     struct Touched {
         struct Part {
             uint32_t epoch, times;
@@ -134,7 +145,7 @@ class Counting {
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
         // Of atomics: the offset of the first word in the epoch and region, and whether it went to others, too.
-        ptrdiff_t word = 0;
+        size_t word = 0;
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
@@ -143,32 +154,42 @@ class Counting {
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
     };
+    // Lanes of a warp that execute an instruction together, in one region.
+    struct Execution {
+        Execution(ResidentBlock& of, unsigned index, unsigned members) : block(of), warp(index), lanes(members) {}
+        ResidentBlock& block;
+        unsigned warp, lanes;
+        unsigned number;           // of lanes
+        const Op* op;              // of the first of them
+        size_t offset[kWarpSize];  // in the region, of each of them, without gaps
+    };
 
     void show_old(const Fiber& fiber, const char* address, size_t bytes);
-    unsigned multiprocessor_of(const ResidentBlock& block) const;
     void begin_epoch();
     bool is_note(const char* address) const { return static_cast<size_t>(address - notes_) < notes_bytes_; }
     void begin_level(const char* note);
+    Site& site_of(unsigned op);
+    Place find_global(const char* address) const;
     Place find(const ResidentBlock& block, const char* address) const;
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
-    bool count_lanes(ResidentBlock& block, unsigned warp, unsigned lanes, Site& site, Count& count);
+    void gather(Execution& execution, Site& site);
     // Returns whether a lane goes where the warp has not been lately.
-    bool count_sectors(ResidentBlock& block, unsigned first, unsigned lanes, Site& site, Count& count);
-    void count_collisions(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site, Count& count);
-    void count_banks(const Lockstep& lockstep, unsigned first, unsigned lanes, const Site& site, Count& count);
-    void follow_words(const Lockstep& lockstep, unsigned first, unsigned lanes, Site& site);
+    bool count_lanes(const Execution& execution, Site& site, Count& count);
+    static constexpr unsigned kMostSectors = kWarpSize * (4095 / 32 + 2);
+    static unsigned list_sectors(const Execution& execution, size_t most, uint32_t* sectors);
+    bool count_sectors(const Execution& execution, Site& site, Count& count);
+    void count_collisions(const Execution& execution, Site& site, Count& count);
+    void count_banks(const Execution& execution, const Site& site, Count& count);
+    void follow_words(const Execution& execution, Site& site);
     void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
-    Count& count_of(Site& site, const Step& step, Memory memory);
-
-    void count_overtaken(Lockstep& lockstep, unsigned first, unsigned lanes, const void* address, Site& site);
-    static constexpr size_t kSlots = 4096;
-    static size_t slot_of(const void* site) { return reinterpret_cast<uintptr_t>(site) / 2 % kSlots; }
+    Count& count_of(Site& site, const Op& op, Memory memory);
+    void count_overtaken(const Execution& execution, Site& site);
 
     Buffers& buffers_;
-    std::vector<char> waiting_ = std::vector<char>(kSlots);  // whether a site here does
     const uint64_t most_polls_;
     std::map<const char*, size_t> modules_;
     std::unordered_map<const void*, Site> sites_;
+    std::vector<Site*> site_of_op_;
     std::vector<Count> counts_;
     std::vector<LevelCount> levels_;
     FewNumbers seen_;
@@ -178,6 +199,7 @@ class Counting {
     unsigned launch_ = 0;
     int level_ = -1;
     uint32_t epoch_ = 0;  // of launch and level
+    uint32_t execution_ = 0;
     const char* notes_ = nullptr;
     size_t notes_bytes_ = 0, notes_element_ = 1;
     uint64_t polls_ = 0;  // in a row

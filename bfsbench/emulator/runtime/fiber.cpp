@@ -16,9 +16,7 @@
 #include <cstdint>
 #include <new>
 
-#if defined(__x86_64__) && !defined(__APPLE__) && !defined(EMU_PORTABLE_FIBERS)
-#define EMU_ASSEMBLY_SWITCH 1
-#else
+#if !EMU_ASSEMBLY_SWITCH
 #include <ucontext.h>
 #endif
 
@@ -69,13 +67,106 @@ emu_switch:
 .size emu_switch,.-emu_switch
 )");
 
-Context prepare(char* stack, void (*entry)()) {
+// Of Kept, the offsets are 0 for the place and 8 for the bytes. Copies are of 64 bytes at a time: up to as many more are
+// read and written behind the stack, and behind what is kept. While the stack is written nothing is on it.
+__asm__(R"(
+.macro emu_push_all
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+.endm
+.macro emu_pop_all
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+.endm
+.macro emu_copy from, to, bytes
+1:
+    movups (\from), %xmm0
+    movups 16(\from), %xmm1
+    movups 32(\from), %xmm2
+    movups 48(\from), %xmm3
+    movups %xmm0, (\to)
+    movups %xmm1, 16(\to)
+    movups %xmm2, 32(\to)
+    movups %xmm3, 48(\to)
+    addq $64, \from
+    addq $64, \to
+    subq $64, \bytes
+    ja 1b
+.endm
+.macro emu_keep
+    movq %rdx, %rcx
+    subq %rsp, %rcx
+    movq %rcx, 8(%rdi)
+    movq (%rdi), %r8
+    movq %rsp, %r9
+    emu_copy %r9, %r8, %rcx
+.endm
+.macro emu_take_up
+    movq 8(%rsi), %rcx
+    movq (%rsi), %r8
+    movq %rdx, %r9
+    subq %rcx, %r9
+    movq %r9, %rsp
+    emu_copy %r8, %r9, %rcx
+.endm
+.text
+.globl emu_exchange
+.hidden emu_exchange
+.type emu_exchange,@function
+emu_exchange:
+    emu_push_all
+    emu_keep
+    emu_take_up
+    emu_pop_all
+.size emu_exchange,.-emu_exchange
+.globl emu_enter
+.hidden emu_enter
+.type emu_enter,@function
+emu_enter:
+    emu_push_all
+    movq %rsp, (%rdi)
+    emu_take_up
+    emu_pop_all
+.size emu_enter,.-emu_enter
+.globl emu_leave
+.hidden emu_leave
+.type emu_leave,@function
+emu_leave:
+    emu_push_all
+    emu_keep
+    movq %rsi, %rsp
+    emu_pop_all
+.size emu_leave,.-emu_leave
+)");
+
+namespace {
+
+// Downwards from `top`: what a switch takes from there.
+void** lay_out(void** top, void (*entry)()) {
     constexpr int kSavedRegisters = 6;
-    auto* top = reinterpret_cast<void**>(top_of(stack));
     *--top = nullptr;  // return address of entry, which also leaves the stack aligned as after a call
     *--top = reinterpret_cast<void*>(entry);
     for (int i = 0; i < kSavedRegisters; ++i) *--top = nullptr;
     return top;
+}
+
+}  // namespace
+
+Context prepare(char* stack, void (*entry)()) { return lay_out(reinterpret_cast<void**>(top_of(stack)), entry); }
+
+void prepare(Kept& kept, void (*entry)()) {
+    constexpr size_t kBytes = 8 * sizeof(void*);
+    lay_out(reinterpret_cast<void**>(kept.place + kBytes), entry);
+    kept.bytes = kBytes;
 }
 
 #else
@@ -99,6 +190,12 @@ Context prepare(char* stack, void (*entry)()) {
     return context;
 }
 
+#endif
+
+char* shared_top(char* stack) { return stack + StackPool::kBytes - Kept::kAligned; }
+
+#if !EMU_ASSEMBLY_SWITCH
+void prepare(Kept&, void (*)()) {}
 #endif
 
 char* StackPool::take() {

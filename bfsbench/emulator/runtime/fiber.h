@@ -15,6 +15,38 @@ extern "C" void emu_switch(Context* save, Context to);
 // A context that starts `entry` on a stack; `entry` must never return.
 Context prepare(char* stack, void (*entry)());
 
+#if defined(__x86_64__) && !defined(__APPLE__) && !defined(EMU_PORTABLE_FIBERS)
+#define EMU_ASSEMBLY_SWITCH 1
+#endif
+
+// Many flows can take turns on one stack, from which the part of each is copied when it is suspended. That is quicker
+// than to switch stacks when there are more of these than a cache holds: a part is small, and parts lie side by side.
+struct Kept {
+    char* place;  // at least kAligned bytes longer than the room
+    size_t bytes, room;
+
+    static constexpr size_t kRoom = 576, kAligned = 64;
+};
+
+#if EMU_ASSEMBLY_SWITCH
+constexpr bool kSharesStacks = true;
+// The running flow is kept and `to` is continued; both are on the stack that ends at `top`, with 64 bytes behind it.
+extern "C" void emu_exchange(Kept* from, const Kept* to, char* top);
+// The same from another stack, and to another one.
+extern "C" void emu_enter(Context* save, const Kept* to, char* top);
+extern "C" void emu_leave(Kept* from, Context to, char* top);
+#else
+constexpr bool kSharesStacks = false;
+inline void emu_exchange(Kept*, const Kept*, char*) {}
+inline void emu_enter(Context*, const Kept*, char*) {}
+inline void emu_leave(Kept*, Context, char*) {}
+#endif
+
+// The end of a stack that is shared.
+char* shared_top(char* stack);
+// A part of it that starts `entry`, which must never return.
+void prepare(Kept& kept, void (*entry)());
+
 // Stacks for fibers, each with a page below it that may not be touched, unless there are very many. Reused, last in, first out.
 class StackPool {
   public:

@@ -1,6 +1,7 @@
 #include "lockstep.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "counting.h"
 
@@ -15,190 +16,174 @@ constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 // Rounds of issues before a block hands over to others, so that they make their steps side by side.
 constexpr unsigned kTurn = 16;
 
+// What is done to whole warps in loops of a fixed length takes a few vector instructions.
+constexpr unsigned kAllLanes = ~0u;
+
 }  // namespace
 
-void Position::jump_back(Loops& loops, const void* place) {
-    if (depth_ && iterations_[depth_ - 1].loop->first == place) {  // the next iteration, most times
-        Loop& loop = *iterations_[depth_ - 1].loop;
-        loop.last = std::max(loop.last, place_);
-        ++iterations_[depth_ - 1].number;
-        return;
-    }
-    Loop& loop = loops.try_emplace(place, Loop{place, place_}).first->second;
-    loop.last = std::max(loop.last, place_);
-    while (depth_ && iterations_[depth_ - 1].loop->first > place) --depth_;
-    if (depth_ && iterations_[depth_ - 1].loop == &loop) {
-        ++iterations_[depth_ - 1].number;
-    } else if (depth_ < kDepth) {
-        iterations_[depth_++] = {&loop, 1};
-    }
-}
-
-bool Position::is_behind(const Position& other) const {
-    for (unsigned i = 0; i < depth_ || i < other.depth_; ++i) {
-        const Iteration* mine = i < depth_ ? &iterations_[i] : nullptr;
-        const Iteration* others = i < other.depth_ ? &other.iterations_[i] : nullptr;
-        if (mine && others && mine->loop == others->loop) {
-            if (mine->number == others->number) continue;
-            return mine->number < others->number;
-        }
-        // A lane in the 0th iteration of the outer of two loops is behind one in a later iteration.
-        bool in_others = others && others->loop->has(place_), in_mine = mine && mine->loop->has(other.place_);
-        if (in_others && in_mine) return others->loop->first < mine->loop->first;
-        if (in_others || in_mine) return in_others;
-        break;
-    }
-    return place_ != other.place_ ? place_ < other.place_ : parted_ < other.parted_;
-}
-
-void WarpRun::remember(const Step& step) {
-    Read now{step.site, step.address};
-    if (step.kind == Kind::read && std::find(reads, reads + kReads, now) != reads + kReads) {
+void WarpRun::remember(const void* site, Kind kind, const void* address) {
+    Read now{site, address};
+    if (kind == Kind::read && std::find(reads, reads + kReads, now) != reads + kReads) {
         ++repeats;
         return;
     }
     std::copy_backward(reads, reads + kReads - 1, reads + kReads);
-    reads[0] = step.kind == Kind::read ? now : Read{};
+    reads[0] = kind == Kind::read ? now : Read{};
     repeats = 0;
 }
 
-void WarpRun::begin() {
-    std::vector<const char*> room = std::move(recent);
-    room.clear();
-    *this = {};
-    recent = std::move(room);
+void WarpRun::begin(unsigned lanes) {
+    traced = waiting = together = awaits = 0;
+    runs = false;
+    issued = 0;
+    groups = 1, groups_waiting = groups_issued = common = 0;
+    group[0].lanes = lanes;
+    group[0].position.begin();
+    std::fill(reads, reads + kReads, Read{});
+    repeats = 0;
+    epoch = 0;
+    steps = {};
+    recent.assign(kRecent, 0);
 }
 
-bool WarpRun::had_lately(const char* sector, size_t index) {
-    if (recent.empty()) recent.resize(kRecent);
-    const char*& slot = recent[index % kRecent];
-    bool had = slot == sector;
-    slot = sector;
-    return had;
+unsigned WarpRun::divide(unsigned from, unsigned lanes) {
+    if (group[from].lanes == lanes) return from;
+    auto free = static_cast<unsigned>(__builtin_ctz(~groups));
+    groups |= 1u << free;
+    group[from].lanes &= ~lanes;
+    group[free].lanes = lanes;
+    group[free].position = group[from].position;
+    return free;
 }
 
-void Lockstep::begin(unsigned threads) {
-    steps_.resize(threads);
-    positions_.resize(threads);
-    traces_.resize(threads);
-    for (Position& position : positions_) position.begin();
-    warps_.resize((threads + kWarpSize - 1) / kWarpSize);
-    paths_.resize(warps_.size());
-    for (Path& path : paths_) path.clear();
-    for (unsigned rank = 0; rank < threads; ++rank) traces_[rank].begin(*this, paths_[rank / kWarpSize], rank);
-    for (WarpRun& warp : warps_) warp.begin();
+void Lockstep::begin(unsigned threads, unsigned on) {
+    multiprocessor = on;
+    num_warps_ = (threads + kWarpSize - 1) / kWarpSize;
+    if (warps_.size() < num_warps_) {
+        warps_.resize(num_warps_);
+        traces_.resize(num_warps_);
+    }
+    lanes_.resize(threads);
+    for (unsigned index = 0; index < num_warps_; ++index) {
+        unsigned first = index * kWarpSize, lanes = std::min(threads - first, kWarpSize);
+        warps_[index].begin(lanes == kWarpSize ? ~0u : (1u << lanes) - 1);
+        Traces& traces = traces_[index];
+        memset(traces.begin, 0, sizeof traces.begin);
+        memset(traces.end, 0, sizeof traces.end);
+        for (unsigned rank = first; rank < first + lanes; ++rank) {
+            lanes_[rank].begin(*this, counting.ops, counting.changes(), traces, rank);
+        }
+    }
     turns_.clear();
     next_ = traced_ = rounds_ = 0;
     leave_ = Leave::no;
     time = close_until_ = 0;
 }
 
-unsigned Lockstep::next_lane(unsigned index) const {
-    const WarpRun& warp = warps_[index];
+// Of the lanes that are behind all others, or in front.
+unsigned Lockstep::next_group(const WarpRun& warp) const {
+    auto chosen = static_cast<unsigned>(__builtin_ctz(warp.groups_waiting));
+    unsigned left = warp.groups_waiting & (warp.groups_waiting - 1);
+    if (!left) return chosen;
     uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
     bool furthest = warp.issued % patience == patience - 1;
-    unsigned chosen = index * kWarpSize + __builtin_ctz(warp.waiting);
-    for (unsigned left = warp.waiting & (warp.waiting - 1); left; left &= left - 1) {
-        unsigned rank = index * kWarpSize + __builtin_ctz(left);
-        if (positions_[rank].is_behind(positions_[chosen]) != furthest) chosen = rank;
+    for (; left; left &= left - 1) {
+        auto other = static_cast<unsigned>(__builtin_ctz(left));
+        if (warp.group[other].position.is_behind(warp.group[chosen].position) != furthest) chosen = other;
     }
     return chosen;
 }
 
-// If all lanes of the warp are at one place and do the same next, the step that this leads to.
+// Puts the next entries of lanes into `now`, and returns those that do the same as the first of them.
+unsigned Lockstep::next_entries(unsigned index, unsigned lanes) {
+    WarpRun& warp = warps_[index];
+    const Traces& traces = traces_[index];
+    if (lanes == kAllLanes) {
+        uint8_t rows_differ = 0, row = traces.begin[0];
+        for (uint8_t begin : traces.begin) rows_differ |= begin ^ row;
+        const Entry* entries = traces.rows[row];
+        uint64_t differ = 0, first = entries[0].bits();
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            warp.now[lane] = entries[lane];
+            differ |= entries[lane].bits() ^ first;
+        }
+        if (!rows_differ && !Entry::op_of(differ)) return lanes;
+    }
+    unsigned same = 0, op = 0;
+    for (unsigned left = lanes; left; left &= left - 1) {
+        auto lane = static_cast<unsigned>(__builtin_ctz(left));
+        Entry entry = traces.rows[traces.begin[lane]][lane];
+        warp.now[lane] = entry;
+        if (!same) op = entry.op();
+        same |= unsigned{entry.op() == op} << lane;
+    }
+    return same;
+}
+
+// They leave the traces. Returns those whose traces are done.
+unsigned Lockstep::pass(unsigned index, unsigned lanes) {
+    Traces& traces = traces_[index];
+    if (lanes == kAllLanes) {
+        uint8_t least = Traces::kRoom;
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            least = std::min<uint8_t>(least, static_cast<uint8_t>(traces.end[lane] - traces.begin[lane]));
+        }
+        if (least > 1) {
+            for (uint8_t& begin : traces.begin) ++begin;
+            return 0;
+        }
+    }
+    unsigned done = 0;
+    for (unsigned left = lanes; left; left &= left - 1) {
+        auto lane = static_cast<unsigned>(__builtin_ctz(left));
+        if (++traces.begin[lane] != traces.end[lane]) continue;
+        traces.begin[lane] = traces.end[lane] = 0;
+        done |= 1u << lane;
+    }
+    return done;
+}
+
+unsigned Lockstep::done(unsigned index, unsigned lanes) const {
+    const Traces& traces = traces_[index];
+    if (lanes == kAllLanes) {
+        uint8_t least = Traces::kRoom;
+        for (uint8_t end : traces.end) least = std::min(least, end);
+        if (least) return 0;
+    }
+    unsigned found = 0;
+    for (unsigned left = lanes; left; left &= left - 1) {
+        auto lane = static_cast<unsigned>(__builtin_ctz(left));
+        found |= unsigned{traces.end[lane] == 0} << lane;
+    }
+    return found;
+}
+
+// If all lanes of the warp are one group and do the same next, the step that this leads to.
 unsigned Lockstep::take_together(unsigned index) {
     WarpRun& warp = warps_[index];
     while (can_issue(index) && warp.together) {
-        if (warp.traced & ~warp.together) {  // others have come
-            end_rows(index);
+        unsigned lanes = warp.traced;
+        bool alike = !(lanes & ~warp.together) && next_entries(index, lanes) == lanes;
+        if (!alike) {  // or others have come
             scatter(index);
             return 0;
         }
-        if (!warp.rows_end && !begin_rows(index)) {
-            if (unsigned lanes = take_alike(index)) return lanes;
-        } else if (unsigned lanes = take_row(index)) {
-            return lanes;
-        }
+        warp.together = lanes;
+        warp.common = warp.divide(warp.common, lanes);  // those that do nothing stay behind
+        const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
+        unsigned done = pass(index, lanes);
+        if (step_to(warp.group[warp.common].position, warp, op)) return lanes;
+        if (done) end(index, done);
     }
     return 0;
 }
 
-// Whether the next entries of all lanes are those of the path.
-bool Lockstep::begin_rows(unsigned index) {
-    WarpRun& warp = warps_[index];
-    unsigned first_rank = index * kWarpSize, first = traces_[first_rank + __builtin_ctz(warp.traced)].first();
-    unsigned end = Path::kRoom;
-    for (unsigned left = warp.together; left; left &= left - 1) {
-        unsigned rank = first_rank + __builtin_ctz(left);
-        if (!(warp.traced & left & -left)) {
-            positions_[rank] = warp.common;  // it stays behind
-            continue;
-        }
-        end = traces_[rank].first() == first ? std::min(end, traces_[rank].followed()) : 0;
-    }
-    warp.together = warp.traced;
-    if (end <= first) return false;
-    warp.row = first;
-    warp.rows_end = end;
-    return true;
-}
-
-unsigned Lockstep::take_row(unsigned index) {
-    WarpRun& warp = warps_[index];
-    const Path& path = paths_[index];
-    unsigned row = warp.row++;
-    const void* site = path.sites[row];
-    if (!step_to(warp.common, warp, path.deeds[row].step(site))) {
-        if (warp.row == warp.rows_end) end_rows(index);
-        return 0;
-    }
-    for (unsigned left = warp.together; left; left &= left - 1) {
-        unsigned rank = index * kWarpSize + __builtin_ctz(left);
-        steps_[rank] = traces_[rank].deed(row).step(site);
-    }
-    return warp.together;
-}
-
-void Lockstep::end_rows(unsigned index) {
-    WarpRun& warp = warps_[index];
-    if (!warp.rows_end) return;
-    warp.rows_end = 0;
-    for (unsigned left = warp.together; left; left &= left - 1) {
-        unsigned rank = index * kWarpSize + __builtin_ctz(left);
-        traces_[rank].go_to(warp.row);
-        if (traces_[rank].empty()) end(rank);
-    }
-}
-
-// A step of all lanes, if their next entries are alike.
-unsigned Lockstep::take_alike(unsigned index) {
-    WarpRun& warp = warps_[index];
-    unsigned lanes = warp.together, first_rank = index * kWarpSize;
-    const Trace& first = traces_[first_rank + __builtin_ctz(lanes)];
-    for (unsigned left = lanes & (lanes - 1); left; left &= left - 1) {
-        if (!traces_[first_rank + __builtin_ctz(left)].is_like(first)) return scatter(index), 0;
-    }
-    for (unsigned left = lanes; left; left &= left - 1) {
-        unsigned rank = first_rank + __builtin_ctz(left);
-        steps_[rank] = traces_[rank].take();
-    }
-    if (!step_to(warp.common, warp, steps_[first_rank + __builtin_ctz(lanes)])) {
-        release(index, lanes);
-        return 0;
-    }
-    return lanes;
-}
-
-// Lanes that were together are each on their own.
+// Lanes that were together go each their way.
 void Lockstep::scatter(unsigned index) {
     WarpRun& warp = warps_[index];
-    unsigned lanes = warp.together;
+    unsigned lanes = warp.together & warp.traced;
     warp.together = 0;
-    for (unsigned left = lanes; left; left &= left - 1) {
-        unsigned rank = index * kWarpSize + __builtin_ctz(left);
-        positions_[rank] = warp.common;
-        if (warp.traced >> rank % kWarpSize & 1) advance(rank);
-    }
+    if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
 unsigned Lockstep::take(unsigned index) {
@@ -206,91 +191,95 @@ unsigned Lockstep::take(unsigned index) {
     unsigned lanes = warp.together ? take_together(index) : 0;
     if (!lanes) {
         if (!can_issue(index)) return 0;
-        const Position next = positions_[next_lane(index)];
-        for (unsigned left = warp.waiting; left; left &= left - 1) {
-            unsigned lane = __builtin_ctz(left);
-            Position& position = positions_[index * kWarpSize + lane];
-            if (!position.is_with(next)) continue;
-            position.join(next);
-            lanes |= 1u << lane;
+        unsigned chosen = next_group(warp);
+        Group& next = warp.group[chosen];
+        warp.groups_issued = 1u << chosen;
+        lanes = next.lanes;
+        for (unsigned left = warp.groups_waiting & ~(1u << chosen); left; left &= left - 1) {
+            auto other = static_cast<unsigned>(__builtin_ctz(left));
+            Group& group = warp.group[other];
+            if (!group.position.is_with(next.position)) continue;
+            group.position.join(next.position);
+            lanes |= group.lanes;
+            warp.groups_issued |= 1u << other;
         }
+        warp.groups_waiting &= ~warp.groups_issued;
         warp.waiting &= ~lanes;
-        if (lanes == warp.traced) {
-            warp.together = lanes;
-            warp.common = next;
+        bool all = lanes == warp.traced;
+        for (unsigned left = warp.groups_issued & ~(1u << chosen); left; left &= left - 1) {
+            auto other = static_cast<unsigned>(__builtin_ctz(left));
+            if (!all && !warp.group[other].position.is_same_as(next.position)) continue;
+            next.lanes |= warp.group[other].lanes;
+            warp.groups &= ~(1u << other);
+            warp.groups_issued &= ~(1u << other);
         }
+        if (all) warp.together = lanes, warp.common = chosen;
     }
     ++warp.issued;
     return lanes;
 }
 
 void Lockstep::note_first(unsigned rank) {
-    unsigned& traced = warps_[rank / kWarpSize].traced;
+    WarpRun& warp = warps_[rank / kWarpSize];
     unsigned bit = 1u << rank % kWarpSize;
     // A step that has left the trace may have yet to be issued: others let its lane go on from a collective.
-    if (!(traced & bit)) ++traced_;
-    traced |= bit;
-    traces_[rank].stores_before = counting.stores();
+    if (!(warp.traced & bit)) ++traced_;
+    warp.traced |= bit;
+    warp.stores_before[rank % kWarpSize] = counting.stores();
 }
 
 void Lockstep::release(unsigned index, unsigned lanes) {
-    const WarpRun& warp = warps_[index];
-    if (warp.rows_end) {
-        if (warp.row == warp.rows_end) end_rows(index);
-        return;
-    }
-    for (; lanes; lanes &= lanes - 1) {
-        unsigned rank = index * kWarpSize + __builtin_ctz(lanes);
-        bool together = warp.together >> rank % kWarpSize & 1;
-        if (traces_[rank].empty()) {
-            end(rank);
-        } else if (!together) {
-            advance(rank);
+    WarpRun& warp = warps_[index];
+    unsigned ended = done(index, lanes);
+    if (!warp.together) {
+        for (unsigned left = warp.groups_issued; left; left &= left - 1) {
+            auto group = static_cast<unsigned>(__builtin_ctz(left));
+            if (unsigned on = warp.group[group].lanes & ~ended) ended |= advance(index, group, on);
         }
     }
+    if (ended) end(index, ended);
 }
 
 // Moves to the place of an entry, and returns whether that is a step.
-bool Lockstep::step_to(Position& position, const WarpRun& warp, const Step& entry) {
-    if (entry.kind == Kind::part) {
-        position.part(loops_, entry.site, warp.issued);
-        return false;
+bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
+    switch (op.kind) {
+        case Kind::part: position.part(loops_, op.site, warp.issued); return false;
+        case Kind::jump: position.jump(loops_, op.from, op.site); return false;
+        default: position.move(loops_, op.site); return true;
     }
-    if (entry.kind == Kind::jump) {
-        position.jump(loops_, entry.address, entry.site);
-        return false;
-    }
-    position.move(loops_, entry.site);
-    return true;
 }
 
-// To the next step of its trace, which is not empty.
-void Lockstep::advance(unsigned rank) {
-    Trace& trace = traces_[rank];
-    do {
-        WarpRun& warp = warps_[rank / kWarpSize];
-        steps_[rank] = trace.take();
-        if (step_to(positions_[rank], warp, steps_[rank])) {
-            warp.waiting |= 1u << rank % kWarpSize;
-            return;
+// Moves lanes of a group, whose traces are not empty, to their next steps. Returns those whose traces end before one.
+unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
+    WarpRun& warp = warps_[index];
+    unsigned ended = 0;
+    while (lanes) {
+        unsigned same = next_entries(index, lanes);
+        unsigned group = warp.divide(from, same);
+        const Op& op = counting.ops[warp.now[__builtin_ctz(same)].op()];
+        unsigned done = pass(index, same);
+        if (step_to(warp.group[group].position, warp, op)) {
+            warp.waiting |= same;
+            warp.groups_waiting |= 1u << group;
+        } else {
+            ended |= done | advance(index, group, same & ~done);
         }
-    } while (!trace.empty());
-    end(rank);
+        lanes &= ~same;
+    }
+    return ended;
 }
 
-// Of its trace: the lane goes on, if it waits for that.
-void Lockstep::end(unsigned rank) {
-    WarpRun& warp = warps_[rank / kWarpSize];
-    unsigned bit = 1u << rank % kWarpSize;
-    warp.waiting &= ~bit;
-    warp.traced &= ~bit;
-    --traced_;
-    if (!warp.traced) paths_[rank / kWarpSize].clear();
-    Trace& trace = traces_[rank];
-    if (!trace.waits) return;
-    trace.waits = false;
-    turns_.push_back(rank);
+// Of traces: lanes go on, if they wait for that.
+void Lockstep::end(unsigned index, unsigned lanes) {
+    WarpRun& warp = warps_[index];
+    warp.waiting &= ~lanes;
+    warp.traced &= ~lanes;
+    traced_ -= static_cast<unsigned>(__builtin_popcount(lanes));
+    unsigned on = lanes & warp.awaits;
+    if (!on) return;
+    warp.awaits &= ~on;
     warp.runs = true;
+    for (; on; on &= on - 1) turns_.push_back(index * kWarpSize + static_cast<unsigned>(__builtin_ctz(on)));
 }
 
 void Lockstep::begin_round() {
@@ -299,10 +288,13 @@ void Lockstep::begin_round() {
     for (unsigned index = 0; index < warps(); ++index) {
         WarpRun& warp = warps_[index];
         warp.runs = false;
-        paths_[index].open = !warp.traced;
-        for (unsigned left = warp.traced & ~warp.waiting & ~warp.together; left; left &= left - 1) {
-            advance(index * kWarpSize + __builtin_ctz(left));
+        unsigned fresh = warp.traced & ~warp.waiting & ~warp.together, ended = 0;
+        if (!fresh) continue;
+        for (unsigned left = warp.groups & ~warp.groups_waiting; left; left &= left - 1) {
+            auto group = static_cast<unsigned>(__builtin_ctz(left));
+            ended |= advance(index, group, warp.group[group].lanes & fresh);
         }
+        if (ended) end(index, ended);
     }
 }
 

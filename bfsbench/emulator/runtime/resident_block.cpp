@@ -71,6 +71,7 @@ void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Clu
     for (ThreadSet& set : at_barrier) set.clear();
     votes[0] = votes[1] = voters[0] = voters[1] = barriers = 0;
     arrived_at_grid = false;
+    kept_apart.clear();
     unsigned left = live;
     for (Warp& warp : warps) {
         warp.present = left >= kWarpSize ? ~0u : (1u << left) - 1;
@@ -85,7 +86,7 @@ Fiber* ResidentBlock::start_next() {
     Fiber& fiber = fibers[start_order[started++]];
     fiber.stack = nullptr;
     fiber.waits_at = Wait::none;
-    fiber.exited = fiber.arrived_at_cluster = false;
+    fiber.exited = fiber.arrived_at_cluster = fiber.arrival.due = false;
     fiber.last_error = cudaSuccess;
     fiber.clock = 1;
     fiber.moment = 0;
@@ -106,6 +107,19 @@ Fiber* ResidentBlock::pick(Random* random) {
     return &fibers[rank];
 }
 
+void ResidentBlock::make_room(Fiber& fiber) {
+    constexpr size_t kEach = Kept::kRoom + Kept::kAligned;
+    if (kept.size() < (fibers.size() + 1) * kEach) kept.resize((fibers.size() + 1) * kEach);
+    size_t start = round_up(reinterpret_cast<uintptr_t>(kept.data()), Kept::kAligned);
+    fiber.kept = {reinterpret_cast<char*>(start + fiber.rank * kEach), 0, Kept::kRoom};
+}
+
+void ResidentBlock::make_more_room(Fiber& fiber, size_t bytes) {
+    fiber.kept.room = 2 * bytes;
+    kept_apart.push_back(std::make_unique<char[]>(fiber.kept.room + Kept::kAligned));
+    fiber.kept.place = kept_apart.back().get();
+}
+
 void ResidentBlock::park(Fiber& fiber, Wait where, int line) {
     fiber.waits_at = where;
     fiber.line = line;
@@ -118,11 +132,27 @@ void ResidentBlock::release(Wait where) {
 }
 
 void ResidentBlock::release_block_barrier() {
-    if (!clocks.empty()) Clocks::meet_block(*this);
-    for (Fiber& fiber : fibers) fiber.moment = 0;
+    if (!clocks.empty()) {
+        Clocks::meet_block(*this);
+        for (Fiber& fiber : fibers) fiber.moment = 0;
+    }
     ++barriers;
     votes[barriers % 2] = voters[barriers % 2] = 0;
     release(Wait::block);
+}
+
+void ResidentBlock::arrive(Fiber& fiber) {
+    fiber.arrival.due = false;
+    unsigned parity = barriers % 2;
+    votes[parity] += fiber.arrival.vote;
+    ++voters[parity];
+    park(fiber, Wait::block, fiber.arrival.line);
+    if (waiting(Wait::block).count() == live) release_block_barrier();
+}
+
+bool ResidentBlock::is_at_other_barrier(const Fiber& fiber) const {
+    const ThreadSet& there = waiting(Wait::block);
+    return there.count() && fibers[there.next_from(0)].line != fiber.arrival.line;
 }
 
 void ResidentBlock::release_lanes(unsigned warp, unsigned lanes) {

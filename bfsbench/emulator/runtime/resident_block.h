@@ -24,6 +24,7 @@ enum class Wait : unsigned char { none, block, cluster, grid, warp };
 
 struct Fiber : Thread {
     Context context;  // where to go on
+    Kept kept;        // the same, where threads share a stack
     char* stack;      // null until first run
     Wait waits_at;
     bool exited;
@@ -32,6 +33,12 @@ struct Fiber : Thread {
     unsigned cluster_phase;   // of its last arrival
 
     Trace* trace;  // in a machine that counts, otherwise null
+
+    // At the barrier of its block.
+    struct Arrival {
+        bool due, vote;
+        int line;
+    } arrival;
 
     // In a machine that watches.
     uint32_t clock;  // steps of synchronisation
@@ -101,7 +108,11 @@ struct ResidentBlock : Block {
     FamilyPlace place{};
     std::unique_ptr<Shadow> shadow;   // of the arena
 
-    std::unique_ptr<Lockstep> lockstep;  // in a machine that counts
+    // In a machine that counts.
+    std::unique_ptr<Lockstep> lockstep;
+    // Of threads that share a stack, what they have there, side by side; and of those that have more.
+    std::vector<char> kept;
+    std::vector<std::unique_ptr<char[]>> kept_apart;
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
@@ -122,10 +133,17 @@ struct ResidentBlock : Block {
     // Takes the thread to run next out of `ready` or of those not started; null if there is none.
     Fiber* pick(Random* random);
 
+    // Room for a thread's part of the stack that threads share, or more of it.
+    void make_room(Fiber& fiber);
+    void make_more_room(Fiber& fiber, size_t bytes);
+
     // Parks a thread at a barrier. The thread that completes the barrier releases all.
     void park(Fiber& fiber, Wait where, int line);
     void release(Wait where);
     void release_block_barrier();
+    // A thread does what it is to do at a barrier of the block, which it then waits at. Others may not wait at another one.
+    void arrive(Fiber& fiber);
+    bool is_at_other_barrier(const Fiber& fiber) const;
     // Makes lanes of a warp that waited in a collective ready.
     void release_lanes(unsigned warp, unsigned lanes);
 

@@ -1,155 +1,224 @@
 // What lanes of a warp have done that their warp has not: their steps, and jumps backwards between them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+#include "emu/state.h"
 
 namespace emu {
 
 class Lockstep;
 
+// Of the memory that kernels share: what a lane has to know before it loads from there.
+struct Changes {
+    static constexpr size_t kWord = 4, kSlots = 1 << 12;
+    uint64_t stored[kSlots] = {};  // words that may have been stored to in this launch, a bit each
+    bool put_aside = false;        // some words are not there, see views.h
+
+    // Whether a value that was stored before the last one may be found here.
+    bool may_be_old(const char* address, size_t bytes) const {
+        bool found = false;
+        auto first = reinterpret_cast<uintptr_t>(address);
+        for (uintptr_t word = first / kWord; word * kWord < first + bytes; ++word) {
+            found |= stored[word / 64 % kSlots] >> word % 64 & 1;
+        }
+        return found;
+    }
+    // The same for an address that is a multiple of the bytes, of which there are at most 16.
+    template <size_t kBytes>
+    bool may_be_old(const char* address) const {
+        constexpr uint64_t kWords = (uint64_t{1} << (kBytes + kWord - 1) / kWord) - 1;
+        auto word = reinterpret_cast<uintptr_t>(address) / kWord;
+        return stored[word / 64 % kSlots] >> word % 64 & kWords;
+    }
+    // Not 0 if that is so for any word of the 32 bytes that this address is in.
+    unsigned near(const char* address) const {
+        size_t byte = reinterpret_cast<uintptr_t>(address) / (8 * kWord) % sizeof stored;
+        return static_cast<unsigned>(stored[byte / 8] >> byte % 8 * 8 & 0xff);
+    }
+    void note_store(uintptr_t word) { stored[word / 64 % kSlots] |= uint64_t{1} << word % 64; }
+};
+
 enum class Kind : int { read, write, update, barrier, note, jump, part };  // note: see Counting::note_levels_at
 
-// What one lane is about to do. A jump leads from `address` to `site`; parting is no step either, but leaving a loop
+// What lanes do, but for the address. A jump leads from `from` to `site`; parting is no step either, but leaving a loop
 // early.
-struct Step {
+struct Op {
     const void* site;
-    const char* address;
+    const void* from;
     unsigned bytes;
     Kind kind;
-    bool plain = false;  // a load that may find an old value
+    bool plain;  // a load that may find an old value
+    bool waits;  // lanes do, at loads of this site that would not make them wait otherwise
 };
 
-// All of it but the site, in one word.
-class Deed {
+// What lanes do, by numbers, found by site or by the ends of a jump. Numbers are good for as long as this lives.
+class Ops {
   public:
-    Deed() = default;
-    explicit Deed(const Step& step)
-        : bits_(uint64_t{step.bytes < kMostBytes ? step.bytes : kMostBytes} << kBytesAt |
-                uint64_t{step.plain} << kPlainAt | static_cast<uint64_t>(step.kind) << kKindAt |
-                reinterpret_cast<uint64_t>(step.address)) {}
-    const char* address() const { return reinterpret_cast<const char*>(bits_ & ((uint64_t{1} << kKindAt) - 1)); }
-    Kind kind() const { return static_cast<Kind>(bits_ >> kKindAt & 7); }
-    Step step(const void* site) const {
-        return {site, address(), static_cast<unsigned>(bits_ >> kBytesAt), kind(), (bits_ >> kPlainAt & 1) != 0};
+    struct alignas(32) Slot {
+        const void* site = nullptr;
+        const void* from = nullptr;
+        uint32_t shape = 0;
+        uint16_t number = 0;
+        bool waits = false;
+    };
+
+    const Op& operator[](unsigned number) const { return all_[number]; }
+    size_t size() const { return all_.size(); }
+
+    // Bytes, kind and whether it is plain, in one number.
+    static constexpr uint32_t shape(size_t bytes, Kind kind, bool plain) {
+        return static_cast<uint32_t>((bytes < kMostBytes ? bytes : kMostBytes) << 4 | static_cast<unsigned>(kind) << 1 |
+                                     unsigned{plain});
     }
-    // Steps to different addresses are alike, jumps from different places are not.
-    bool is_like(Deed other) const {
-        uint64_t differ = bits_ ^ other.bits_;
-        return (kind() >= Kind::jump ? differ : differ >> kKindAt) == 0;
+    const Slot& at(const void* site, uint32_t shape, const void* from = nullptr) {
+        Slot& slot = slots_[index_of(site, from)];
+        if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
+        return slot;
     }
+    // Of a plain load at which lanes do not wait, or a jump; 0 if it has not been used lately.
+    template <size_t kBytes>
+    unsigned quick_load(const void* site) const {
+        const Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
+        return load.site == site && load.bytes == kBytes ? load.number : 0;
+    }
+    unsigned quick_jump(const void* from, const void* to) const {
+        const Slot& slot = slots_[index_of(to, from)];
+        return slot.site == to && slot.from == from ? slot.number : 0;
+    }
+    // Such a load is known from now on, until another one takes its place.
+    void note_quick(const Slot& load) {
+        if (load.waits) return;
+        loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, all_[load.number].bytes, load.number};
+    }
+    const Slot& jump(const void* from, const void* to) { return at(to, shape(0, Kind::jump, false), from); }
+
+    // Lanes wait at loads of this site from now on.
+    void wait_at(const void* site);
 
   private:
-    static constexpr unsigned kKindAt = 48, kPlainAt = 51, kBytesAt = 52, kMostBytes = 4095;
-    uint64_t bits_ = 0;
-};
-
-// The beginning of the traces of a warp, as far as lanes have done the same: one runs after the other, and as most of
-// them do what the first has done, their entries need not be compared again when the warp makes them.
-struct Path {
-    static constexpr unsigned kRoom = 64;
-    bool open = true;  // for lanes to begin with
-    unsigned length = 0;
-    const void* sites[kRoom] = {};  // null behind the last
-    Deed deeds[kRoom];              // of the first lane
-
-    void clear() {
-        memset(sites, 0, length * sizeof *sites);
-        length = 0;
-        open = true;
+    static constexpr size_t kSlots = 4096, kMostBytes = 4095;
+    static size_t index_of(const void* site, const void* from) {
+        return (reinterpret_cast<uintptr_t>(site) + 3 * reinterpret_cast<uintptr_t>(from)) % kSlots;
     }
+    struct Quick {
+        const void* site = nullptr;
+        uint32_t bytes = 0;
+        uint16_t number = 0;
+    };
+    void fill(Slot& slot, const void* site, uint32_t shape, const void* from);
+
+    std::array<Slot, kSlots> slots_{};  // those used last
+    std::array<Quick, kSlots> loads_{};
+    std::vector<Op> all_;
+    std::unordered_multimap<const void*, uint16_t> numbers_;  // by site
 };
 
+// What is kept of it in a trace: the number of the op, and the address.
+class Entry {
+  public:
+    Entry() = default;
+    Entry(unsigned op, const void* address) : bits_(uint64_t{op} << kOpAt | reinterpret_cast<uint64_t>(address)) {}
+    uint64_t bits() const { return bits_; }
+    static unsigned op_of(uint64_t bits) { return static_cast<unsigned>(bits >> kOpAt); }
+    unsigned op() const { return static_cast<unsigned>(bits_ >> kOpAt); }
+    const char* address() const { return reinterpret_cast<const char*>(bits_ & ((uint64_t{1} << kOpAt) - 1)); }
+
+  private:
+    static constexpr unsigned kOpAt = 48;
+    uint64_t bits_;
+};
+
+// Those of a warp, side by side, as most of its lanes do the same.
+struct Traces {
+    static constexpr unsigned kRoom = 64;
+    uint8_t begin[kWarpSize];  // rows of the first entry of each lane, and behind its last; both are 0 if there is none
+    uint8_t end[kWarpSize];
+    Entry rows[kRoom][kWarpSize];
+};
+
+// That of one lane, which adds to it as it runs.
 class Trace {
   public:
-    void begin(Lockstep& of, Path& path, unsigned rank) {
-        of_ = &of, path_ = &path, rank_ = rank;
+    const char* stack = nullptr;  // of the lane, while it runs
+
+    void begin(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank) {
+        of_ = &of, ops_ = &ops, changes_ = &changes, rank_ = rank;
+        end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
         place_ = nullptr;
-        waits = false;
-        clear();
     }
 
     // The lane has come to a basic block, or to a step. If there is no room for another one, it has to wait.
-    bool come_to(const void* place) {
-        if (place > place_) {
-            place_ = place;
-            return false;
-        }
-        return jump_to(place);
+    bool come_to(const void* place) { return !come_on(place) && jump_to(place); }
+    // Whether it is further on; otherwise nothing is done.
+    bool come_on(const void* place) {
+        if (place <= place_) return false;
+        place_ = place;
+        return true;
     }
-    bool come_to(const void* site, Deed deed) {
+    bool come_to(const void* site, const Ops::Slot& op, const void* address) {
         if (site <= place_) jump_to(site);
         place_ = site;
-        add(site, deed);
-        return full();
+        return add({op.number, address});
+    }
+
+    // A plain load, or a jump, if that is all there is to it. Otherwise nothing is done, and there is more to do.
+    template <size_t kBytes>
+    bool load_quickly(const char* address, const void* site) {
+        unsigned end = *end_, op = ops_->quick_load<kBytes>(site);
+        bool aligned = reinterpret_cast<uintptr_t>(address) % kBytes == 0;
+        if (!op || !has_plenty(end) || site <= place_ || !aligned || changes_->put_aside) return false;
+        if (changes_->may_be_old<kBytes>(address)) return false;
+        put(end, {op, address}, site);
+        return true;
+    }
+    bool jump_quickly(const void* place) {
+        unsigned end = *end_, op = ops_->quick_jump(place_, place);
+        if (!op || !has_plenty(end)) return false;
+        put(end, {op, nullptr}, place);
+        return true;
     }
 
     // It leaves a loop early.
-    bool part() {
-        add(place_, Deed({place_, nullptr, 0, Kind::part}));
-        return full();
-    }
-
-    bool empty() const { return first_ == end_; }
-    unsigned size() const { return end_ - first_; }
-    unsigned first() const { return first_; }
-    // Entries before this one are those of the path.
-    unsigned followed() const { return follows_ ? end_ : followed_; }
-    Deed deed(unsigned index) const { return deeds_[index]; }
-    // The next entry, which is there.
-    const void* site() const { return first_ < followed() ? path_->sites[first_] : sites_[first_]; }
-    Deed deed() const { return deeds_[first_]; }
-    bool is_like(const Trace& other) const { return site() == other.site() && deed().is_like(other.deed()); }
-    // The next entry is that of the index.
-    void go_to(unsigned index) {
-        first_ = index;
-        if (empty()) clear();
-    }
-    Step take() {
-        Step step = deed().step(site());
-        go_to(first_ + 1);
-        return step;
-    }
-
-    bool waits = false;         // the lane does, until all this is done
-    uint64_t stores_before = 0;  // by others, when the first of it was done
+    bool part() { return add({ops_->at(place_, Ops::shape(0, Kind::part, false)).number, nullptr}); }
 
   private:
-    void clear() { first_ = end_ = followed_ = 0, follows_ = false; }
-    bool full() const { return end_ + 2 > Path::kRoom; }  // for another jump and a step
-    void begin_to_follow();
-
     __attribute__((noinline)) bool jump_to(const void* place) {
-        add(place, Deed({place, static_cast<const char*>(place_), 0, Kind::jump}));
+        unsigned op = ops_->jump(place_, place).number;
         place_ = place;
-        return full();
+        return add({op, nullptr});
     }
-
-    void add(const void* site, Deed deed) {
-        unsigned index = end_++;
-        deeds_[index] = deed;
-        if (index == 0) begin_to_follow();
-        if (follows_) {
-            if (path_->sites[index] == site && path_->deeds[index].is_like(deed)) return;
-            if (index == path_->length) {
-                path_->sites[index] = site;
-                path_->deeds[index] = deed;
-                ++path_->length;
-                return;
-            }
-            follows_ = false;
-            followed_ = index;
-        }
-        sites_[index] = site;
+    // It is not the first, and there is room for another jump and a step behind it.
+    static bool has_plenty(unsigned end) { return end - 1 < Traces::kRoom - 3; }
+    void put(unsigned end, Entry entry, const void* place) {
+        place_ = place;
+        first_[end * kWarpSize] = entry;
+        *end_ = static_cast<uint8_t>(end + 1);
     }
+    // Whether there is room for less than another jump and a step.
+    bool add(Entry entry) {
+        unsigned end = *end_;
+        if (!end) begin_anew();
+        first_[end * kWarpSize] = entry;
+        *end_ = static_cast<uint8_t>(end + 1);
+        return end + 3 > Traces::kRoom;
+    }
+    void begin_anew();
 
     const void* place_ = nullptr;
-    unsigned first_ = 0, end_ = 0, followed_ = 0, rank_ = 0;
-    bool follows_ = false;
-    Path* path_ = nullptr;
+    uint8_t* end_ = nullptr;
+    Entry* first_ = nullptr;
+    Ops* ops_ = nullptr;
+    const Changes* changes_ = nullptr;
     Lockstep* of_ = nullptr;
-    Deed deeds_[Path::kRoom];
-    const void* sites_[Path::kRoom];
+    unsigned rank_ = 0;
 };
+
+// Of the thread that runs on this core now; null unless its machine counts.
+extern __thread Trace* tracing __attribute__((tls_model("initial-exec")));
 
 }  // namespace emu

@@ -1,6 +1,7 @@
 #include "views.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace emu {
 
@@ -13,72 +14,81 @@ constexpr uint64_t kDelay = 2;
 
 void Views::begin_launch(unsigned multiprocessors, size_t cache) {
     put_back();
-    size_t sets = std::max<size_t>(1, cache / (kSector * kSectors * kWays));
-    if (views_.size() != multiprocessors || sets != sets_) views_.assign(multiprocessors, {});
+    auto sets = static_cast<uint32_t>(std::max<size_t>(1, cache / (kSector * kSectors * kWays)));
+    if (views_.size() != multiprocessors) views_.resize(multiprocessors);
     sets_ = sets;
     ++launch_;
-    for (View& view : views_) view.acquired = view.uses = 0;
-    if (!history_.empty()) std::fill(stored_.begin(), stored_.end(), 0);
+    for (View& view : views_) {
+        view.acquired = view.uses = 0;
+        if (view.sets.size() >= sets) continue;
+        view.sets.resize(sets);
+        view.sectors.resize(sets * kWays * kSectors);
+    }
+    if (stores_) changes = {};
     history_.clear();
+    words_taken_ = 0;
     stores_ = 0;
 }
 
 // In place of the one that has not been used for the longest time, if it is not there.
-Views::Line& Views::line_of(View& view, uintptr_t line) const {
-    Line* first = &view.lines[static_cast<uint32_t>(line) % static_cast<uint32_t>(sets_) * kWays];
-    Line* oldest = first;
-    for (Line* way = first; way != first + kWays; ++way) {
-        if (way->launch != launch_) way->used = 0;
-        if (way->line == line && way->launch == launch_) return *way;
-        if (way->used < oldest->used) oldest = way;
+Views::Line& Views::line_of(View& view, uint32_t line) const {
+    Set& set = view.sets[line % sets_];
+    Line* oldest = set.ways;
+    for (Line& way : set.ways) {
+        if (way.launch != launch_) way.used = 0;
+        if (way.line == line && way.launch == launch_) return way;
+        if (way.used < oldest->used) oldest = &way;
     }
-    oldest->line = line;
-    oldest->launch = launch_;
-    oldest->there = 0;
+    *oldest = {line, oldest->used, launch_, 0};
     return *oldest;
 }
 
 // Null if it is not in the cache.
-const Views::Sector* Views::cached(const View& view, uintptr_t sector) const {
-    if (view.lines.empty()) return nullptr;
-    uintptr_t line = sector / kSectors;
-    const Line* first = &view.lines[static_cast<uint32_t>(line) % static_cast<uint32_t>(sets_) * kWays];
-    for (const Line* way = first; way != first + kWays; ++way) {
-        if (way->line != line || way->launch != launch_) continue;
-        return way->there >> sector % kSectors & 1 ? &way->sectors[sector % kSectors] : nullptr;
+const Views::Sector* Views::cached(View& view, size_t sector) const {
+    auto line = static_cast<uint32_t>(sector / kSectors);
+    for (const Line& way : view.sets[line % sets_].ways) {
+        if (way.line != line || way.launch != launch_) continue;
+        return way.there >> sector % kSectors & 1 ? &sector_of(view, way, sector) : nullptr;
     }
     return nullptr;
 }
 
-void Views::load(unsigned multiprocessor, uint64_t time, size_t place) {
-    View& view = views_[multiprocessor];
-    if (view.lines.empty()) view.lines.resize(sets_ * kWays);
-    size_t sector = place / kSector;
-    Line& line = line_of(view, sector / kSectors);
+void Views::load_new(View& view, uint64_t time, size_t sector) {
+    Line& line = line_of(view, static_cast<uint32_t>(sector / kSectors));
     line.used = ++view.uses;
-    Sector& found = line.sectors[sector % kSectors];
+    Sector& found = sector_of(view, line, sector);
     uint32_t bit = 1u << sector % kSectors;
     if (line.there & bit && found.number >= view.acquired) return;
     line.there |= bit;
-    found = {time, stores_};
+    found = {static_cast<uint32_t>(time), stores_};
+}
+
+// Where the stores to a word are, or will be.
+const Views::Stored& Views::stored_at(const Word* word) const {
+    size_t mask = words_.size() - 1;
+    for (size_t slot = slot_of(word);; slot = (slot + 1) & mask) {
+        const Stored& found = words_[slot];
+        if (found.launch != launch_ || found.word == word) return found;
+    }
 }
 
 Views::Word Views::seen(const View& view, unsigned multiprocessor, uint64_t time, const Word* place) const {
     Word value = *place;
-    auto found = history_.find(place);
-    if (found == history_.end()) return value;
-    const Stores& stores = found->second;
-    for (unsigned i = stores.count; i-- > 0 && i + kMostKept >= stores.count;) {
-        const Store& store = stores.latest[i % kMostKept];
+    const Stored& stored = stored_at(place);
+    if (stored.launch != launch_) return value;
+    uint32_t next = stored.latest;
+    for (unsigned i = 0; i < kMostKept && next != kNone; ++i) {
+        const Store& store = history_[next];
         bool old = store.number <= view.acquired || store.time + kDelay <= time;
         if (old || store.multiprocessor == multiprocessor) break;
         value = store.before;
+        next = store.previous;
     }
     return value;
 }
 
 void Views::show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place) {
-    const View& view = views_[multiprocessor];
+    View& view = views_[multiprocessor];
     size_t before = reinterpret_cast<uintptr_t>(address) % sizeof(Word);  // of the first word
     for (size_t at = 0; at < before + bytes; at += sizeof(Word)) {
         const Sector* found = cached(view, (place - before + at) / kSector);
@@ -86,16 +96,15 @@ void Views::show(unsigned multiprocessor, uint64_t time, char* address, size_t b
         Word value = seen(view, multiprocessor, found && found->number >= view.acquired ? found->time : time, word);
         if (value == *word) continue;
         newer_.push_back({word, *word});
+        changes.put_aside = true;
         *word = value;
     }
 }
 
 bool Views::stored_since(const char* address, uint64_t number) const {
     auto word = reinterpret_cast<uintptr_t>(address) / sizeof(Word) * sizeof(Word);
-    auto found = history_.find(reinterpret_cast<const Word*>(word));
-    if (found == history_.end()) return false;
-    const Stores& stores = found->second;
-    return stores.latest[(stores.count - 1) % kMostKept].number > number;
+    const Stored& stored = stored_at(reinterpret_cast<const Word*>(word));
+    return stored.launch == launch_ && history_[stored.latest].number > number;
 }
 
 void Views::store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes) {
@@ -103,21 +112,32 @@ void Views::store(unsigned multiprocessor, uint64_t time, const char* address, s
     ++stores_;
     for (uintptr_t at = first; at < reinterpret_cast<uintptr_t>(address) + bytes; at += sizeof(Word)) {
         auto* place = reinterpret_cast<const Word*>(at);
-        uintptr_t word = at / sizeof(Word);
-        stored_[word / 64 % kStored] |= uint64_t{1} << word % 64;
-        Stores& stores = history_[place];
-        stores.latest[stores.count++ % kMostKept] = {time, stores_, multiprocessor, *place};
+        changes.note_store(at / sizeof(Word));
+        if (2 * (words_taken_ + 1) > words_.size()) grow();
+        auto& stored = const_cast<Stored&>(stored_at(place));
+        bool again = stored.launch == launch_;
+        uint32_t previous = again ? stored.latest : kNone;
+        words_taken_ += !again;
+        stored = {place, launch_, static_cast<uint32_t>(history_.size())};
+        history_.push_back({static_cast<uint32_t>(time), stores_, multiprocessor, *place, previous});
+    }
+}
+
+void Views::grow() {
+    std::vector<Stored> before = std::exchange(words_, std::vector<Stored>(2 * words_.size()));
+    for (const Stored& stored : before) {
+        if (stored.launch == launch_) const_cast<Stored&>(stored_at(stored.word)) = stored;
     }
 }
 
 void Views::drop(unsigned multiprocessor, size_t place) {
-    View& view = views_[multiprocessor];
-    if (!view.lines.empty()) line_of(view, place / (kSector * kSectors)).there = 0;
+    line_of(views_[multiprocessor], static_cast<uint32_t>(place / (kSector * kSectors))).there = 0;
 }
 
 void Views::put_back_all() {
     for (const Newer& newer : newer_) *newer.place = newer.value;
     newer_.clear();
+    changes.put_aside = false;
 }
 
 }  // namespace emu

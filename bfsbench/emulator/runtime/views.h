@@ -11,8 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
+
+#include "trace.h"
 
 namespace emu {
 
@@ -21,79 +22,114 @@ class Views {
     // Each multiprocessor has a cache of this size, in bytes.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // A warp loads this sector; its block has made this number of steps. A `place` is one in the memory of the GPU.
-    void load(unsigned multiprocessor, uint64_t time, size_t place);
-    // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
-    bool may_be_old(const char* address, size_t bytes) const {
-        bool stored = false;
-        auto first = reinterpret_cast<uintptr_t>(address);
-        for (uintptr_t word = first / sizeof(Word); word * sizeof(Word) < first + bytes; ++word) {
-            stored |= stored_[word / 64 % kStored] >> word % 64 & 1;
+    // A warp loads a sector, which is one of the memory of the GPU; its block has made this number of steps.
+    void load(unsigned multiprocessor, uint64_t time, size_t sector) {
+        View& view = views_[multiprocessor];
+        auto line = static_cast<uint32_t>(sector / kSectors);
+        for (Line& way : view.sets[line % sets_].ways) {
+            bool there = way.line == line && way.launch == launch_ && way.there >> sector % kSectors & 1;
+            if (!there || view.acquired) continue;
+            way.used = ++view.uses;
+            return;
         }
-        return stored;
+        load_new(view, time, sector);
     }
+    // It is going to.
+    void fetch(unsigned multiprocessor, size_t sector) const {
+        __builtin_prefetch(&views_[multiprocessor].sets[static_cast<uint32_t>(sector / kSectors) % sets_]);
+    }
+    // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
+    bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
     void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
     // How many there have been, and whether one of those after the first `number` was to this place.
     uint64_t stores() const { return stores_; }
     bool stored_since(const char* address, uint64_t number) const;
     // A thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
+    // It soon is.
+    void fetch_store(const char* address) const {
+        __builtin_prefetch(&words_[slot_of(address)]);
+        __builtin_prefetch(address);
+    }
     void drop(unsigned multiprocessor, size_t place);
     // What others have stored so far is seen from now on.
     void acquire(unsigned multiprocessor) { views_[multiprocessor].acquired = stores_; }
 
     // The load has been made.
     void put_back() {
-        if (!newer_.empty()) put_back_all();
+        if (changes.put_aside) put_back_all();
     }
+
+    Changes changes;
 
   private:
     using Word = uint32_t;
+    static_assert(sizeof(Word) == Changes::kWord);
     static constexpr size_t kSector = 32, kSectors = 4;  // of a line
     static constexpr size_t kWays = 4;
-    static constexpr size_t kStored = 1 << 12;
     static constexpr unsigned kMostKept = 8;
 
+    // Numbers and times here are of one launch.
     struct Store {
-        uint64_t time, number;
-        unsigned multiprocessor;
+        uint32_t time, number;
+        uint32_t multiprocessor;
         Word before;
+        uint32_t previous;  // index of the one before to this word, or kNone
     };
-    // Of one word; of more than these the latest.
-    struct Stores {
-        unsigned count = 0;
-        Store latest[kMostKept];
+    static constexpr uint32_t kNone = ~0u;
+    // The stores to one word.
+    struct Stored {
+        const Word* word = nullptr;
+        uint32_t launch = 0;
+        uint32_t latest = 0;  // index
     };
     struct Sector {
-        uint64_t time, number;  // of its load, and of the stores before
+        uint32_t time, number;  // of its load, and of the stores before
     };
     struct Line {
-        uintptr_t line = 0;
-        uint64_t used = 0;
+        uint32_t line = 0, used = 0;
         uint32_t launch = 0;  // what was loaded in earlier ones is not there
         uint32_t there = 0;   // a bit for each sector
-        Sector sectors[kSectors];
+    };
+    struct alignas(kWays * sizeof(Line)) Set {
+        Line ways[kWays];
     };
     struct View {
-        uint64_t acquired = 0, uses = 0;
-        std::vector<Line> lines;  // in sets of kWays
+        uint32_t acquired = 0, uses = 0;
+        std::vector<Set> sets;
+        std::vector<Sector> sectors;  // by set, way and number in the line
     };
     struct Newer {
         Word* place;
         Word value;
     };
 
-    Line& line_of(View& view, uintptr_t line) const;
-    const Sector* cached(const View& view, uintptr_t sector) const;
+    Sector& sector_of(View& view, const Line& way, size_t sector) const {
+        auto index = static_cast<size_t>(&way - view.sets[0].ways);
+        return view.sectors[index * kSectors + sector % kSectors];
+    }
+    void load_new(View& view, uint64_t time, size_t sector);
+    Line& line_of(View& view, uint32_t line) const;
+    const Sector* cached(View& view, size_t sector) const;
     Word seen(const View& view, unsigned multiprocessor, uint64_t time, const Word* place) const;
+    // Neighbours have slots side by side.
+    size_t slot_of(const void* place) const {
+        constexpr unsigned kNeighbours = 16;
+        uintptr_t word = reinterpret_cast<uintptr_t>(place) / sizeof(Word);
+        size_t hash = word / kNeighbours * 0x9e3779b97f4a7c15u >> 32;
+        return (hash * kNeighbours + word % kNeighbours) & (words_.size() - 1);
+    }
+    const Stored& stored_at(const Word* word) const;
+    void grow();
     void put_back_all();
 
-    size_t sets_ = 1;  // of a cache
+    uint32_t sets_ = 1;  // of a cache
     uint32_t launch_ = 0;
     std::vector<View> views_;
-    std::unordered_map<const Word*, Stores> history_;
-    std::vector<uint64_t> stored_ = std::vector<uint64_t>(kStored);  // words that may have been stored to, a bit each
-    uint64_t stores_ = 0;
+    std::vector<Store> history_;
+    std::vector<Stored> words_ = std::vector<Stored>(1 << 12);  // a hash table, of which at most half is taken
+    size_t words_taken_ = 0;
+    uint32_t stores_ = 0;
     std::vector<Newer> newer_;
 };
 

@@ -261,7 +261,7 @@ void watch(const void* address, size_t bytes, Act act, Scope scope, const void* 
     if (!current || !here().trace || StackPool::is_on(here().stack, address)) return;
     Counting& counting = *worker->machine.counting;
     if (act == Act::read && scope == Scope::none) return counting.load(here(), place, bytes, site);
-    counting.step(here(), {site, place, static_cast<unsigned>(bytes), static_cast<Kind>(act)});
+    counting.step(here(), place, site, bytes, static_cast<Kind>(act));
     if (order == Order::acquire || order == Order::acq_rel) counting.acquire(block_of(here()));
 }
 

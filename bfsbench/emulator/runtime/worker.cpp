@@ -23,8 +23,7 @@ constexpr int kPatience = 1024;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-// Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
-constexpr size_t kSideBySide = 16384;
+constexpr unsigned kOneInSpells = 8;
 
 constexpr unsigned kOneInSpells = 8;
 
@@ -38,7 +37,6 @@ __attribute__((noinline)) void touch_stack() {
     volatile char room[kRoom];
     room[0] = 0;
 }
-
 bool near_its_end(const char* stack) {
     constexpr size_t kNear = 4096;
     return static_cast<size_t>(static_cast<char*>(__builtin_frame_address(0)) - stack) < kNear;
@@ -89,35 +87,48 @@ Fiber* Worker::pick(ResidentBlock& block) {
     if (grid->aborted()) return nullptr;
     if (Lockstep* lockstep = block.lockstep.get()) {
         lockstep->counting.leave_thread();
-        while (block.must_issue()) {
+        for (;;) {
+            if (Fiber* lane = next_lane(block)) return lane;
+            if (!block.must_issue()) break;
             if (ends_turn(block)) return nullptr;
             lockstep->counting.issue(block);
             if (grid->aborted()) return nullptr;
         }
-        if (lockstep->has_next()) return &block.fibers[lockstep->next()];
     }
     return block.pick(random_);
 }
 
+// Whether there is a stack for a thread that has not begun.
+bool Worker::begin(Fiber& fiber, char* stack) {
+    fiber.stack = stack;
+    if (!stack) grid->abort(place_of(*grid, fiber) + "no room for the stack of another thread");
+    if (!stack) return false;
+    if (shared_) {
+        block_of(fiber).make_room(fiber);
+        prepare(fiber.kept, grid->entry);
+    } else {
+        fiber.context = prepare(stack, grid->entry);
+    }
+    return true;
+}
+
 // Continues `to`, or the worker's loop if null. Returns when another flow switches to *save.
 void Worker::go(Context* save, Fiber* to) {
+    auto* from = static_cast<Fiber*>(current);
     bool begins = to && !to->stack;
-    if (begins) {
-        to->stack = stacks_.take();
-        if (to->stack) {
-            to->context = prepare(to->stack, grid->entry);
-        } else {
-            grid->abort(place_of(*grid, *to) + "no room for the stack of another thread");
-            to = nullptr;
-        }
-    }
-    if (current && near_its_end(current_fiber().stack)) touch_stack();
-    current = to;
-    if (to) {
-        to->patience = draw_patience() + begins;
-        emu_switch(save, to->context);
-    } else if (save != &loop_) {
-        emu_switch(save, loop_);
+    if (begins && !begin(*to, shared_ ? shared_ : stacks_.take())) to = nullptr;
+    if (from && near_its_end(from->stack)) touch_stack();
+    set_current(to);
+    if (to) to->patience = draw_patience() + begins;
+    if (save == &loop_) {
+        if (to && shared_) return emu_enter(save, &to->kept, shared_top(shared_));
+        if (to) emu_switch(save, to->context);
+    } else if (to && shared_) {
+        exchange(*from, *to);
+    } else if (shared_ && save == &from->context) {  // others are left for good, maybe from a handler's stack
+        leave(*from);
+    } else {
+        emu_switch(save, to ? to->context : loop_);
     }
 }
 
@@ -147,30 +158,6 @@ void Worker::give_way(Fiber& fiber) {
     fiber.patience = draw_patience();
 }
 
-void Worker::await_steps(Fiber& fiber) {
-    ResidentBlock& block = block_of(fiber);
-    Lockstep& lockstep = *block.lockstep;
-    fiber.trace->waits = true;
-    lockstep.counting.leave_thread();
-    if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
-        Fiber& to = block.fibers[lockstep.next()];
-        current = &to;
-        return emu_switch(&fiber.context, to.context);
-    }
-    if (!ends_turn(block)) return suspend(fiber);
-    go(&fiber.context, nullptr);
-}
-
-bool Worker::ends_turn(ResidentBlock& block) {
-    Leave leave = block.lockstep->take_leave();
-    if (leave == Leave::no) return false;
-    // Those that all blocks wait for may not have begun; otherwise a part of the grid at a time is enough.
-    gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
-    return true;
-}
-
-void await_steps(Fiber& fiber) { worker->await_steps(fiber); }
-
 void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     if (machine.watch && fiber.last_error) machine.watch->lose_launch(fiber);
@@ -180,11 +167,12 @@ void Worker::finish(Fiber& fiber) {
     Fiber* to = pick(block);
     if (to && !to->stack) {  // it begins on the stack that has just become free
         to->stack = fiber.stack;
+        if (shared_) block.make_room(*to);
         to->patience = draw_patience() + 1;
-        current = to;
+        set_current(to);
         return;
     }
-    stacks_.give(fiber.stack);
+    if (!shared_) stacks_.give(fiber.stack);
     Context nowhere;
     go(&nowhere, to);
 }
@@ -199,13 +187,14 @@ void Worker::run(Grid& launched) {
     grid = &launched;
     worker = this;
     watching = machine.watch.get();
+    if (kSharesStacks && machine.counting) shared_ = stacks_.take();
     grid->join();
     restless_ = random_ && (machine.watch ? machine.dense : random_->below(8) != 0);
     if (restless_) spell_ = random_->below(kOneInSpells);
     while ((running_ = next_block())) {
         gave_way_ = false;
         if (Fiber* first = pick(*running_)) go(&loop_, first);
-        current = nullptr;
+        set_current(nullptr);
         if (grid->aborted()) break;
         if (running_->live == 0) {  // threads may have gone on with another block than the one begun with
             retire(*running_);
@@ -326,7 +315,7 @@ void Worker::drop_everything() {
     for (ResidentBlock* block : resident_) {
         for (unsigned i = 0; i < block->started; ++i) {
             Fiber& fiber = block->fibers[block->start_order[i]];
-            if (!fiber.exited && fiber.stack) stacks_.give(fiber.stack);
+            if (!fiber.exited && fiber.stack && !shared_) stacks_.give(fiber.stack);
         }
         block->cluster = nullptr;
         spare_.emplace_back(block);
@@ -336,10 +325,10 @@ void Worker::drop_everything() {
     gave_way_ = false;
     constexpr size_t kSpareBlocks = 64;
     if (spare_.size() > kSpareBlocks) spare_.resize(kSpareBlocks);
-    // A machine that counts has one worker, and the threads of many blocks side by side in each launch. With others, kept
-    // stacks are mappings that other workers lack.
-    constexpr size_t kKept = 4 << 10, kKeptToCount = 20 << 10;
-    stacks_.trim(machine.counting ? kKeptToCount : kKept);
+    if (shared_) stacks_.give(shared_);
+    shared_ = nullptr;
+    constexpr size_t kKept = 4 << 10;
+    stacks_.trim(kKept);
 }
 
 std::string Worker::describe_waits() const {

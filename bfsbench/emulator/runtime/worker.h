@@ -60,15 +60,21 @@ class Worker {
     void drop_everything();
     void check_progress(const ResidentBlock& block);
     Fiber* pick(ResidentBlock& block);
+    Fiber* next_lane(ResidentBlock& block);
     // In a machine that counts: whether others are to go on now.
     bool ends_turn(ResidentBlock& block);
     void go(Context* save, Fiber* to);
+    bool begin(Fiber& fiber, char* stack);
+    // Where threads share a stack: to another one, and to the loop.
+    void exchange(Fiber& from, Fiber& to);
+    void leave(Fiber& fiber);
     int draw_patience();
 
     Random* random_;
     bool restless_ = false;
     unsigned spell_ = 0;  // in a machine that watches: which part of the time it is so
     StackPool stacks_;
+    char* shared_ = nullptr;  // in a machine that counts, the stack of all threads
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;
     ResidentBlock* running_ = nullptr;
@@ -79,6 +85,9 @@ class Worker {
 
 // The worker of this operating-system thread.
 extern __thread Worker* worker __attribute__((tls_model("initial-exec")));
+
+// The thread runs now; null: none does.
+void set_current(Fiber* fiber);
 
 std::string place_of(const Grid& grid, const Thread& thread);
 

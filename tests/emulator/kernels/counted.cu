@@ -118,6 +118,20 @@ extern "C" __global__ void ahead(int *x, int *y) {
     y[threadIdx.x] = sum + x[threadIdx.x];  // when they have met
 }
 
+// Each thread has more on its stack than most, and finds it as it was whenever others have run.
+extern "C" __global__ void deep_stacks(int *x, int *y) {
+    int numbers[400];
+    for (int i = 0; i < 400; ++i) numbers[i] = i * threadIdx.x;
+    for (int round = 0; round < 3; ++round) {
+        y[threadIdx.x] = round;
+        __syncthreads();
+        for (int i = 0; i < 400; ++i) numbers[i] += x[i % 4];
+    }
+    int sum = 0;
+    for (int i = 0; i < 400; ++i) sum += numbers[i];
+    y[threadIdx.x] = sum;
+}
+
 struct note {
     long long time;
 };

@@ -13,7 +13,7 @@ namespace emu {
 struct Votes {
     unsigned in_favour, all;
 };
-EMU_API Votes block_barrier(bool predicate, int line);
+EMU_API Votes block_barrier(bool predicate, int line, const void* site);
 
 EMU_API void grid_barrier(int line);
 
@@ -34,22 +34,18 @@ EMU_API void* shared_at(uint32_t number);
 }  // namespace emu
 
 EMU_OWN inline void __syncthreads(int line = __builtin_LINE()) {
-    emu::note_barrier(EMU_SITE);
-    emu::block_barrier(false, line);
+    emu::block_barrier(false, line, EMU_SITE);
 }
 
 EMU_OWN inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
-    emu::note_barrier(EMU_SITE);
-    return static_cast<int>(emu::block_barrier(predicate != 0, line).in_favour);
+    return static_cast<int>(emu::block_barrier(predicate != 0, line, EMU_SITE).in_favour);
 }
 
 EMU_OWN inline int __syncthreads_or(int predicate, int line = __builtin_LINE()) {
-    emu::note_barrier(EMU_SITE);
-    return emu::block_barrier(predicate != 0, line).in_favour != 0;
+    return emu::block_barrier(predicate != 0, line, EMU_SITE).in_favour != 0;
 }
 
 EMU_OWN inline int __syncthreads_and(int predicate, int line = __builtin_LINE()) {
-    emu::note_barrier(EMU_SITE);
-    emu::Votes votes = emu::block_barrier(predicate != 0, line);
+    emu::Votes votes = emu::block_barrier(predicate != 0, line, EMU_SITE);
     return votes.in_favour == votes.all;
 }

@@ -6,8 +6,7 @@ namespace cooperative_groups {
 class thread_block {
   public:
     EMU_OWN void sync(int line = __builtin_LINE()) const {
-        emu::note_barrier(EMU_SITE);
-        emu::block_barrier(false, line);
+        emu::block_barrier(false, line, EMU_SITE);
     }
     unsigned thread_rank() const { return emu::rank(); }
     unsigned num_threads() const { return emu::volume(blockDim); }

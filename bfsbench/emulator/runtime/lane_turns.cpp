@@ -1,0 +1,96 @@
+// How the threads of a machine that counts take turns: lanes go on when their warp has made their steps. They share a
+// stack, from which what one has there is copied when it waits.
+
+#include "worker.h"
+
+namespace emu {
+
+__thread Trace* tracing = nullptr;
+
+namespace {
+
+// Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
+constexpr size_t kSideBySide = 16384;
+
+// What a thread is going to need when it goes on soon.
+void fetch(const Fiber& fiber) {
+    constexpr size_t kLine = 64;
+    for (size_t at = 0; at < fiber.kept.bytes; at += kLine) __builtin_prefetch(fiber.kept.place + at);
+}
+
+// There has to be enough for what a switch puts there, too.
+void make_enough_room(Fiber& fiber, const char* top) {
+    constexpr size_t kOfSwitch = 192;
+    size_t bytes = static_cast<size_t>(top - static_cast<const char*>(__builtin_frame_address(0))) + kOfSwitch;
+    if (bytes > fiber.kept.room) block_of(fiber).make_more_room(fiber, bytes);
+}
+
+}  // namespace
+
+// The thread runs now, or the worker's loop if null.
+void set_current(Fiber* fiber) {
+    current = fiber;
+    tracing = fiber ? fiber->trace : nullptr;
+    if (tracing) tracing->stack = fiber->stack;
+}
+
+// A lane whose turn it is and that has more to do than to arrive at a barrier; null if there is none.
+Fiber* Worker::next_lane(ResidentBlock& block) {
+    Lockstep& lockstep = *block.lockstep;
+    constexpr size_t kSoon = 2, kLater = 4;
+    while (lockstep.has_next()) {
+        Fiber& fiber = block.fibers[lockstep.next()];
+        if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);
+        if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
+            block.arrive(fiber);
+            continue;
+        }
+        if (const unsigned* rank = lockstep.upcoming(kSoon)) {
+            fetch(block.fibers[*rank]);
+            lockstep.counting.fetch(lockstep, *rank);
+        }
+        lockstep.counting.go_on(lockstep, fiber.rank);
+        return &fiber;
+    }
+    return nullptr;
+}
+
+void Worker::exchange(Fiber& from, Fiber& to) {
+    char* top = shared_top(shared_);
+    make_enough_room(from, top);
+    emu_exchange(&from.kept, &to.kept, top);
+}
+
+void Worker::leave(Fiber& fiber) {
+    char* top = shared_top(shared_);
+    make_enough_room(fiber, top);
+    emu_leave(&fiber.kept, loop_, top);
+}
+
+void Worker::await_steps(Fiber& fiber) {
+    ResidentBlock& block = block_of(fiber);
+    Lockstep& lockstep = *block.lockstep;
+    lockstep.await(fiber.rank);
+    lockstep.counting.leave_thread();
+    if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
+        Fiber* to = next_lane(block);
+        if (!to) return suspend(fiber);
+        set_current(to);
+        if (shared_) return exchange(fiber, *to);
+        return emu_switch(&fiber.context, to->context);
+    }
+    if (!ends_turn(block)) return suspend(fiber);
+    go(&fiber.context, nullptr);
+}
+
+bool Worker::ends_turn(ResidentBlock& block) {
+    Leave leave = block.lockstep->take_leave();
+    if (leave == Leave::no) return false;
+    // Those that all blocks wait for may not have begun; otherwise a part of the grid at a time is enough.
+    gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
+    return true;
+}
+
+void await_steps(Fiber& fiber) { worker->await_steps(fiber); }
+
+}  // namespace emu

@@ -1,0 +1,314 @@
+// What a warp's execution of an instruction costs: requests, sectors, passes through shared memory.
+
+#include <algorithm>
+#include <iterator>
+
+#include "counting.h"
+#include "machine.h"
+#include "worker.h"
+
+namespace emu {
+
+namespace {
+
+constexpr size_t kSector = 32, kWord = 4, kBanks = 32;
+
+}  // namespace
+
+unsigned FewNumbers::add(uint64_t number) {
+    auto slot = static_cast<unsigned>(number * 0x9e3779b97f4a7c15u >> 57);
+    for (;; slot = (slot + 1) % kSlots) {
+        Slot& found = slots_[slot];
+        if (found.stamp != now_) {
+            found = {number, now_, 1};
+            return 1;
+        }
+        if (found.number == number) return ++found.times;
+    }
+}
+
+Counting::Site& Counting::site_of(unsigned op) {
+    if (op >= site_of_op_.size()) site_of_op_.resize(ops.size());
+    Site*& site = site_of_op_[op];
+    if (!site) site = &sites_[ops[op].site];
+    return *site;
+}
+
+// Lanes that go to different regions through one pointer are a request to each.
+void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes) {
+    WarpRun& warp = block.lockstep->warp(index);
+    Entry entry = warp.now[__builtin_ctz(lanes)];
+    const Op& first = ops[entry.op()];
+    if (first.kind == Kind::note) return begin_level(entry.address());
+    Site& site = site_of(entry.op());
+    warp.remember(first.site, first.kind, entry.address());
+    bool polls = warp.polls();
+    polls_ = polls ? polls_ + 1 : 0;
+    if (polls_ > most_polls_) {
+        worker->grid->abort(place_of(*grid_, block.fibers[index * kWarpSize + __builtin_ctz(lanes)]) +
+                            "the launch has no end: all its threads wait");
+    }
+    while (lanes) {
+        Execution execution(block, index, lanes);
+        execution.op = &ops[warp.now[__builtin_ctz(lanes)].op()];
+        gather(execution, site);
+        Count& count = count_of(site, *execution.op, site.place.memory);
+        if (polls) {
+            ++count.polls;
+        } else {
+            bool far = count_lanes(execution, site, count);
+            count_step(warp, execution.op->kind, site.place.memory, far);
+        }
+        lanes &= ~execution.lanes;
+    }
+}
+
+// Finds the region of the first lane, and leaves out lanes that go to others.
+void Counting::gather(Execution& execution, Site& site) {
+    const Entry* now = execution.block.lockstep->warp(execution.warp).now;
+    if (execution.op->kind == Kind::barrier) {
+        site.place = {};
+        execution.number = static_cast<unsigned>(__builtin_popcount(execution.lanes));
+        return;
+    }
+    const char* address = now[__builtin_ctz(execution.lanes)].address();
+    if (site.place.memory != Memory::global || !site.place.has(address)) site.place = find(execution.block, address);
+    const char* begin = site.place.begin;
+    size_t bytes = site.place.bytes;
+    execution.offset[0] = static_cast<size_t>(address - begin);  // it is not left for ever, wherever it goes
+    execution.number = 1;
+    if (execution.lanes == ~0u) {
+        bool all = true;
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            execution.offset[lane] = static_cast<size_t>(now[lane].address() - begin);
+            all &= execution.offset[lane] < bytes;
+        }
+        if (all) execution.number = kWarpSize;
+        if (all) return;
+    }
+    for (unsigned left = execution.lanes & (execution.lanes - 1); left; left &= left - 1) {
+        auto offset = static_cast<size_t>(now[__builtin_ctz(left)].address() - begin);
+        execution.offset[execution.number] = offset;
+        execution.number += offset < bytes;
+        if (offset >= bytes) execution.lanes &= ~(left & -left);
+    }
+}
+
+Count& Counting::count_of(Site& site, const Op& op, Memory memory) {
+    bool same = site.epoch == epoch_ && counts_[site.count].memory == static_cast<int>(memory);
+    if (!same) {
+        site.epoch = epoch_;
+        site.count = counts_.size();
+        counts_.push_back({op.site, launch_, level_, static_cast<int>(op.kind), static_cast<int>(memory)});
+    }
+    return counts_[site.count];
+}
+
+Counting::Place Counting::find_global(const char* address) const {
+    auto [begin, region] = buffers_.at(address);
+    return region ? Place{begin, region->bytes, Memory::global, region} : Place{};
+}
+
+Counting::Place Counting::find(const ResidentBlock& block, const char* address) const {
+    if (Place place = find_global(address); place.buffer) return place;
+    for (const ResidentBlock* other : block.cluster->blocks) {
+        Place place{other->arena_begin, other->arena_bytes, other == &block ? Memory::shared : Memory::remote};
+        if (place.has(address)) return place;
+    }
+    auto next = modules_.upper_bound(address);
+    if (next == modules_.begin()) return {};
+    Place place{std::prev(next)->first, std::prev(next)->second, Memory::global};
+    return place.has(address) ? place : Place{};
+}
+
+bool Counting::count_lanes(const Execution& execution, Site& site, Count& count) {
+    const Op& op = *execution.op;
+    ++count.executions;
+    count.lanes += execution.number;
+    count.bytes += uint64_t{execution.number} * op.bytes;
+    const Place& place = site.place;
+    if (place.memory == Memory::none) return false;
+    if (site.region != place.begin) {
+        site.region = place.begin;
+        site.touched = &site.regions[place.begin];
+    }
+    if (op.plain && !site.waits) count_overtaken(execution, site);
+    if (op.kind == Kind::update) count_collisions(execution, site, count);
+    if (place.memory == Memory::global) return count_sectors(execution, site, count);
+    count_banks(execution, site, count);
+    return false;
+}
+
+// Those that lanes touch, in order of lanes, without those that the lane before has touched last. Returns how many.
+unsigned Counting::list_sectors(const Execution& execution, size_t most, uint32_t* sectors) {
+    size_t beyond = execution.op->bytes - 1;
+    size_t crosses = 0;
+    for (unsigned i = 0; i < execution.number; ++i) {
+        crosses |= (execution.offset[i] + beyond) / kSector ^ execution.offset[i] / kSector;
+    }
+    unsigned number = 0;
+    auto previous = static_cast<uint32_t>(most + 1);
+    for (unsigned i = 0; !crosses && i < execution.number; ++i) {
+        auto sector = static_cast<uint32_t>(execution.offset[i] / kSector);
+        sectors[number] = sector;
+        number += sector != previous;
+        previous = sector;
+    }
+    for (unsigned i = 0; crosses && i < execution.number; ++i) {
+        size_t last = std::min((execution.offset[i] + beyond) / kSector, most);
+        for (size_t sector = execution.offset[i] / kSector; sector <= last; ++sector) {
+            if (sector == previous) continue;
+            previous = sectors[number++] = static_cast<uint32_t>(sector);
+        }
+    }
+    return number;
+}
+
+bool Counting::count_sectors(const Execution& execution, Site& site, Count& count) {
+    auto& parts = site.touched->sectors;
+    if (size_t needed = site.place.bytes / kSector + 2; parts.size() != needed) parts.resize(needed);
+    const Place& place = site.place;
+    Lockstep& lockstep = *execution.block.lockstep;
+    WarpRun& warp = lockstep.warp(execution.warp);
+    bool plain = place.buffer && execution.op->plain;
+    size_t first = plain ? place.buffer->place / kSector : 0;
+    uint32_t sectors[kMostSectors];
+    unsigned number = list_sectors(execution, parts.size() - 1, sectors);
+    if (number > 1) {
+        for (unsigned i = 0; i < number; ++i) {
+            __builtin_prefetch(&parts[sectors[i]]);
+            if (plain) views_.fetch(lockstep.multiprocessor, first + sectors[i]);
+        }
+    }
+    ++execution_;
+    uint64_t different = 0, distinct = 0, far = 0;
+    for (unsigned i = 0; i < number; ++i) {
+        size_t sector = sectors[i];
+        Touched::Part& part = parts[sector];
+        if (part.times == execution_) continue;
+        part.times = execution_;
+        ++different;
+        distinct += part.epoch != epoch_;
+        part.epoch = epoch_;
+        if (plain) views_.load(lockstep.multiprocessor, lockstep.time, first + sector);
+        far += !warp.had_lately(place.begin + sector * kSector, sector);
+    }
+    count.sectors += different;
+    count.distinct_sectors += distinct;
+    count.far_sectors += far;
+    return far > 0;
+}
+
+// A lane has run ahead of what others of its warp and block stored. Where few loads are overtaken, lanes still do not wait.
+void Counting::count_overtaken(const Execution& execution, Site& site) {
+    constexpr uint64_t kOneIn = 64;
+    site.loads += execution.number;
+    unsigned near = 0;
+    bool crosses = execution.op->bytes > 2 * sizeof(uint64_t);  // it may, what is aligned does not
+    for (unsigned i = 0; i < execution.number; ++i) {
+        const char* address = site.place.begin + execution.offset[i];
+        near |= views_.changes.near(address);
+        if (crosses) near |= views_.changes.near(address + execution.op->bytes - 1);
+    }
+    if (!near) return;
+    const WarpRun& warp = execution.block.lockstep->warp(execution.warp);
+    each_lane(execution.lanes, [&](unsigned lane) {
+        const char* address = warp.now[lane].address();
+        if (!views_.may_be_old(address, execution.op->bytes)) return;
+        site.overtaken += views_.stored_since(address, warp.stores_before[lane]);
+    });
+    if (!site.overtaken || site.overtaken * kOneIn < site.loads) return;
+    site.waits = true;
+    ops.wait_at(execution.op->site);
+}
+
+// nvcc adds up first what a warp's lanes add to one word, if it can see that this is the same word for all threads.
+// Here: if it has been.
+void Counting::follow_words(const Execution& execution, Site& site) {
+    const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;  // or any block's
+    if (site.word_epoch != epoch_ || site.word_region != region) {
+        site.word_epoch = epoch_, site.word_region = region, site.word = execution.offset[0];
+        site.scattered = false;
+    }
+    for (unsigned i = 0; i < execution.number; ++i) site.scattered |= execution.offset[i] != site.word;
+}
+
+// Lanes that go to one word take a sector each, unless they have been added up.
+void Counting::count_collisions(const Execution& execution, Site& site, Count& count) {
+    auto& parts = site.touched->words;
+    if (size_t needed = site.place.bytes / kWord + 2; parts.size() != needed) parts.resize(needed);
+    seen_.clear();
+    uint64_t most = 0, distinct = 0;
+    follow_words(execution, site);
+    bool global = count.memory == static_cast<int>(Memory::global);
+    for (unsigned i = 0; i < execution.number; ++i) {
+        size_t offset = execution.offset[i];
+        uint64_t times = seen_.add(offset);
+        distinct += times == 1;
+        most = std::max(most, times - 1);
+        if (!global || times > 1) continue;
+        auto& part = parts[std::min(offset / kWord, parts.size() - 1)];
+        if (part.epoch != epoch_) part = {epoch_, 0};
+        count.hottest = std::max(count.hottest, uint64_t{++part.times});
+    }
+    uint64_t collisions = execution.number - distinct;
+    count.collisions += collisions;
+    if (global && site.scattered) count.sectors += collisions;
+    count.most_collisions = std::max(count.most_collisions, most);
+}
+
+// A pass serves one word of each bank, to all lanes that want that word. Atomics on one word take a pass each, unless
+// they have been added up.
+// Lanes that want 8 bytes come in halves of the warp, those that want 16 in quarters. Atomics on 8 bytes are a loop of
+// compare-and-swap, from which lanes return one after the other: passes, but no conflicts.
+void Counting::count_banks(const Execution& execution, const Site& site, Count& count) {
+    const Op& op = *execution.op;
+    if (op.kind == Kind::update && op.bytes == 2 * kWord) {
+        count.passes += execution.number;
+        return;
+    }
+    unsigned width = std::max(1u, op.bytes / unsigned{kWord});
+    unsigned at_a_time = kWarpSize / std::min(width, 4u);
+    unsigned i = 0;  // in the offsets, which are those of the lanes
+    for (unsigned begin = 0; begin < kWarpSize; begin += at_a_time) {
+        unsigned part = at_a_time == kWarpSize ? execution.lanes : execution.lanes & ((1u << at_a_time) - 1) << begin;
+        if (!part) continue;
+        unsigned end = i + static_cast<unsigned>(__builtin_popcount(part));
+        unsigned in_bank[kBanks] = {}, passes = 1, distinct = 0;
+        seen_.clear();
+        for (; i < end; ++i) {
+            size_t word = execution.offset[i] / kWord;
+            for (size_t last = word + width; word < last; ++word) {
+                unsigned times = seen_.add(word);
+                distinct += times == 1;
+                if (times > 1 && op.kind != Kind::update) continue;
+                passes = std::max(passes, ++in_bank[word % kBanks]);
+            }
+        }
+        if (distinct == 1 && !site.scattered) passes = 1;
+        count.passes += passes;
+        count.conflicts += passes - 1;
+    }
+}
+
+void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
+    if (warp.epoch != epoch_) {
+        warp.epoch = epoch_;
+        warp.steps = {};
+    }
+    WarpRun::Steps& steps = warp.steps;
+    ++steps.all;
+    if (kind == Kind::barrier) {
+        ++steps.barriers;
+    } else if (memory != Memory::global) {
+        ++steps.shared;
+    } else if (kind == Kind::update) {
+        ++steps.atomics;
+    } else if (kind == Kind::read) {
+        ++(far ? steps.far : steps.near);
+    }
+    WarpRun::Steps& longest = levels_.back().longest;
+    if (steps.length() >= longest.length()) longest = steps;
+}
+
+}  // namespace emu

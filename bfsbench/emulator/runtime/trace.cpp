@@ -1,0 +1,42 @@
+#include "trace.h"
+
+#include "lockstep.h"
+
+namespace emu {
+
+namespace {
+
+constexpr size_t kMostOps = 1 << 16;  // as many as an entry can tell apart
+
+}  // namespace
+
+void Ops::fill(Slot& slot, const void* site, uint32_t form, const void* from) {
+    auto [first, last] = numbers_.equal_range(site);
+    bool waits = false;
+    for (auto found = first; found != last; ++found) {
+        const Op& op = all_[found->second];
+        waits |= op.waits;
+        if (shape(op.bytes, op.kind, op.plain) != form || op.from != from) continue;
+        slot = {site, from, form, found->second, op.waits};
+        return;
+    }
+    if (all_.size() == kMostOps) fail("more than %zu instructions and jumps", kMostOps);
+    if (all_.empty()) all_.push_back({});  // the 0th is none
+    auto number = static_cast<uint16_t>(all_.size());
+    all_.push_back({site, from, form >> 4, static_cast<Kind>(form >> 1 & 7), (form & 1) != 0, waits});
+    numbers_.emplace(site, number);
+    slot = {site, from, form, number, waits};
+}
+
+void Ops::wait_at(const void* site) {
+    auto [first, last] = numbers_.equal_range(site);
+    for (auto found = first; found != last; ++found) all_[found->second].waits = true;
+    for (Slot& slot : slots_) slot.waits |= slot.site == site;
+    Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
+    if (load.site == site) load = {};
+}
+
+// The other lanes of its warp have yet to be told.
+void Trace::begin_anew() { of_->note_first(rank_); }
+
+}  // namespace emu
