@@ -11,6 +11,7 @@ import numpy as np
 
 from bfsbench.backends.base import Buffer, Device, Launch, Struct
 from bfsbench.errors import KernelError, LaunchError
+from bfsbench.families.bfs.layouts import CountedBarrier
 from bfsbench.variants.base import KernelVariant, Knob
 from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
 
@@ -48,8 +49,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
 
     class NextFrontier(Struct):
         _fields_: ClassVar = [
-            ("edges_word", c_ulonglong),
-            ("vertices_word", c_ulonglong),
+            ("barrier", CountedBarrier),
             ("found", Tally),
             ("queued", c_uint),
             ("must_pull", c_int),
@@ -201,7 +201,7 @@ class Adaptive(KernelVariant):
         return bool(self.knob["TREE"])
 
     def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), *self._structs().values())
+        return (*super().structs(), CountedBarrier, *self._structs().values())
 
     def _structs(self) -> dict[str, type[Struct]]:
         return _structs(self.num_edges.itemsize == 8, self.leaves_tree)

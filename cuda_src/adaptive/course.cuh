@@ -115,7 +115,7 @@ __device__ __forceinline__ course after_step(const bfs &search, const thresholds
     const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
     bool notice = false, failed = false;
-    const bool all_came = now.wait(at.now, notice, max_polls);
+    const bool all_came = now.barrier.wait(at.now, notice, max_polls);
     at.last = at.next;
     if (notice) {
         now.read(at.now);
