@@ -28,8 +28,8 @@ struct frontier {
     unsigned rests;   // pieces of long rows that are left of the level that found it
 };
 
-// The same while blocks add to it, in global memory. With COUNTS_FIT=0 the sums are too large for the words of the barrier
-// (the host says so), and are left beside it, with a notice.
+// The same while blocks add to it, in global memory. With COUNTS_FIT=0 the sums are too large for the words of the
+// barrier (the host says so), and are left beside it, with a notice.
 struct next_frontier {
     counted_barrier barrier;
     tally found;      // if COUNTS_FIT=0

@@ -1,5 +1,5 @@
-// A barrier of all blocks that carries what they have found: a block that sees that all have arrived has the sums as well,
-// without a further access.
+// A barrier of all blocks that carries what they have found: a block that sees that all have arrived has the sums as
+// well, without a further access.
 //
 // There are two words. Each block adds to both, to the first one with release:
 //
@@ -7,11 +7,11 @@
 //   [11 arrivals | 27 parts queued | 26 vertices]
 //
 // A word is complete when it has as many arrivals as there are blocks; so each shows by itself that its sums are whole,
-// in whatever order the two are read. A notice says that there is more to read in memory. Places in a queue are reserved
-// in the second word itself.
+// in whatever order the two are read. A notice says that there is more to read in memory. Places in a queue are
+// reserved in the second word itself.
 //
-// Memory: what a block wrote before it arrived is seen by every block that has passed, as at the barrier of barrier.cuh.
-// The words serve once: they are zeroed before each use.
+// Memory: what a block wrote before it arrived is seen by every block that has passed, as at the barrier of
+// barrier.cuh. The words serve once: they are zeroed before each use.
 #pragma once
 
 #include "atomics.cuh"
@@ -38,7 +38,8 @@ struct counted_barrier {
     }
     // For one thread of each block, after a barrier of it.
     __device__ __forceinline__ void arrive(const step_result &mine) {
-        const unsigned long long one = 1, notice = mine.notice, edges = mine.found.edges, vertices = mine.found.vertices;
+        const unsigned long long one = 1, notice = mine.notice;
+        const unsigned long long edges = mine.found.edges, vertices = mine.found.vertices;
         add_relaxed(&vertices_word, one << ARRIVALS | vertices);
         add_release(&edges_word, one << ARRIVALS | notice << NOTICES | (one * mine.unqueued) << UNQUEUED | edges);
     }
