@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from bfsbench.backends.base import Buffer, Device, Launch, Struct
-from bfsbench.errors import KernelError, LaunchError
-from bfsbench.variants.base import KernelVariant, Knob
+from bfsbench.errors import LaunchError
+from bfsbench.families.bfs.layouts import CountedBarrier
+from bfsbench.variants.base import Knob, OneLaunchVariant
 from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
 
 _PART = 32
@@ -48,8 +49,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
 
     class NextFrontier(Struct):
         _fields_: ClassVar = [
-            ("edges_word", c_ulonglong),
-            ("vertices_word", c_ulonglong),
+            ("barrier", CountedBarrier),
             ("found", Tally),
             ("queued", c_uint),
             ("must_pull", c_int),
@@ -90,7 +90,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
     return {struct.c_name(): struct for struct in structs}
 
 
-class Adaptive(KernelVariant):
+class Adaptive(OneLaunchVariant):
     """One persistent launch: one block for tiny frontiers, a cluster of blocks for small ones, all blocks
     pushing or pulling for larger ones.
 
@@ -168,8 +168,6 @@ class Adaptive(KernelVariant):
     layers = ("cluster", "push", "pull", "block")
     block_layers = ("cluster", "block")
     edge_reads: ClassVar = {"pull": "pull"}
-    max_polls = 1 << 27
-    """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
     probe_polls = 1 << 16
     largest_cluster = _LARGEST_CLUSTER
     """Less where the device has no room for that many blocks together."""
@@ -201,7 +199,7 @@ class Adaptive(KernelVariant):
         return bool(self.knob["TREE"])
 
     def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), *self._structs().values())
+        return (*super().structs(), CountedBarrier, *self._structs().values())
 
     def _structs(self) -> dict[str, type[Struct]]:
         return _structs(self.num_edges.itemsize == 8, self.leaves_tree)
@@ -317,15 +315,3 @@ class Adaptive(KernelVariant):
         raise LaunchError(
             f"adaptive: a cluster of {cluster} blocks of {self.block} threads does not fit (CLUSTER_SIZE)"
         )
-
-    def reset(self, source: int) -> None:
-        """Nothing: the launch initialises what it needs."""
-
-    def traverse(self, source: int) -> None:
-        self.search(self.num_blocks, source)
-        self.mark(0, self.name)
-
-    def finish(self) -> None:
-        """Raises KernelError when blocks gave up waiting for each other."""
-        if self.state.read_struct().failed:
-            raise KernelError(f"adaptive: {self.num_blocks} blocks did not all meet")

@@ -10,6 +10,7 @@ from bfsbench.families.bfs.searches import (
     HostVariant,
     KernelVariant,
     LevelKernelVariant,
+    OneLaunchVariant,
     SearchVariant,
 )
 from bfsbench.programs import (
@@ -42,6 +43,7 @@ __all__ = [
     "Knob",
     "KnobValue",
     "LevelKernelVariant",
+    "OneLaunchVariant",
     "SearchVariant",
     "Traffic",
     "Variant",

@@ -6,9 +6,8 @@ from ctypes import c_int, c_uint, c_void_p
 from typing import ClassVar
 
 from bfsbench.backends.base import Buffer, Struct
-from bfsbench.errors import KernelError
 from bfsbench.families.bfs.layouts import GridBarrier
-from bfsbench.variants.base import UNREACHED, KernelVariant, Knob
+from bfsbench.variants.base import UNREACHED, Knob, OneLaunchVariant
 from bfsbench.variants.graph_parts import (
     MOST_HOPS,
     READERS,
@@ -52,7 +51,7 @@ class SearchState(Struct):
     _fields_: ClassVar = [("barrier", GridBarrier), ("failed", c_int)]
 
 
-class ResidentParts(KernelVariant):
+class ResidentParts(OneLaunchVariant):
     """One persistent launch, for graphs of large diameter: the graph is cut into parts, each with ghost
     vertices K hops deep, and a block runs K levels of the parts that it holds in shared memory before all
     blocks meet.
@@ -104,8 +103,6 @@ class ResidentParts(KernelVariant):
         "load_cycles": "of that, loading parts",
         "level_cycles": "running the levels of the step, likewise",
     }
-    max_polls = 1 << 27
-    """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
 
     def structs(self) -> tuple[type[Struct], ...]:
         return (*super().structs(), GridBarrier, Part, Partition, Exchange, SlotLayout, SearchState)
@@ -156,18 +153,6 @@ class ResidentParts(KernelVariant):
         slots = min(slots, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)
         layout = SlotLayout(slots=slots, slot_groups=slot_groups, bitmap_words=-(-parts.number // 32))
         return layout, memory_of(slots * slot_groups, parts.number)
-
-    def reset(self, source: int) -> None:
-        """Nothing: a search leaves all as the next one is to find it."""
-
-    def traverse(self, source: int) -> None:
-        self.search(self.num_blocks, source)
-        self.mark(0, self.name)
-
-    def finish(self) -> None:
-        """Raises KernelError when blocks gave up waiting for each other."""
-        if self.state.read_struct().failed:
-            raise KernelError(f"{self.name}: {self.num_blocks} blocks did not all meet")
 
 
 def _partition(parts: GraphParts, table: Buffer) -> Partition:

@@ -80,6 +80,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __shared__ course at;
     __shared__ step_result result;
     if (threadIdx.x == 0) {
+        // Nothing is known yet, and nothing to be learned, as after QUEUE.
         at = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, 0, search.state->first_step, 0, QUEUE};
         result = {};
         decide(search, when, at);

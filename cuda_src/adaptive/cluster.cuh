@@ -36,15 +36,15 @@ struct cluster_queues {
     part spilled[SPILLED_ROWS];          // whole rows
     unsigned first_parts[SPILLED_ROWS];  // where those of each begin among the parts of all
     unsigned spilled_rows, spilled_parts;
-    unsigned share;     // of a block, of the largest frontier that the cluster expands
-    in_turn<unsigned, 3> sizes;  // may exceed the capacity, by what has been spilled
+    unsigned share;              // of a block, of the largest frontier that the cluster expands
+    in_turn<unsigned, 3> sizes;  // of levels; may exceed the capacity, by what has been spilled
     in_turn<unsigned, 2> total;  // of the whole cluster
-    in_turn<int, 2> overflow;
-    in_turn<unsigned, 2> dealt;       // parts that one block alone has dealt out to all
-    unsigned stopped, left;  // where one block alone has stopped: the level, and its parts
-    unsigned place;          // in global memory
-    edge_limit<next_frontier> limit;   // of rows that found no place
-    block_tally given;       // to all blocks
+    in_turn<int, 2> overflow;    // whether something of a level has been spilled
+    in_turn<unsigned, 2> dealt;  // parts that one block alone has dealt out to all
+    unsigned stopped, left;      // where one block alone has stopped: the level, and its parts
+    unsigned place;              // in global memory
+    edge_limit<next_frontier> limit;  // of rows that found no place
+    block_tally given;           // to all blocks; parts and rows spilled are counted as vertices
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
@@ -74,10 +74,10 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     own.first_parts[place] = first;
 }
 
-// Queue long rows in the cluster: each lane one row with its number of parts, or none. The parts of all are dealt out to
-// the blocks as if they were of one row; if this block is alone and they are few, to itself. False if there is no room;
-// places that have been reserved then hold empty parts. It is not tried if `warps` with as much to queue would have
-// more than `most`.
+// Queue long rows in the cluster: each lane one row with its number of parts, or none. The parts of all are dealt out
+// to the blocks as if they were of one row; if this block is alone and they are few, to itself. False if there is no
+// room; places that have been reserved then hold empty parts. It is not tried if `warps` with as much to queue would
+// have more than `most`.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
@@ -136,7 +136,8 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
         const unsigned many = parts[k] > few ? parts[k] : 0;
         if (__any_sync(ALL_LANES, many > 0) && !queue_long_rows(own, rows[k], many, warps, most, level, Level::ALONE))
             spill = spill || many > 0;
-        if (__any_sync(ALL_LANES, spill)) spill_rows(search, own, rows[k], spill, step, level, Level::ALONE ? 1 : CLUSTER_SIZE);
+        if (__any_sync(ALL_LANES, spill))
+            spill_rows(search, own, rows[k], spill, step, level, Level::ALONE ? 1 : CLUSTER_SIZE);
     }
 }
 
@@ -237,7 +238,7 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
         unsigned target[at_a_time];
 #pragma unroll
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-        const unsigned warps = (arcs + 31) / 32, most = Level::ALONE ? CLUSTER_PARTS : own.share;  // more is for all blocks
+        const unsigned warps = (arcs + 31) / 32, most = Level::ALONE ? CLUSTER_PARTS : own.share;  // more is for all
         queue_rows<Level>(search, own, rows, target, warps, most, step, level + 1);
     }
 }

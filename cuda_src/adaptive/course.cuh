@@ -6,25 +6,26 @@
 constexpr float QUEUE_LOOKS = 8e5f;  // to put a pulled frontier in a queue, if all blocks are to push it
 constexpr float CHAIN_LOOKS = 2e6f;  // of a pulled level besides, if the last one has put rows off
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
-constexpr int FAR_BELOW = 4;         // times that a frontier has fewer edges than pay if it is not asked again
-constexpr float UNSURE = 1.6f;       // times, until a level has shown how arcs are spread
-constexpr int MIXED = 64;             // parts for each further one of a row, from which on they are mixed
+constexpr int FAR_BELOW = 4;           // times that a frontier has fewer edges than pay if it is not asked again
+constexpr float UNSURE = 1.6f;         // times, until a level has shown how arcs are spread
+constexpr int MIXED = 64;              // parts for each further one of a row, from which on they are mixed
 constexpr float LEAST_SPREAD = 0.02f;  // no smaller share of the expected vertices is believed
 
-// A level pushed or pulled by all blocks, what is left of long rows of a pulled one, a frontier put in a queue after all,
-// a run of levels in the cluster; or the search has ended, or failed. Before the first step there was its beginning.
+// A level pushed or pulled by all blocks, what is left of long rows of a pulled one, a frontier put in a queue after
+// all, a run of levels in the cluster; or the search has ended, or failed. Before the first step there was its
+// beginning.
 enum step_kind { PUSH, PULL, PULL_RESTS, QUEUE, RUN_LEVELS, END, FAIL, BEGIN };
 
 // What a block knows of the search. Its first thread writes it between two steps, while the others wait: they would
 // each take as long, and keep it all in registers.
 struct course {
     long long unreached, unexplored;
-    float spread;  // vertices that the last level found, as a share of those expected
-    float cover;   // the same of arcs, levels before included; 0 before there was one
-    float worth;   // edges of a frontier from which on pulling pays, as last computed
+    float spread;       // vertices that the last level found, as a share of those expected
+    float cover;        // the same of arcs, levels before included; 0 before there was one
+    float worth;        // edges of a frontier from which on pulling pays, as last computed
     frontier now;
-    edge_t expanded;  // edges of the frontier that the last level has expanded
-    int swapped;     // whether the bitmap that is complete is the second one
+    edge_t expanded;    // edges of the frontier that the last level has expanded
+    int swapped;        // whether the bitmap that is complete is the second one
     int step, level;
     step_kind last, next;
     int put_off;        // whether the last pulled level has put rows off
@@ -82,8 +83,8 @@ __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
-// Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew from
-// which on it pays: all wait meanwhile.
+// Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew
+// from which on it pays: all wait meanwhile.
 __device__ __forceinline__ void decide(const bfs &search, const thresholds &when, course &at) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
@@ -98,7 +99,7 @@ __device__ __forceinline__ void decide(const bfs &search, const thresholds &when
     } else if (at.now.unqueued) {
         at.next = QUEUE;
     } else if (at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= when.small) {
-        // Few parts, as a cluster has them. It did not have them last: what turns out not to fit its queues it hands back.
+        // Few parts, in the measure of a cluster. What turns out not to fit its queues it has handed back.
         at.next = RUN_LEVELS;
         at.share = share_of(at.worth, CLUSTER_SIZE, when);
     } else {
@@ -115,7 +116,7 @@ __device__ __forceinline__ course after_step(const bfs &search, const thresholds
     const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
     bool notice = false, failed = false;
-    const bool all_came = now.wait(at.now, notice, max_polls);
+    const bool all_came = now.barrier.wait(at.now, notice, max_polls);
     at.last = at.next;
     if (notice) {
         now.read(at.now);

@@ -1,6 +1,7 @@
 // First looks of a pulled level. With LIKELY_FIRST the host has ordered in-neighbours so that the likeliest parent is
 // first (likely_parents.cu), and has put the first ones together besides: one access of a warp brings those of 32
-// vertices, another two their offsets, and one look at the bitmap is all that most need. Only the others read their rows.
+// vertices, another two their offsets, and one look at the bitmap is all that most need. Only the others read their
+// rows.
 #pragma once
 
 #include "pull_lists.cuh"

@@ -18,11 +18,11 @@
 constexpr int PATIENCE = 8;  // rounds of windows
 constexpr int PIECE = 32 * WINDOW;  // arcs of such a row that a warp looks at together
 constexpr int WARP_PIECES = 4;  // that a warp looks at before it leaves the rest to all blocks, if it is as long
-constexpr int FEW_FOUND = 64;  // vertices of a block that are queued at once, so that a small level needs no further step
+constexpr int FEW_FOUND = 64;  // vertices of a block that are queued at once, so that a small level needs no step more
 
 // Whether the rest of a row begins with a window or several that have a parent, for few rows: each is of one of the
-// lanes `active`, and that many lanes look at a window each. For whole warps whose list is empty, which tells them of the
-// rows.
+// lanes `active`, and that many lanes look at a window each. For whole warps whose list is empty, which tells them of
+// the rows.
 __device__ __forceinline__ bool has_parent_together(const bfs &search, const unsigned *visited, pull_lists &lists,
                                                     edge_t at, edge_t end, unsigned active, unsigned lanes,
                                                     int &its_parent) {
@@ -177,7 +177,8 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
 }
 
 // Queue the vertices that a block has found in a level.
-__device__ __noinline__ void queue_found(const bfs &search, const pull_lists &lists, const word_share &share, int step) {
+__device__ __noinline__ void queue_found(const bfs &search, const pull_lists &lists, const word_share &share,
+                                         int step) {
 #pragma unroll 1
     for (unsigned k = threadIdx.x / 32; k < share.words; k += blockDim.x / 32) {
         if (lists.fresh[k] == 0) continue;

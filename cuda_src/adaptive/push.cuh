@@ -21,8 +21,8 @@ constexpr unsigned LONG_RESTS = 256;  // longer rows of a block that are written
 
 struct push_buffers {
     block_list<CLAIMED> claimed;
-    unsigned place;    // in the queue: the list's rows have their first parts there, in its order
-    unsigned further;  // parts, of the vertices at hand
+    unsigned place;          // in the queue: the list's rows have their first parts there, in its order
+    unsigned further;        // parts, of the vertices at hand
     unsigned further_place;  // of these in the queue
     unsigned long_rows;      // of the vertices at hand, without their first parts
     part rests[LONG_RESTS];
@@ -74,8 +74,8 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
 // The first thread of the last warp, which has the fewest vertices of the list.
 __device__ __forceinline__ unsigned last_warp() { return blockDim.x - 32; }
 
-// Set the row of a lane aside, but for its first part, if it is long and there is room. Returns how many further parts the
-// lane is left with.
+// Set the row of a lane aside, but for its first part, if it is long and there is room. Returns how many further parts
+// the lane is left with.
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
     const unsigned further = max(row.parts(), 1u) - 1;
     if (further <= FEW_PARTS_OF_LANE) return further;
@@ -95,8 +95,8 @@ __device__ __noinline__ void write_rests(part *queue, const push_buffers &buffer
 // Reach vertices of the block's list, from the first one on, a fixed number a thread, and queue their rows for a step:
 // the first part of each at the place that is the vertex's own, further ones where there is room.
 template <int count>
-__device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next, unsigned first,
-                                           unsigned size, int step, int level) {
+__device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next,
+                                           unsigned first, unsigned size, int step, int level) {
     queue_row rows[count];
     unsigned further = 0, total, slot = 0;
     tally found = {0, 0};
@@ -123,7 +123,8 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
             if (i < size) queue[buffers.place + i] = rows[k].nth(0);
         }
     if (threadIdx.x == 0 && all_further > 0) buffers.further_place = next.reserve(all_further);
-    if (threadIdx.x == last_warp() && buffers.limit.count_all(buffers.found.sum.edges, next)) buffers.limit.look_again(next);
+    if (threadIdx.x == last_warp() && buffers.limit.count_all(buffers.found.sum.edges, next))
+        buffers.limit.look_again(next);
     if (all_further == 0) return;
     __syncthreads();
     if (buffers.limit.passed) return;
@@ -209,9 +210,9 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
     list_claimed(search, buffers, mine, v, step, level);
 }
 
-// Expand a level: for all blocks. Warps take turns by blocks, so that few parts, too, are spread over the device. A warp
-// takes a run of parts, which are of neighbouring vertices; but parts that are `mixed`, of short rows and of hubs, are
-// dealt out to all warps one by one, so that each has about as many arcs.
+// Expand a level: for all blocks. Warps take turns by blocks, so that few parts, too, are spread over the device. A
+// warp takes a run of parts, which are of neighbouring vertices; but parts that are `mixed`, of short rows and of hubs,
+// are dealt out to all warps one by one, so that each has about as many arcs.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers, int step,
                                            int level, unsigned queued, bool mixed) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;

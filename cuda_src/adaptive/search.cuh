@@ -19,6 +19,49 @@ static_assert(PART == 4 * WINDOW, "the host defines PART, the arcs of a part");
 // offsets have been read when the vertex was discovered. The row of a hub is many parts, each work for few threads.
 typedef cut_row<PART, OF_ARRAY> queue_row;  // as queued in global memory
 
+// What is known of a frontier when all have arrived at the barrier after the step that found it.
+struct frontier {
+    tally found;      // a cluster that hands a frontier on counts parts for vertices
+    unsigned queued;  // parts
+    int unqueued;     // not all of it has been queued, but it can be
+    int must_pull;    // not all of it has been queued, nor can it be
+    unsigned rests;   // pieces of long rows that are left of the level that found it
+};
+
+// The same while blocks add to it, in global memory. With COUNTS_FIT=0 the sums are too large for the words of the
+// barrier (the host says so), and are left beside it, with a notice.
+struct next_frontier {
+    counted_barrier barrier;
+    tally found;      // if COUNTS_FIT=0
+    unsigned queued;  // likewise
+    int must_pull;
+    unsigned rests;
+    unsigned queued_units;  // of edges, see edge_limit
+
+    // Reserve places in the queue, for one thread. Returns the first.
+    __device__ __forceinline__ unsigned reserve(unsigned parts) {
+        return COUNTS_FIT ? barrier.reserve(parts) : atomicAdd(&queued, parts);
+    }
+    // For one thread of each block, after a barrier of it.
+    __device__ __forceinline__ void arrive(const step_result &mine) {
+        if (COUNTS_FIT) return barrier.arrive(mine);
+        if (mine.found.vertices > 0) {
+            atomicAdd(&found.edges, mine.found.edges);
+            atomicAdd(&found.vertices, mine.found.vertices);
+        }
+        barrier.arrive({{0, 0}, 1, mine.unqueued});
+    }
+    // What a notice is about, for one thread of each block that has waited.
+    __device__ __forceinline__ void read(frontier &now) const {
+        if (!COUNTS_FIT) {
+            now.found = {load_relaxed(&found.edges), load_relaxed(&found.vertices)};
+            now.queued = load_relaxed(&queued);
+        }
+        now.must_pull = load_relaxed(&must_pull);
+        now.rests = load_relaxed(&rests);
+    }
+};
+
 // A search takes steps, with a barrier of all blocks between them: a level, or a run of small ones. A step adds to one
 // of three frontiers, which is empty, while that of the step before is read and the third is emptied.
 struct search_state {

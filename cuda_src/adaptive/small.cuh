@@ -3,8 +3,8 @@
 // One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others go to
 // the cluster's barrier meanwhile: so what they still look at is not written, and parts go to queues that they left.
 //
-// The host defines LEVELS_AT_A_TIME, which bounds how long the other blocks wait at the barrier, and TINY_LEVELS: after so
-// many levels those to come are expected to be tiny, too.
+// The host defines LEVELS_AT_A_TIME, which bounds how long the other blocks wait at the barrier, and TINY_LEVELS: after
+// so many levels those to come are expected to be tiny, too.
 #pragma once
 
 #include "cluster.cuh"
@@ -63,10 +63,9 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *vis
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
-// Run levels from this one on while they are small: for all blocks of one cluster. They begin with the
-// source or, if that is negative, with the queue in global memory. Leaves in state->level the first level that has not been expanded,
-// and its frontier in global memory, unless that is to be pulled. It may be the level it began with, if it does not
-// fit.
+// Run levels from this one on while they are small: for all blocks of one cluster. They begin with the source or, if
+// that is negative, with the queue in global memory. Leaves in state->level the first level that has not been expanded,
+// perhaps the one it began with, and its frontier in global memory, unless that is to be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const thresholds &when, const edge_share &share,

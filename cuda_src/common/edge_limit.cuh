@@ -4,8 +4,8 @@
 #include "atomics.cuh"
 #include "warp.cuh"
 
-// A block's share in the limit. It tells the others of every `unit` edges, of which UNITS are its share, and all together
-// may queue `most_units` of these; so the row of a hub alone decides nothing.
+// A block's share in the limit. It tells the others of every `unit` edges, of which UNITS are its share, and all
+// together may queue `most_units` of these; so the row of a hub alone decides nothing.
 struct edge_share {
     static constexpr unsigned UNITS = 4;
 

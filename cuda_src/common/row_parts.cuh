@@ -62,8 +62,8 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
     }
 }
 
-// Rows in shared memory that are still to be cut into parts, by all warps of a block, since few warps may have found all
-// of them. Row r is listed as one part; `slots` says where its parts begin.
+// Rows in shared memory that are still to be cut into parts, by all warps of a block, since few warps may have found
+// all of them. Row r is listed as one part; `slots` says where its parts begin.
 template <class Row>
 __device__ __forceinline__ void write_rows(part *queue, const part *rows, const unsigned *slots, unsigned count) {
 #pragma unroll 1

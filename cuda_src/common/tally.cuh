@@ -28,11 +28,4 @@ struct block_tally {
             atomicAdd(&sum.vertices, of_warp.vertices);
         }
     }
-    // For the first thread, after a barrier of the block.
-    __device__ __forceinline__ void publish(tally *total) const {
-        if (sum.vertices > 0) {
-            atomicAdd(&total->edges, sum.edges);
-            atomicAdd(&total->vertices, sum.vertices);
-        }
-    }
 };

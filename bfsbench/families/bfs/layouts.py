@@ -24,3 +24,9 @@ class GridBarrier(Struct):
     """A barrier between the blocks of a grid (``common/barrier.cuh``)."""
 
     _fields_: ClassVar = [("arrived", c_uint)]
+
+
+class CountedBarrier(Struct):
+    """A barrier that carries what blocks have found (``common/counted_barrier.cuh``)."""
+
+    _fields_: ClassVar = [("edges_word", c_ulonglong), ("vertices_word", c_ulonglong)]

@@ -10,13 +10,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bfsbench.errors import KernelError
 from bfsbench.programs import POISON, HostProgram, KernelProgram, KernelSetup, Traffic, Variant
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from bfsbench.backends.base import Argument, Buffer, Struct
+    from bfsbench.backends.base import Argument, Buffer, Launch, Signal, Struct
 
 UNREACHED = -1
 """Level of a vertex that has not been reached, also in kernels (``graph.cuh``)."""
@@ -201,6 +202,34 @@ class LevelKernelVariant(KernelVariant):
             level += 1
             if progress.read() != level:
                 return
+
+
+class OneLaunchVariant(KernelVariant):
+    """A search by one launch, whose blocks are resident together and wait for each other.
+
+    The kernel's last parameter is the source. It initialises all that a search needs, or leaves it so to the
+    next one. ``prepare`` sets ``search``, ``num_blocks`` and ``state``, and passes on ``max_polls``.
+    """
+
+    search: Launch
+    """The kernel, bound to all its arguments but the source."""
+    num_blocks: int
+    state: Signal
+    """A struct with a member ``failed``, which a block sets if it has given up waiting for the others."""
+    max_polls: int = 1 << 27
+    """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
+
+    def reset(self, source: int) -> None:
+        """Nothing: the launch initialises what it needs."""
+
+    def traverse(self, source: int) -> None:
+        self.search(self.num_blocks, source)
+        self.mark(0, self.name)
+
+    def finish(self) -> None:
+        """Wait for the search. Raises KernelError when blocks gave up waiting for each other."""
+        if self.state.read_struct().failed:
+            raise KernelError(f"{self.name}: {self.num_blocks} blocks did not all meet")
 
 
 def _ignore(level: int, kernel: str) -> None:
