@@ -5,8 +5,9 @@
 // three dependent accesses to shared memory (bits, row, bit of a neighbour) and a barrier. Bits are set in one of two
 // bitmaps while those in the other are taken.
 //
-// A level is bound by the instructions of its warps, about equally by their number and by their latency: hence rows of two
-// words, the last of them a link where there are more, and a loop without other branches.
+// What a level takes is the longest chain of these: of the thread that has most new bits. So rows are two words
+// without an offset, the last id a link where there are more, and vertices that are close to each other are dealt out
+// to words.
 #pragma once
 
 #include "block_memory.cuh"
@@ -48,8 +49,8 @@ struct block_levels {
         return any;
     }
 
-    // Read that of HALF ghosts of a part, one half of a group. Ghosts that are neighbours in the order of places are read by
-    // threads that are neighbours. True if one is at this level.
+    // Read that of HALF ghosts of a part, one half of a group. Ghosts that are neighbours in the order of places are
+    // read by threads that are neighbours. True if one is at this level.
     __device__ __forceinline__ bool read_ghosts(unsigned slot, unsigned i) const {
         const part &shape = own.slots[slot].shape;
         const unsigned groups = padded(shape.ghosts) / PLACES, half = i >= groups, group = half ? i - groups : i;
@@ -159,8 +160,8 @@ struct block_levels {
         return {both.x, both.y};
     }
 
-    // Set the bits of the neighbours in a quad. That of a next quad's id is set as well, which does nothing: no vertex has
-    // it, and if it is taken for one, then a level after the neighbours in that quad were found.
+    // Set the bits of the neighbours in a quad. That of a next quad's id is set as well, which does nothing: no
+    // vertex has it, and if it is taken for one, then a level after the neighbours in that quad were found.
     __device__ __forceinline__ static void set_bits(row r, unsigned *next) {
         atomicOr(&next[(r.low & 0xffff) / 32], 1u << (r.low & 31));
         atomicOr(&next[r.low >> 21], 1u << (r.low >> 16 & 31));
@@ -168,8 +169,8 @@ struct block_levels {
         atomicOr(&next[r.high >> 21 & 0x3ff], 1u << (r.high >> 16 & 31));
     }
 
-    // Tell of own vertices. Those that the last level has found get their level, and parts that read them become active;
-    // the next step expands them.
+    // Tell of own vertices. Those that the last level has found get their level, and parts that read them become
+    // active; the next step expands them.
     __device__ __forceinline__ void end_levels() const {
         bool any = false;
         for (unsigned s = 0; s < layout.slots; ++s) {

@@ -31,9 +31,9 @@ struct partition {
     int hops;
 };
 
-// What the blocks tell each other. Of even and odd steps: by group of places, bits of the vertices that had been reached
-// before the step's first level, and of those at that level. By step modulo three: bits of the parts that are active, then
-// of those that may be soon.
+// What the blocks tell each other. Of even and odd steps: by group of places, bits of the vertices that had been
+// reached before the step's first level, and of those at that level. By step modulo three: bits of the parts that are
+// active, then of those that may be soon.
 struct exchange {
     unsigned long long *at_level;
     unsigned *bitmaps;
@@ -46,13 +46,13 @@ struct slot_layout {
     __device__ __forceinline__ unsigned groups() const { return slots * slot_groups; }
 };
 
-// By id in the block, which is a local id and the first of the slot: rows; readers of own vertices; and behind these the
-// places of ghosts, in their order. By group of PLACES ids: bits of vertices that have been reached, and that the levels find in turn; the place
-// of the first vertex, or NO_PLACE if they are ghosts.
+// By id in the block, which is a local id and the first of the slot: rows; readers of own vertices; and behind these
+// the places of ghosts, in their order. By group of PLACES ids: bits of vertices that have been reached, and that the
+// levels find in turn; the place of the first vertex, or NO_PLACE if they are ghosts.
 //
-// Bits of parts, the same in all blocks: those with something to do in this step (`active`), and those that run, which is a
-// step longer; those that some block has, and those that one ever had; those to be dealt out at once (`fresh`), which of
-// them are dealt out `again`, and those to be dealt out after the step (`soon`).
+// Bits of parts, the same in all blocks: those with something to do in this step (`active`), and those that run,
+// which is a step longer; those that some block has, and those that one ever had; those to be dealt out at once
+// (`fresh`), which of them are dealt out `again`, and those to be dealt out after the step (`soon`).
 struct block_memory {
     quad *quads;
     unsigned *words;

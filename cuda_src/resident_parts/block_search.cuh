@@ -10,8 +10,8 @@ struct block_search : block_slots {
     bool some_soon = false;   // parts are to be dealt out that may be active soon
     bool some_ahead = false;  // the block had such parts without a slot
 
-    // Begin a step: read the ghosts of the parts that the block has, and which parts are active; deal out those that nobody
-    // has. False if no part is active.
+    // Begin a step: read the ghosts of the parts that the block has, and which parts are active; deal out those that
+    // nobody has. False if no part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
         const unsigned *bitmap = bitmap_of(step);
@@ -49,8 +49,8 @@ struct block_search : block_slots {
         return seen & block_state::ANY;
     }
 
-    // What becomes of 32 parts, of which these are active and these may be soon. A part runs for one step more, so that what
-    // it has found stands in both copies of what blocks tell each other. Returns bits of block_state::seen.
+    // What becomes of 32 parts, of which these are active and these may be soon. A part runs for one step more, so
+    // that what it has found stands in both copies of what blocks tell each other. Returns bits of block_state::seen.
     __device__ __forceinline__ int classify(unsigned w, unsigned active, unsigned soon) const {
         const unsigned running = active | in.active[w], ended = in.running[w] & ~running;
         const unsigned held = in.held[w] & ~ended, known = in.known[w], fresh = running & ~held;

@@ -9,8 +9,8 @@
 struct block_slots : block_levels {
     unsigned dealt = 0;  // parts, modulo the blocks: what the first warp knows
 
-    // Deal out parts, those of a bitmap, to blocks in turn; all blocks do it alike. Those for this block come into a list.
-    // By the first warp.
+    // Deal out parts, those of a bitmap, to blocks in turn; all blocks do it alike. Those for this block come into a
+    // list. By the first warp.
     __device__ __forceinline__ void deal(const unsigned *bitmap, part_list &list) {
         for (unsigned base = 0; base < layout.bitmap_words; base += WARP) {
             const unsigned w = base + threadIdx.x;
@@ -130,8 +130,8 @@ struct block_slots : block_levels {
         if (threadIdx.x == 0) own.slots[slot].shape = shape;
     }
 
-    // Have all parts that the block runs wait for the next round, or step if there is none. What they have found is in
-    // global memory.
+    // Have all parts that the block runs wait for the next round, or step if there is none. What they have found is
+    // in global memory.
     __device__ __forceinline__ void set_aside() {
         __syncthreads();
         for (unsigned g = threadIdx.x; g < 2 * layout.groups(); g += blockDim.x) in.found[g] = 0;

@@ -1,9 +1,9 @@
 // pack_parts: parts of a graph, packed as blocks load them.
 //
 // A block packs a part. It finds the ghosts hop by hop along arcs that lead to the part, in a hash table in shared
-// memory that gives them numbers in the order of their distance, and then in that of their places. The rows are then those of the
-// graph without what is not local, and without ghosts K hops away, which can only begin a path of K arcs to an own
-// vertex. First `measure` counts, for a K at a time, then `pack` writes.
+// memory that gives them numbers in the order of their distance, and then in that of their places. The rows are then
+// those of the graph without what is not local, and without ghosts K hops away, which can only begin a path of K arcs
+// to an own vertex. First `measure` counts, for a K at a time, then `pack` writes.
 #include "parts.cuh"
 
 #define EMPTY 0xffffffffu  // key of the hash table
@@ -15,8 +15,8 @@ struct placing {
     const int *vertices;  // at places
 };
 
-// The ghosts of one part, in shared memory. The host defines TABLE = 1 << TABLE_BITS and MAX_GHOSTS, three quarters of it,
-// so that a block of threads that are too late still finds an empty key.
+// The ghosts of one part, in shared memory. The host defines TABLE = 1 << TABLE_BITS and MAX_GHOSTS, three quarters
+// of it, so that a block of threads that are too late still finds an empty key.
 struct ghost_table {
     unsigned keys[TABLE];  // places
     unsigned short numbers[TABLE];
@@ -155,8 +155,8 @@ struct local_rows {
     }
 };
 
-// Number of ghosts up to each number of hops, at most `hops`, of all parts in turn; and, unless it is null, of quads of
-// long rows.
+// Number of ghosts up to each number of hops, at most `hops`, of all parts in turn; and, unless it is null, of quads
+// of long rows.
 extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];

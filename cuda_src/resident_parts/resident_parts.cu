@@ -1,31 +1,34 @@
 // resident_parts: several levels between two barriers, in parts of the graph that lie in shared memory.
 //
-// The graph has been cut into parts (grow_parts.cu), each with its ghosts: the vertices from which at most K arcs lead to
-// an own vertex (pack_parts.cu). A step runs K levels. Each block does so by itself for the parts that it has, in its
-// shared memory, and tells of their own vertices; then all blocks meet, and read what others tell of their ghosts.
+// The graph has been cut into parts (grow_parts.cu), each with its ghosts: the vertices from which at most K arcs
+// lead to an own vertex (pack_parts.cu). A step runs K levels. Each block does so by itself for the parts that it
+// has, in its shared memory, and tells of their own vertices; then all blocks meet, and read what others tell of
+// their ghosts.
 //
-// Why it is exact. Let all levels up to L be right, and let v, which a part owns, have a level t with L < t <= L + K. The
-// last t - L arcs of a shortest path to v begin at a vertex of level L. That is at most K arcs from v, and the vertices
-// after it fewer, so all of them are local: the part finds each of them no later than at its level. Nothing is found
-// earlier either, since whatever is found is at the end of a path of that length. So own vertices get their levels. A
-// ghost may get too high a level, as its path may lead through vertices that are not local; so ghosts are read anew in
-// every step: whether they were reached before L, and whether they are at L.
+// Why it is exact. Let all levels up to L be right, and let v, which a part owns, have a level t with L < t <= L + K.
+// The last t - L arcs of a shortest path to v begin at a vertex of level L. That is at most K arcs from v, and the
+// vertices after it fewer, so all of them are local: the part finds each of them no later than at its level. Nothing
+// is found earlier either, since whatever is found is at the end of a path of that length. So own vertices get their
+// levels. A ghost may get too high a level, as its path may lead through vertices that are not local; so ghosts are
+// read anew in every step: whether they were reached before L, and whether they are at L.
 //
 // Active parts. A part has something to do in a step if one of its local vertices is at level L. Its owner knows for
-// which parts that is so, the readers of the vertex, and sets their bits in the next bitmap. All blocks read the bitmap
-// and deal out in turn the parts that nobody has, so all know which they are and nothing has to be claimed. As a front
-// passes, parts become active about in the order in which they end: so all blocks have about equally many. A block gives
-// a part up when it is no longer active; if it has more than have room, it runs them one after the other in every step.
+// which parts that is so, the readers of the vertex, and sets their bits in the next bitmap. All blocks read the
+// bitmap and deal out in turn the parts that nobody has, so all know which they are and nothing has to be claimed. As
+// a front passes, parts become active about in the order in which they end: so all blocks have about equally many. A
+// block gives a part up when it is no longer active; if it has more than have room, it runs them one after the other
+// in every step.
 //
-// Parts ahead. To load a part takes as long as ten levels. So a part that becomes active announces its readers in a second
-// bitmap: those that nobody ever had are dealt out as well, and a block loads them when it has arrived at the barrier, while
-// others still run. Only a part that nobody announced in time is loaded while all others wait.
+// Parts ahead. To load a part takes as long as ten levels. So a part that becomes active announces its readers in a
+// second bitmap: those that nobody ever had are dealt out as well, and a block loads them when it has arrived at the
+// barrier, while others still run. Only a part that nobody announced in time is loaded while all others wait.
 //
 // The search ends when no part is active. Then levels go from places to vertices.
 //
-// Memory. What blocks tell each other has a copy for even steps and one for odd ones: in a step one is read, the other is
-// written, and the barrier is between. A part that is not active any more runs for one step more, so both copies have all
-// that it has found. Bitmaps are three: one is read, one is written, one is cleared. All of these are relaxed accesses.
+// Memory. What blocks tell each other has a copy for even steps and one for odd ones: in a step one is read, the
+// other is written, and the barrier is between. A part that is not active any more runs for one step more, so both
+// copies have all that it has found. Bitmaps are three: one is read, one is written, one is cleared. All of these are
+// relaxed accesses.
 #include "block_search.cuh"
 
 // Mark the parts that read the source as active, and give it its level. By the first warp of one block.
