@@ -23,8 +23,7 @@ constexpr int kPatience = 1024;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-constexpr unsigned kOneInSpells = 8;
-
+// A schedule that interrupts watched threads everywhere does so in spells: one in this number.
 constexpr unsigned kOneInSpells = 8;
 
 // One interruption in this number leaves the block for another one.
