@@ -17,12 +17,13 @@ _MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "apsp_fw": {"TRACKS": (0, 1)},
     "apsp_fw_blocked": {"TRACKS": (0, 1)},
     "apsp_min_plus": {"TRACKS": (0, 1)},
+    "resident_parts": {"BLOCK": (512, 384), "GROUPS_A_THREAD": (2,)},
 }
 """Values of macros that host loops define, the usual one first."""
 _OTHER_FILES: Mapping[str, Mapping[str, int]] = {
-    "grow_parts": {"SLOTS": 16},
+    "grow_parts": {},
     "likely_parents": {"LONG_ROW": 1024},
-    "pack_parts": {"SLOTS": 16, "TABLE_BITS": 13, "TABLE": 8192, "MAX_GHOSTS": 6144},
+    "pack_parts": {"TABLE_BITS": 13, "TABLE": 8192, "MAX_GHOSTS": 6144},
     "parents": {"NO_PARENT": -1},
     "probe": {"CHAINS": 32},
     "tree_check": {"NO_PARENT": -1},
@@ -36,7 +37,7 @@ class Build:
 
     file: str
     """Its name without ``.cu``."""
-    macros: tuple[tuple[str, int | str], ...]
+    macros: tuple[tuple[str, int | float | str], ...]
     child_kernels: bool = False
 
     def __str__(self) -> str:
@@ -48,7 +49,7 @@ def all_builds() -> Iterator[Build]:
     for name, variant in all_variants().items():
         if not issubclass(variant, KernelProgram):
             continue
-        axes: dict[str, tuple[int | str, ...]] = {
+        axes: dict[str, tuple[int | float | str, ...]] = {
             knob.name: (knob.default, *(value for value in knob.choices if value != knob.default))
             for knob in variant.knobs
             if knob.compile_time
@@ -70,7 +71,7 @@ def _fixed(variant: type[KernelProgram]) -> dict[str, int]:
 
 
 def _builds(
-    file: str, axes: Mapping[str, tuple[int | str, ...]], child_kernels: bool = False
+    file: str, axes: Mapping[str, tuple[int | float | str, ...]], child_kernels: bool = False
 ) -> Iterator[Build]:
     usual = {name: values[0] for name, values in axes.items()}
     changes = [{name: value} for name, values in axes.items() for value in values[1:]]
