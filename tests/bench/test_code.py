@@ -95,6 +95,7 @@ def test_profiles_of_other_code_are_replaced(own: Path) -> None:
     assert all(line.endswith(row["taken_at"]) for line in after[1:])
 
 
+@pytest.mark.exhaustive
 def test_rows_of_older_files_stay(own: Path) -> None:
     rows = run(own)
     columns = [name for name in COLUMNS if name != "code"]

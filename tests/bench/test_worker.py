@@ -94,10 +94,11 @@ ON_A_CLUSTER = ("junk", "other_request", "cut_and_stopped", "forked", "forked_an
 @pytest.mark.parametrize(
     ("where", "kinds"),
     [
-        ((), tuple(MEDDLING)),
+        ((), tuple(MEDDLING)[::2]),
+        pytest.param((), tuple(MEDDLING)[1::2], marks=pytest.mark.exhaustive),
         pytest.param(("--cluster", "local:2"), ON_A_CLUSTER, marks=pytest.mark.exhaustive),
     ],
-    ids=["alone", "cluster"],
+    ids=["alone", "alone, others", "cluster"],
 )
 def test_whatever_a_program_does_to_the_pipe_costs_its_own_row(
     where: tuple[str, ...], kinds: tuple[str, ...], tmp_path: Path

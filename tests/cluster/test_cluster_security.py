@@ -67,6 +67,7 @@ async def reach(address: str, **shown: object) -> None:
         await connect(address, timeout=0.5, **shown)
 
 
+@pytest.mark.exhaustive
 def test_a_sweep_with_certificates_and_others_without(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
