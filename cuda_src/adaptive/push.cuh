@@ -79,9 +79,10 @@ __device__ __forceinline__ unsigned last_warp() { return blockDim.x - 32; }
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
     const unsigned further = max(row.parts(), 1u) - 1;
     if (further <= FEW_PARTS_OF_LANE) return further;
+    const edge_t rest = row.origin() + PART;
+    if (WIDE_OFFSETS && row.end - rest > 0x7fffffffu) return further;  // more arcs than a part can have
     const unsigned place = atomicAdd(&buffers.long_rows, 1u);
     if (place >= LONG_RESTS) return further;
-    const edge_t rest = row.origin() + PART;
     buffers.rests[place] = part{(offset_t)rest, (int)(row.end - rest)};
     buffers.slots[place] = atomicAdd(&buffers.further, further);
     row.end = rest;
