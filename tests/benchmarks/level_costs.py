@@ -28,7 +28,7 @@ from bfsbench.bench.point import knob_values
 from bfsbench.bench.profile import COLUMNS, profile_rows
 from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, read_rows
 from bfsbench.families.bfs.levels import reference_levels
-from bfsbench.families.bfs.profile import LevelCost, LevelSizes, profile
+from bfsbench.families.bfs.profile import LevelCost, level_rows, profile
 from bfsbench.families.bfs.searches import KernelVariant
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.kinds import family_of_graph
@@ -82,21 +82,8 @@ def profile_of(on_device: DeviceGraph, row: Row, graph: Graph, count: int) -> li
     setup = KernelSetup(on_device, grid, int(row["block"]), variant.knob_values(knob_values(row["knobs"])))
     source = int(row["source"])
     levels = reference_levels(graph, source)
-    sizes = LevelSizes(graph, levels)
-    steps = []
-    for cost in settle([profile(variant(setup), source, levels) for _ in range(count)]):
-        known = cost.level <= sizes.depth
-        edges = sizes.edges_inspected(variant.edge_reads.get(cost.kernel, "frontier"), cost.level)
-        steps.append(
-            {
-                "level": str(cost.level),
-                "kernel": cost.kernel,
-                "frontier_size": str(int(sizes.frontier_sizes[cost.level])) if known else "0",
-                "edges_inspected": "" if edges is None else str(edges),
-                "time_us": f"{cost.time_us:.3f}",
-            }
-        )
-    return profile_rows(steps, row)
+    costs = settle([profile(variant(setup), source, levels) for _ in range(count)])
+    return profile_rows(level_rows(variant(setup), costs, levels), row)
 
 
 def take_profiles(device: Device, path: Path, sources: int, count: int, writer: ResultWriter) -> None:

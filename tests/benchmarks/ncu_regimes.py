@@ -15,7 +15,7 @@ import csv
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,9 +102,9 @@ class Made:
     def shares(self) -> dict[str, float]:
         """The share of each kind of level in the time of all levels, but for the last."""
         costs = profile(Adaptive(self._setup), self.source, self.problem.levels)[:-1]
-        spent: Counter[str] = Counter()
+        spent: defaultdict[str, float] = defaultdict(float)
         for cost in costs:
-            spent[cost.kernel] += cost.time_us  # type: ignore[assignment]
+            spent[cost.kernel] += cost.time_us
         return {kind: us / sum(spent.values()) for kind, us in spent.items()}
 
     def columns(self) -> dict[str, str]:

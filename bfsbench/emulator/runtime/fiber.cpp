@@ -43,30 +43,7 @@ char* top_of(char* stack) {
 
 // System V x86-64: six callee-saved registers and the stack pointer are all there is to save. A context is
 // the stack pointer below them.
-__asm__(R"(
-.text
-.globl emu_switch
-.hidden emu_switch
-.type emu_switch,@function
-emu_switch:
-    pushq %rbp
-    pushq %rbx
-    pushq %r12
-    pushq %r13
-    pushq %r14
-    pushq %r15
-    movq %rsp, (%rdi)
-    movq %rsi, %rsp
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbx
-    popq %rbp
-    ret
-.size emu_switch,.-emu_switch
-)");
-
+//
 // Of Kept, the offsets are 0 for the place and 8 for the bytes. Copies are of 64 bytes at a time: up to as many more are
 // read and written behind the stack, and behind what is kept. While the stack is written nothing is on it.
 __asm__(R"(
@@ -119,6 +96,15 @@ __asm__(R"(
     emu_copy %r8, %r9, %rcx
 .endm
 .text
+.globl emu_switch
+.hidden emu_switch
+.type emu_switch,@function
+emu_switch:
+    emu_push_all
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    emu_pop_all
+.size emu_switch,.-emu_switch
 .globl emu_exchange
 .hidden emu_exchange
 .type emu_exchange,@function

@@ -168,9 +168,20 @@ def profiled(
 
     ``counters`` is from ``count_levels``. Raises WrongLevelsError, DeviceError.
     """
+    rows = level_rows(search, profile(search, source, reference), reference)
+    for row in rows:
+        level = int(row["level"])
+        row["counts"] = _counters_text(counters[level]) if level < len(counters) else ""
+    return rows
+
+
+def level_rows(
+    search: KernelVariant, costs: Sequence[LevelCost], reference: npt.NDArray[np.int32]
+) -> list[dict[str, str]]:
+    """What the levels of a search cost and were, in columns of a level profile, a row a level."""
     sizes = LevelSizes(search.host_graph, reference)
     rows = []
-    for cost in profile(search, source, reference):
+    for cost in costs:
         edges = sizes.edges_inspected(search.edge_reads.get(cost.kernel, "frontier"), cost.level)
         known = cost.level <= sizes.depth
         rows.append(
@@ -180,7 +191,6 @@ def profiled(
                 "frontier_size": str(int(sizes.frontier_sizes[cost.level])) if known else "0",
                 "edges_inspected": "" if edges is None else str(edges),
                 "time_us": f"{cost.time_us:.3f}",
-                "counts": _counters_text(counters[cost.level]) if cost.level < len(counters) else "",
             }
         )
     return rows
