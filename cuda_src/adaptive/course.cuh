@@ -6,7 +6,7 @@
 constexpr float QUEUE_LOOKS = 8e5f;  // to put a pulled frontier in a queue, if all blocks are to push it
 constexpr float CHAIN_LOOKS = 2e6f;  // of a pulled level besides, if the last one has put rows off
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
-constexpr int FAR_BELOW = 4;           // times that a frontier has fewer edges than pay if it is not asked again
+constexpr int FAR_BELOW = 2;           // times that a frontier has fewer edges than pay if it is not asked again
 constexpr float UNSURE = 1.6f;         // times, until a level has shown how arcs are spread
 constexpr int MIXED = 64;              // parts for each further one of a row, from which on they are mixed
 constexpr float LEAST_SPREAD = 0.02f;  // no smaller share of the expected vertices is believed
@@ -29,6 +29,7 @@ struct course {
     int step, level;
     step_kind last, next;
     int put_off;        // whether the last pulled level has put rows off
+    int unlearned;      // whether what the last level has found is still to be learned from
     int mixed;          // whether the parts queued are of short rows and of hubs
     edge_share share;   // of a block in the edges that are queued in the next step
 };
@@ -59,7 +60,7 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     return when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
 }
 
-// Learn from the last level how arcs are spread, before what it has found is taken off.
+// Learn from the last level how arcs are spread.
 __device__ __forceinline__ void learn_spread(const bfs &search, course &at) {
     const float rows = fmaxf((float)at.unreached, 0), arcs = fmaxf((float)at.unexplored, 0);
     const float met = met_by(at.expanded, rows, arcs, search);
@@ -83,29 +84,35 @@ __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
+// Learn from what the last step has found, and take it off what is left.
+__device__ __forceinline__ void learn(const bfs &search, course &at) {
+    if (at.last == PUSH || at.last == PULL || at.last == PULL_RESTS) learn_spread(search, at);
+    if (at.last == QUEUE) return;
+    at.unreached -= at.now.found.vertices;  // roughly: a cluster counts parts for vertices, and not what it has expanded
+    at.unexplored -= at.now.found.edges;
+}
+
 // Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew
-// from which on it pays: all wait meanwhile.
+// from which on it pays: all wait meanwhile. What a pushed level has shown is then learned while the next is waited for.
 __device__ __forceinline__ void decide(const bfs &search, const thresholds &when, course &at) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
-    if (pulled || at.last == PUSH) learn_spread(search, at);
-    if (at.last != QUEUE) {  // roughly: a cluster counts parts for vertices, and not what it has expanded
-        at.unreached -= at.now.found.vertices;
-        at.unexplored -= at.now.found.edges;
-    }
+    // Few parts, in the measure of a cluster. What turns out not to fit its queues it has handed back.
+    const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= when.small;
+    at.unlearned = far_below && at.last == PUSH && !at.now.unqueued && !few;
+    if (!at.unlearned) learn(search, at);
     if (!far_below) at.worth = edges_worth_pulling(search, at, when);
     if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > at.worth)) {
         at.next = PULL;
     } else if (at.now.unqueued) {
         at.next = QUEUE;
-    } else if (at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= when.small) {
-        // Few parts, in the measure of a cluster. What turns out not to fit its queues it has handed back.
+    } else if (few) {
         at.next = RUN_LEVELS;
         at.share = share_of(at.worth, CLUSTER_SIZE, when);
     } else {
         at.next = PUSH;
         at.mixed = parts_are_mixed(at);
-        at.share = share_of(at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x, when);
+        if (!at.unlearned) at.share = share_of(at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x, when);
     }
 }
 
@@ -115,6 +122,11 @@ __device__ __forceinline__ course after_step(const bfs &search, const thresholds
     search_state &state = *search.state;
     const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
+    if (at.unlearned) {
+        learn(search, at);
+        at.worth = edges_worth_pulling(search, at, when);
+        at.share = share_of(at.worth, gridDim.x, when);
+    }
     bool notice = false, failed = false;
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
     at.last = at.next;
