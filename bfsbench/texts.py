@@ -30,7 +30,7 @@ from bfsbench.experiments.outcome import read_outcome
 from bfsbench.graphs.kinds import family_of_graph
 from bfsbench.report.footnotes import footnotes_of
 from bfsbench.report.ranking import ALL, rankings
-from bfsbench.report.rows import SETTING, configurations, fastest, select
+from bfsbench.report.rows import SETTING, comparable, configurations, fastest, select
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,8 +78,8 @@ class Rows:
             frame = frame[~frame[name].isin([values] if isinstance(values, str) else [*values])]
         return Rows(frame, f"{self.what} without {unwanted}").required()
 
-    def _best(self) -> pd.DataFrame:
-        found = configurations(self.frame)
+    def _best(self, combined: Callable[[pd.DataFrame], pd.DataFrame] = configurations) -> pd.DataFrame:
+        found = combined(self.frame)
         if found.empty:
             raise InputError(f"no times among {self.what}")
         return fastest(found, SETTING).sort_values("search_ms")
@@ -96,8 +96,9 @@ class Rows:
 
     @property
     def best_each(self) -> dict[str, float]:
-        """The time in ms of each variant at its fastest configuration, the fastest first."""
-        best = self._best().drop_duplicates("variant")
+        """The time in ms of each variant at its fastest configuration, the fastest first; of those that have
+        times from all sources (see :func:`bfsbench.report.rows.comparable`)."""
+        best = self._best(comparable).drop_duplicates("variant")
         return {str(name): float(ms) for name, ms in zip(best["variant"], best["search_ms"], strict=True)}
 
     @property

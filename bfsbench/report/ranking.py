@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bfsbench.report.rows import EMULATED, Kind, fastest, kinds, short_names
+from bfsbench.report.rows import (
+    EMULATED,
+    Kind,
+    comparable,
+    fastest,
+    kinds,
+    short_names,
+    succeeded,
+    with_device,
+)
 from bfsbench.report.table import Table
 
 if TYPE_CHECKING:
@@ -16,36 +26,55 @@ SEARCH = ("variant", "backend", "device")
 ALL = "all"
 """Stands for every family of graphs."""
 
-_COLUMNS = ("graphs", "times_best", "best_percent", "worst_times_best", "worst_graph", "preprocess_ms")
+_COLUMNS = (
+    "graphs",
+    "failed_graphs",
+    "times_best",
+    "times_first",
+    "best_percent",
+    "worst_times_best",
+    "worst_graph",
+    "preprocess_ms",
+)
 _NOTE = "x best: the time over that of the fastest search of the same graph, as geometric mean over graphs."
-_NOTE_ON_GRAPHS = "A graph counts for a search that has a time from all sources it was searched from."
-_NOTE_ON_MISSING = "Searches that lack graphs stand last: their means are over fewer, perhaps easier ones."
+_NOTE_ON_GRAPHS = (
+    "A graph counts for a search that has a time from all sources that others were run from; graphs with "
+    "times of one search alone are left out."
+)
+_NOTE_ON_MISSING = (
+    "x {first}: the time over that of {first}, as geometric mean over the graphs of both. Searches that lack "
+    "graphs stand apart: their x best is a mean over fewer, perhaps easier ones."
+)
+_NOTE_ON_FAILED = "failed: on how many graphs it was run and has no time, or not from all sources."
 _NOTE_ON_PREPROCESSING = "preprocess ms: the median over graphs, once a graph; not part of the ratios."
+_NOTE_ON_FAMILIES = "Empty: no time on some graph of the family."
 
 
 def ratios(kind: Kind) -> pd.DataFrame:
     """The best configuration of each search on each graph, with the columns of ``configurations`` and
     ``times_best``, its time over the best of that graph, and ``family``, that of the graph.
 
-    A search is a variant on a device. Those with times from fewer sources than others on the graph are left
-    out, as their medians are of something else.
+    A search is a variant on a device. Searches and graphs that compare nothing are left out: see
+    ``rows.comparable``, and graphs with one search.
     """
     from bfsbench.graphs.kinds import family_of_graph
 
-    best = fastest(kind.configurations(), [*GRAPH, *SEARCH])
-    most = best.groupby(list(GRAPH))["sources"].transform("max")
-    best = best[best["sources"] == most]
-    least = best.groupby(list(GRAPH))["search_ms"].transform("min")
+    best = fastest(comparable(kind.rows, kind.family), [*GRAPH, *SEARCH])
+    on_graph = best.groupby(list(GRAPH))["search_ms"]
+    least = on_graph.transform("min")
     families = best["graph"].map(family_of_graph)
-    return best.assign(times_best=best["search_ms"] / least.where(least > 0), family=families)
+    best = best.assign(times_best=best["search_ms"] / least.where(least > 0), family=families)
+    return best[on_graph.transform("size") > 1]
 
 
 def rankings(rows: pd.DataFrame) -> list[Table]:
     """One table of warm times and one of cold ones for each family of variants, as far as there are rows.
 
-    A row for each search and family of graphs, ALL first. ``times_best`` is the geometric mean of the ratios,
-    ``best_percent`` the share of the graphs on which the search is the fastest, ``worst_times_best`` its
-    largest ratio, on ``worst_graph``. Emulated kernels are not ranked.
+    A row for each search and family of graphs, ALL first; searches with all graphs come before others.
+    ``times_best`` is the geometric mean of the ratios, ``times_first`` that of the time over the time of the
+    first search on the same graphs, ``best_percent`` the share of the graphs on which the search is the
+    fastest, ``worst_times_best`` its largest ratio, on ``worst_graph``; ``failed_graphs`` are those that it
+    was run on without all times. Emulated kernels are not ranked.
     """
     measured = [kind for kind in kinds(rows) if not kind.suffix.endswith(EMULATED)]
     if not measured:
@@ -56,24 +85,39 @@ def rankings(rows: pd.DataFrame) -> list[Table]:
 def _ranking(kind: Kind) -> Table:
     found = ratios(kind)
     if found.empty:
-        return Table(f"ranking{kind.suffix}", f"Ranking{kind.heading}", (), [], ("No point has a time.",))
-    frame = _ranked(found)
-    drawings = [_overall(frame, short_names(found["graph"])), *_by_family(frame)]
-    count = len(found[list(GRAPH)].drop_duplicates())
-    title = f"Ranking over {count} graphs{kind.heading}" if count > 1 else f"Ranking{kind.heading}"
-    return Table.of(f"ranking{kind.suffix}", title, frame, _notes(frame), drawings)
+        return Table(f"ranking{kind.suffix}", f"Ranking{kind.heading}", (), [], (_why_empty(kind),))
+    frame = _ranked(found, _tried(kind))
+    total = len(found[list(GRAPH)].drop_duplicates())
+    names = short_names(found["graph"])
+    drawings = [*_overall(frame, names, total), *_by_family(frame, found)]
+    title = f"Ranking over {total} graphs{kind.heading}" if total > 1 else f"Ranking{kind.heading}"
+    return Table.of(f"ranking{kind.suffix}", title, frame, _notes(frame, total), drawings)
 
 
-def _ranked(found: pd.DataFrame) -> pd.DataFrame:
+def _why_empty(kind: Kind) -> str:
+    if succeeded(kind.rows).empty:
+        return "No point has a time."
+    return "No graph has times of two searches, so there is nothing to rank."
+
+
+def _tried(kind: Kind) -> pd.DataFrame:
+    """Each search and graph of these rows, with or without a time."""
+    tried = with_device(kind.rows)[[*GRAPH, *SEARCH]].drop_duplicates()
+    return tried[tried["device"] != ""]
+
+
+def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
     """The rows of the table: of each family of graphs the searches, the best first."""
     import pandas as pd
 
-    parts = [_summary(found).assign(family=ALL)]
-    parts += [_summary(some).assign(family=name) for name, some in found.groupby("family")]
+    tried = tried.merge(found[[*GRAPH, "family"]].drop_duplicates())
+    parts = [_summary(found, tried).assign(family=ALL)]
+    for name, some in found.groupby("family"):
+        parts.append(_summary(some, tried[tried["family"] == name]).assign(family=name))
     return pd.concat(parts, ignore_index=True)[["family", *SEARCH, *_COLUMNS]]
 
 
-def _summary(found: pd.DataFrame) -> pd.DataFrame:
+def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
     """A row a search, those on most graphs first, then by their mean ratio."""
     import numpy as np
 
@@ -89,39 +133,67 @@ def _summary(found: pd.DataFrame) -> pd.DataFrame:
     )
     frame["worst_graph"] = frame["worst_graph"].where(frame["worst_times_best"] > 1)
     frame = frame.assign(times_best=np.exp(frame["log"]), best_percent=100 * frame["is_best"])
-    return frame.sort_values(["graphs", "times_best"], ascending=[False, True], kind="stable")
+    frame = frame.sort_values(["graphs", "times_best"], ascending=[False, True], kind="stable")
+    frame = frame.merge(_against_first(found, frame), how="left", on=list(SEARCH))
+    runs = tried.groupby(list(SEARCH), as_index=False).size()
+    frame = frame.merge(runs, how="left", on=list(SEARCH))
+    return frame.assign(failed_graphs=frame["size"] - frame["graphs"])
 
 
-def _notes(frame: pd.DataFrame) -> Iterator[str]:
+def _against_first(found: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
+    """``times_first`` of each search: the mean ratio to the first one, over the graphs of both."""
+    first = found.merge(ranked.iloc[:1][list(SEARCH)])[[*GRAPH, "log"]]
+    both = found.merge(first, on=list(GRAPH), suffixes=("", "_first"))
+    means = (both["log"] - both["log_first"]).groupby([both[name] for name in SEARCH]).mean()
+    return means.map(math.exp, na_action="ignore").rename("times_first").reset_index()
+
+
+def _notes(frame: pd.DataFrame, total: int) -> Iterator[str]:
     overall = frame[frame["family"] == ALL]
     yield _NOTE
     yield _NOTE_ON_GRAPHS
-    if overall["graphs"].nunique() > 1:
-        yield _NOTE_ON_MISSING
+    if (overall["graphs"] < total).any():
+        yield _NOTE_ON_MISSING.format(first=overall["variant"].iloc[0])
+    if overall["failed_graphs"].any():
+        yield _NOTE_ON_FAILED
     if overall["preprocess_ms"].notna().any():
         yield _NOTE_ON_PREPROCESSING
 
 
-def _overall(frame: pd.DataFrame, names: dict[str, str]) -> Table:
-    """What people read first: one line a search, over all graphs, which go by short ``names``."""
+def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
+    """What people read first: one line a search, apart for those that lack graphs; ``names`` of graphs are
+    short."""
     overall = frame[frame["family"] == ALL].astype({"best_percent": "int64"})
     where = ["device"] if overall.groupby("backend")["device"].nunique().max() > 1 else []
-    few = ["graphs"] if overall["graphs"].nunique() > 1 else []
     overall = overall.assign(worst_graph=overall["worst_graph"].map(names))
-    shown = [name for name in _COLUMNS[1:] if overall[name].notna().any()]
-    return Table.of("", "All graphs", overall[["variant", *where, *few, *shown]])
+    failed = overall["failed_graphs"].astype("Int64")
+    overall["failed_graphs"] = failed.where(failed > 0)
+    shown = [name for name in _COLUMNS if overall[name].notna().any()]
+    lacking = overall["graphs"] < total
+    headings = {"times_first": f"x {overall['variant'].iloc[0]}", "failed_graphs": "failed"}
+    told_by_all = ("graphs", "failed_graphs", "times_first")
+    in_full = [name for name in shown if name not in told_by_all]
+    for title, some, columns in (
+        ("All graphs", overall[~lacking], in_full),
+        ("Fewer graphs", overall[lacking], shown),
+    ):
+        table = some[["variant", *where, *columns]]
+        if len(some):
+            yield Table.of("", title, table.rename(columns=headings))
 
 
-def _by_family(frame: pd.DataFrame) -> Iterator[Table]:
+def _by_family(frame: pd.DataFrame, found: pd.DataFrame) -> Iterator[Table]:
     """The mean ratios, a column for each family of graphs, where there are several."""
     some = frame[frame["family"] != ALL]
     if some["family"].nunique() < 2:
         return
     several = frame.groupby("backend")["device"].nunique().max() > 1
     search = ["variant", "device"] if several else ["variant"]
-    overall = frame.loc[frame["family"] == ALL, search]
-    sizes = some.groupby("family")["graphs"].max()
-    table = some.pivot_table(index=search, columns="family", values="times_best", sort=False)
-    table = overall.merge(table.reset_index(), on=search)
-    names = {name: f"{name} ({size})" for name, size in sizes.items()}
-    yield Table.of("", "x best by family of graphs (how many)", table.rename(columns=names))
+    sizes = found[[*GRAPH, "family"]].drop_duplicates().groupby("family").size()
+    whole = some[some["graphs"] == some["family"].map(sizes)]
+    table = whole.pivot_table(index=search, columns="family", values="times_best", sort=False)
+    table = frame.loc[frame["family"] == ALL, search].merge(table.reset_index(), how="left", on=search)
+    names = {str(name): f"{name} ({size})" for name, size in sizes.items()}
+    notes = [_NOTE_ON_FAMILIES] if len(whole) < len(some) or table.isna().any(axis=None) else []
+    table = table[[*search, *sorted(name for name in names if name in table)]]
+    yield Table.of("", "x best by family of graphs (how many)", table.rename(columns=names), notes)

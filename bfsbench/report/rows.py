@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from bfsbench.bench.columns import AXES
@@ -31,6 +31,7 @@ EMULATED = "_emulated"
 _SEARCH = ["graph", "graph_checksum", "source", "host", "host_cpu"]
 """Columns that must agree before a speed-up is computed."""
 
+_GRAPH = ["graph", "graph_checksum"]
 
 _TIMED = ("search_ms", "search_ms_median", "search_ms_max", "preprocess_ms")
 
@@ -163,10 +164,14 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows that have a time, ``block`` as integers, with ``device``: the GPU, or the CPU of host programs."""
-    rows = rows[(rows["status"] == "ok") & rows["search_ms"].notna()]
-    device = rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"])
-    return rows.assign(device=device, block=rows["block"].astype("Int64"))
+    """Rows that have a time, ``block`` as integers, with ``device``."""
+    rows = with_device(rows[(rows["status"] == "ok") & rows["search_ms"].notna()])
+    return rows.assign(block=rows["block"].astype("Int64"))
+
+
+def with_device(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with ``device``: the GPU, or the CPU of host programs."""
+    return rows.assign(device=rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"]))
 
 
 def configurations(
@@ -234,6 +239,39 @@ def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """
     ranked = frame.sort_values(["sources", "search_ms"], ascending=[False, True], kind="stable")
     return ranked.drop_duplicates(list(by))
+
+
+def comparable(rows: pd.DataFrame, family: Family | None = None, *, also: Sequence[str] = ()) -> pd.DataFrame:
+    """The ``configurations`` that have a time from every source that counts on their graph.
+
+    A median over sources must not be held against one over others, nor may a search that failed from some
+    win by the rest. So one set of sources counts on a graph: of those that searches were run from, with or
+    without success, the one that allows most comparisons. Rows from other sources are left out.
+    """
+    counting = _counting(rows)
+    found = configurations(rows.merge(counting), family, also=also)
+    wanted = counting.groupby(_GRAPH, as_index=False).size()
+    return found[found["sources"] == found[_GRAPH].merge(wanted, how="left")["size"]]
+
+
+def _counting(rows: pd.DataFrame) -> pd.DataFrame:
+    """The graphs with the sources that count there."""
+    import pandas as pd
+
+    runs = with_device(rows)[[*_GRAPH, "variant", "device", "source"]].drop_duplicates()
+    runs = runs.assign(known=runs["source"].fillna(-1))
+    parts = [runs.iloc[:0]]
+    for _, some in runs.groupby(_GRAPH):
+        sets = some.groupby(["variant", "device"])["known"].agg(frozenset)
+        counting = max(sets, key=partial(_comparisons, sets))
+        parts.append(some[some["known"].isin(counting)])
+    return pd.concat(parts)[[*_GRAPH, "source"]].drop_duplicates()
+
+
+def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, int]:
+    """From these sources: how many searches beside one, times sources; among equals, more sources."""
+    searches = sum(sources <= other for other in sets)
+    return (searches - 1) * len(sources), len(sources)
 
 
 def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:

@@ -65,7 +65,8 @@ def test_only_times_that_are_compared_count_in_the_matrix(tmp_path: Path) -> Non
         ("b", True),
     ]
     found = {search["label"]: search for search in kind["searches"]}
-    assert list(found) == ["push", "cpu_queue", "pull", "luo"]
+    assert list(found) == ["pull", "push", "cpu_queue", "luo"]  # those with most graphs first
+    assert found["push"]["against_first"] == pytest.approx(1 / 3) and found["luo"]["against_first"] is None
     pull = found["pull"]
     assert (pull["graphs"], pull["best"], pull["worst"]) == (2, 0, 4.0)
     assert pull["mean"] == pytest.approx((3 * 4) ** 0.5)

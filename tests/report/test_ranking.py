@@ -14,6 +14,8 @@ from bfsbench.graphs.kinds import UNKNOWN, family_of_graph
 from bfsbench.report import Table, tables
 from bfsbench.report.rows import short_names
 
+KRONECKER = "kronecker(scale=9,edge_factor=16,seed=1):symmetrised"
+
 
 def on(graph: str, **times: float) -> list[dict[str, object]]:
     """Rows of a graph: of each variant one time."""
@@ -29,8 +31,8 @@ def three(tmp_path: Path) -> Table:
     rows = [
         *on("USA-road-d.NY:symmetrised", pull=8.0, luo=2.0, merrill=1.0),
         *on("USA-road-d.FLA:duplicates=drop:symmetrised", pull=2.0, luo=1.0, merrill=4.0),
-        *on("kronecker(scale=9,edge_factor=16,seed=1):symmetrised", pull=1.0, luo=4.0),
-        failed_row(graph="kronecker(scale=9,edge_factor=16,seed=1):symmetrised", variant="merrill"),
+        *on(KRONECKER, pull=1.0, luo=4.0),
+        failed_row(graph=KRONECKER, graph_checksum=KRONECKER, variant="merrill"),
     ]
     return only(tables(frame(tmp_path, rows), ["ranking"]))
 
@@ -43,7 +45,51 @@ def test_means_are_geometric_and_over_the_graphs_that_count(three: Table) -> Non
     assert found["merrill"]["times_best"] == pytest.approx(math.sqrt(1 * 4))
     assert [line["graphs"] for line in found.values()] == [3, 3, 2]
     assert [line["best_percent"] for line in found.values()] == pytest.approx([100 / 3, 100 / 3, 50])
-    assert any("lack graphs stand last" in note for note in three.notes)
+    assert found["merrill"]["times_first"] == pytest.approx(math.sqrt((1 / 2) * (4 / 1)))  # luo's graphs
+    assert found["pull"]["times_first"] == pytest.approx((4 * 2 * 1 / 4) ** (1 / 3))
+    assert [line["failed_graphs"] for line in found.values()] == [0, 0, 1]
+    assert any(note.startswith("x luo: ") for note in three.notes)
+    assert any(note.startswith("failed: ") for note in three.notes)
+
+
+def test_searches_that_lack_graphs_stand_apart(three: Table, tmp_path: Path) -> None:
+    on_all, on_some = drawings(three)[:2]
+    assert (on_all.title, [line["variant"] for line in records(on_all)]) == ("All graphs", ["luo", "pull"])
+    assert on_all.columns == ("variant", "times_best", "best_percent", "worst_times_best", "worst_graph")
+    (line,) = records(on_some)
+    assert (line["variant"], line["graphs"], line["failed"]) == ("merrill", 2, 1)
+    assert line["x luo"] == pytest.approx(math.sqrt(2))
+    pairs = [*on("a", luo=1.0, pull=2.0), *on("b", luo=1.0, push=2.0), *on("c", pull=1.0, push=3.0)]
+    table = only(tables(frame(tmp_path / "pairs", pairs), ["ranking"]))
+    assert [drawn.title for drawn in drawings(table)] == ["Fewer graphs"]
+    assert any("lack graphs" in note for note in table.notes)
+
+
+def test_a_search_that_is_alone_on_a_graph_is_not_the_best_there(tmp_path: Path) -> None:
+    rows = [*on("a", luo=1.0, pull=2.0), *on("alone", pull=9.0)]
+    found = ranked(only(tables(frame(tmp_path, rows), ["ranking"])))
+    assert {name: (line["graphs"], line["times_best"]) for name, line in found.items()} == {
+        "luo": (1, 1.0),
+        "pull": (1, 2.0),
+    }
+    alone = only(tables(frame(tmp_path / "alone", [row(1.0)]), ["ranking"]))
+    assert alone.notes == ("No graph has times of two searches, so there is nothing to rank.",)
+
+
+def test_sources_that_most_searches_lack_do_not_count(tmp_path: Path) -> None:
+    """As where files with other sources are read together."""
+    rows = [
+        *(
+            row(ms, source=source, variant=name)
+            for name, ms in (("luo", 1.0), ("pull", 2.0))
+            for source in (0, 1)
+        ),
+        row(8.0, source=7, variant="luo"),
+        row(0.1, source=7, variant="push"),
+        row(0.1, source=8, variant="push"),
+    ]
+    found = ranked(only(tables(frame(tmp_path, rows), ["ranking"])))
+    assert {name: line["times_best"] for name, line in found.items()} == {"luo": 1.0, "pull": 2.0}
 
 
 def test_the_worst_case_is_named(three: Table) -> None:
@@ -52,19 +98,20 @@ def test_the_worst_case_is_named(three: Table) -> None:
         8,
         "USA-road-d.NY:symmetrised",
     )
-    overall = records(drawings(three)[0])
-    assert [line["worst_graph"] for line in overall] == ["kronecker", "USA-road-d.NY", "USA-road-d.FLA"]
+    lines = [line for drawn in drawings(three)[:2] for line in records(drawn)]
+    assert [line["worst_graph"] for line in lines] == ["kronecker", "USA-road-d.NY", "USA-road-d.FLA"]
 
 
 def test_families_of_graphs_stand_side_by_side(three: Table) -> None:
     roads = ranked(three, "road")
     assert roads["luo"]["times_best"] == pytest.approx(math.sqrt(2))
     assert ranked(three, "kronecker")["luo"]["times_best"] == 4
-    overall, by_family = drawings(three)
-    assert overall.columns[:2] == ("variant", "graphs")
+    by_family = drawings(three)[-1]
     assert by_family.columns == ("variant", "kronecker (1)", "road (2)")
     assert [line[0] for line in by_family.rows] == ["luo", "pull", "merrill"]
-    assert by_family.rows[2][1] is None
+    assert by_family.rows[2][1] is None and by_family.notes == (
+        "Empty: no time on some graph of the family.",
+    )
 
 
 def test_preparation_stands_beside_the_ratios(tmp_path: Path) -> None:
@@ -79,8 +126,14 @@ def test_preparation_stands_beside_the_ratios(tmp_path: Path) -> None:
 
 
 def test_a_search_from_fewer_sources_does_not_count(tmp_path: Path) -> None:
-    rows = [row(3.0), row(3.0, source=1), row(1.0, variant="luo")]
-    assert [*ranked(only(tables(frame(tmp_path, rows), ["ranking"])))] == ["pull"]
+    pairs = [
+        row(ms, source=source, variant=name)
+        for name, ms in (("pull", 3.0), ("push", 4.0))
+        for source in (0, 1)
+    ]
+    failed = failed_row(source=1, variant="luo")
+    table = only(tables(frame(tmp_path, [*pairs, row(1.0, variant="luo"), failed]), ["ranking"]))
+    assert [*ranked(table)] == ["pull", "push"]
 
 
 def test_devices_are_told_apart_and_hosts_are_not(tmp_path: Path) -> None:
@@ -105,8 +158,9 @@ def test_cold_times_are_ranked_apart_and_emulated_ones_never(tmp_path: Path) -> 
 
 
 def test_a_time_of_zero_ranks_nothing(tmp_path: Path) -> None:
-    (line,) = ranked(only(tables(frame(tmp_path, [row(0.0)]), ["ranking"]))).values()
-    assert (line["times_best"], line["worst_times_best"]) == (None, None)
+    rows = [row(0.0), row(1.0, variant="luo")]
+    for line in ranked(only(tables(frame(tmp_path, rows), ["ranking"]))).values():
+        assert (line["times_best"], line["worst_times_best"], line["times_first"]) == (None, None, None)
 
 
 def test_every_graph_has_a_family() -> None:

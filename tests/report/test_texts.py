@@ -57,7 +57,10 @@ def filled(folder: Path, template: str) -> Result:
             "{{ rows('a.csv').first.ms | number }} {{ rows('a.csv').of(variant='bfs4k').first.ms | number }}",
             "2 7",
         ),
-        ("{% for row in rows('a.csv').ranking %}{{ row.variant }} {{ row.graphs }} {% endfor %}", "pull 1 "),
+        (
+            "{% for row in rows('a.csv').ranking %}{{ row.variant }} {{ row.graphs }} {% endfor %}",
+            "pull 1 bfs4k 1 ",
+        ),
         ("{{ rows('a.csv').footnotes }}", "[]"),
         (
             "{% for line in table('costs.csv') %}{{ line.kind }} {{ 2 * line.us }}; {% endfor %}",

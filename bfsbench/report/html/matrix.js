@@ -28,7 +28,13 @@ class Matrix {
   note() {
     const left = this.kind.graphs.length - this.graphs.length;
     const alone = left ? ` ${left} ${left === 1 ? "graph" : "graphs"} with one search alone ${left === 1 ? "is" : "are"} left out.` : "";
-    return `Time over that of the best search of the graph, and its geometric mean over graphs. Searches with times on fewer than half of the graphs are last.${alone}`;
+    const fewer = this.lacking() ? ` Searches that lack graphs come after those with more: their means are over fewer, perhaps easier ones; "times ${this.searches[0].name}" is over the graphs of both.` : "";
+    return `Time over that of the best search of the graph, and its geometric mean over graphs.${fewer}${alone}`;
+  }
+
+  /* Whether some search has no time to compare on some graph. */
+  lacking() {
+    return this.searches.some((search) => search.graphs < this.graphs.length);
   }
 
   /* What a search has beside its ratios. */
@@ -39,7 +45,8 @@ class Matrix {
       { label: "worst", value: (search) => search.worst, text: times, shaded: true },
       { label: "best on", value: (search) => -search.best, text: (value) => `${-value} of ${all}`, extra: true },
     ];
-    if (this.searches.some((search) => search.graphs < all)) {
+    if (this.lacking()) {
+      figures.push({ label: `times ${this.searches[0].name}`, value: (search) => search.against_first, text: times, extra: true });
       figures.push({ label: "graphs", value: (search) => -search.graphs, text: (value) => String(-value), extra: true });
     }
     if (this.searches.some((search) => search.prepared !== null)) {
@@ -88,11 +95,11 @@ class Matrix {
     const found = search.cells[graph.place];
     if (!found) return element("td", { title: "not run" });
     const timed = found !== "failed";
-    const cell = element("td", { tabIndex: -1 }, timed ? times(found.ratio) || measured(found.ms) : "failed");
+    const cell = element("td", { tabIndex: -1 }, timed ? times(found.ratio) || `${measured(found.ms)} ms` : "failed");
     if (!timed) cell.className = "failed";
     else if (found.ratio) shade(cell, found.ratio, MATRIX_DARKEST);
     const told = !timed ? "no time, see Failures" : `${measured(found.ms)} ms`
-      + (found.ratio ? `, ${times(found.ratio)} times the best` : ", from fewer sources than others: not compared")
+      + (found.ratio ? `, ${times(found.ratio)} times the best` : ", from other sources than most: not compared")
       + `, ${launchOf(found)}`;
     const words = `${search.name} on ${graph.title}, ${graph.searched}: ${told}`;
     cell.setAttribute("aria-label", words);

@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.report.footnotes import with_footnotes
 from bfsbench.report.plots.measured import Measured, ratios
-from bfsbench.report.rows import short_names
+from bfsbench.report.rows import comparable, fastest, short_names
 from bfsbench.report.table import Table
 from bfsbench.variants import with_aliases
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Cell = dict[str, Any] | str | None
+"""What is known of a search on a graph; None if it was not run."""
+
 FAILED = "failed"
 """Cell of a search that was tried and has no time."""
 
 
 def searches(measured: Measured) -> dict[str, Any]:
-    """Graphs across and searches down, sorted by ``mean``; searches with times on few graphs are last.
+    """Graphs across and searches down, those with times on most graphs first, then by ``mean``.
 
     ``mean`` is the geometric mean of the ratios to the best of each graph, ``best`` on how many graphs the
     search is the best, ``worst`` its largest ratio, ``prepared`` the median preprocessing in ms: all over the
-    graphs that are ``compared``, on which several searches have a time from all sources. ``notes`` say what
-    the clocks of other programs cover.
+    graphs that are ``compared``, on which several searches have a time from all sources. ``against_first`` is
+    the mean of the times over those of the first search on the graphs of both. ``notes`` say what the clocks
+    of other programs cover.
     """
-    best = measured.best()
-    best = best.assign(ratio=ratios(best))
-    most = best.groupby("title")["sources"].transform("max")
-    whole = best[best["sources"] == most]
-    several = whole.groupby("title")["label"].transform("nunique") > 1
-    compared = whole[several & whole["ratio"].notna()]
-    compared = compared.assign(ratio=ratios(compared))
-    cells = _cells(measured, best, compared)
+    compared = _compared(measured)
+    cells = _cells(measured, compared)
     made = [_search(label, measured, compared[compared["label"] == label]) for label in measured.labels]
     for search in made:
         search["cells"] = [cells.get((graph, search["label"])) for graph in measured.graphs]
-    few = compared["title"].nunique() / 2
-    made.sort(key=lambda search: (search["graphs"] < few, search["mean"] or math.inf))
+    made.sort(key=lambda search: (-search["graphs"], search["mean"] or math.inf))
+    for search in made:
+        search["against_first"] = _against(made[0]["cells"], search["cells"])
     return {
         "key": measured.suffix,
         "heading": measured.heading.strip(" ()"),
@@ -47,6 +47,25 @@ def searches(measured: Measured) -> dict[str, Any]:
         "graphs": _graphs(measured, set(compared["title"])),
         "searches": made,
     }
+
+
+def _compared(measured: Measured) -> pd.DataFrame:
+    """The best configurations that are held against each other, with their ``ratio``."""
+    whole = comparable(measured.rows, measured.family, also=("title", "label"))
+    best = fastest(whole, ("title", "label"))
+    several = best.groupby("title")["label"].transform("nunique") > 1
+    best = best[several & ratios(best).notna()]
+    return best.assign(ratio=ratios(best))
+
+
+def _against(first: Sequence[Cell], cells: Sequence[Cell]) -> float | None:
+    """The geometric mean of a search's times over those of another, on the graphs where both are compared."""
+    logs = [
+        math.log(mine["ratio"] / its["ratio"])
+        for its, mine in zip(first, cells, strict=True)
+        if isinstance(its, dict) and isinstance(mine, dict) and its["ratio"] and mine["ratio"]
+    ]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else None
 
 
 def _footnotes(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -84,14 +103,16 @@ def _search(label: str, measured: Measured, compared: pd.DataFrame) -> dict[str,
     }
 
 
-def _cells(
-    measured: Measured, best: pd.DataFrame, compared: pd.DataFrame
-) -> dict[tuple[str, str], dict[str, Any] | str]:
+def _cells(measured: Measured, compared: pd.DataFrame) -> dict[tuple[str, str], Cell]:
     """The best configuration, or FAILED, by graph and search. ``ratio`` is None where it is not compared."""
-    tried = measured.rows[["title", "label"]].drop_duplicates()
-    cells: dict[tuple[str, str], dict[str, Any] | str]
+    import pandas as pd
+
+    places = ["title", "label"]
+    tried = measured.rows[places].drop_duplicates()
+    cells: dict[tuple[str, str], Cell]
     cells = dict.fromkeys(zip(tried["title"], tried["label"], strict=True), FAILED)
-    frame = best.assign(ratio=compared["ratio"]).astype({"block": "float64"})
+    timed = measured.best().assign(ratio=math.nan)
+    frame = pd.concat([compared, timed]).drop_duplicates(places).astype({"block": "float64"})
     for row in frame.to_dict("records"):
         cells[row["title"], row["label"]] = {
             "ms": float(row["search_ms"]),
