@@ -91,10 +91,8 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     }
     if (lane == 0 && alone && blocks > 1) atomicAdd(&own.dealt[level], total);
     const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
-    for (unsigned lanes = __ballot_sync(ALL_LANES, parts > 0); lanes; lanes &= lanes - 1) {
-        const int owner = __ffs(lanes) - 1;
-        const cluster_row row = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
-        const unsigned first = __shfl_sync(ALL_LANES, before, owner), n = row.parts();
+    visit_rows(parts > 0, mine, before, [&](const cluster_row &row, unsigned first) {
+        const unsigned n = row.parts();
 #pragma unroll 1
         for (unsigned i = lane; i - lane < n; i += 32) {
             const unsigned nth = first + i;
@@ -102,7 +100,7 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
             if (i < n && place < CLUSTER_PARTS)
                 *in_block(&own.parts[level][place], (target + nth) % blocks) = fit ? row.nth(i) : part{0, 0};
         }
-    }
+    });
     return fit;
 }
 
@@ -206,10 +204,9 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
             v[k] = __ldg(&search.column_indices[at[k]]);
             if (!Level::LOOKS) parent[k] = search.answer.tail(at[k]);
         }
-        if (Level::LOOKS) {
-            for (int k = 0; k < at_a_time; ++k) words[k] = mine[k] ? load_relaxed(&visited[v[k] / 32u]) : 0;
-            for (int k = 0; k < at_a_time; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
-        }
+        for (int k = 0; k < at_a_time; ++k)
+            words[k] = Level::LOOKS && mine[k] ? load_relaxed(&visited[v[k] / 32u]) : 0;
+        for (int k = 0; k < at_a_time; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         for (int k = 0; k < at_a_time; ++k) {
             if (!Level::LOOKS) rows[k] = search.row_of<cluster_row>(v[k]);
             words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
