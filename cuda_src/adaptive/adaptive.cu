@@ -23,22 +23,20 @@ union workspace {
 // Leave the bitmaps as the next search is to find them, and give those that have not been reached their level: for all
 // blocks, once all levels are complete. At the end it costs less, since only few levels are to be written.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited) {
-    const unsigned words = search.words(), lane = threadIdx.x % 32, few = words_at_a_time(words);
-#pragma unroll 1
-    for (unsigned first = global_thread() / 32 * few; first < words; first += grid_threads() / 32 * few) {
-        const unsigned w = first + lane, beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
-        unsigned missing = 0;
-        if (w < words && lane < few) {
-            missing = search.open[w] & ~(reached[w] | beyond);
+    const unsigned words = search.words();
+    const auto missing = [&](const unsigned &w, bool there) {
+        const unsigned beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
+        unsigned bits = 0;
+        if (there) {
+            bits = search.open[w] & ~(reached[w] | beyond);
             visited[w] = beyond;
             search.open[w] = ALL_LANES;
         }
-#pragma unroll 1
-        for (unsigned lanes = __ballot_sync(ALL_LANES, missing != 0); lanes; lanes &= lanes - 1) {
-            const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, missing, other);
-            if (its >> lane & 1) search.answer.unreached((first + other) * 32 + lane);
-        }
-    }
+        return bits;
+    };
+    visit_bitmap(words, missing, [&](bool set, int v) {
+        if (set) search.answer.unreached(v);
+    });
 }
 
 // Give the vertices that no arc leads to their level, and take them out of the open ones: for all blocks but those of
@@ -47,16 +45,13 @@ __device__ __noinline__ void close_unreachable(const bfs &search, int source) {
     constexpr int WORDS = 4;  // of a warp at a time
     const unsigned words = search.words(), lane = threadIdx.x % 32, warps = grid_threads() / 32;
     const unsigned busy = CLUSTER_SIZE * blockDim.x / 32;
-#pragma unroll 1
     for (unsigned first = global_thread() / 32 - busy; first < words; first += WORDS * (warps - busy)) {
         bool entered[WORDS];
-#pragma unroll
         for (int k = 0; k < WORDS; ++k) {
             const int v = (first + k * (warps - busy)) * 32 + lane;
             const bool there = first + k * (warps - busy) < words && v < search.num_vertices;
             entered[k] = !there || __ldg(&search.column_offsets[v]) < __ldg(&search.column_offsets[v + 1]);
         }
-#pragma unroll
         for (int k = 0; k < WORDS; ++k) {
             const unsigned w = first + k * (warps - busy), open = __ballot_sync(ALL_LANES, entered[k]);
             if (!entered[k] && w * 32 + lane != source) search.answer.unreached(w * 32 + lane);

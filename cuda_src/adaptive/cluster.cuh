@@ -91,11 +91,8 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     }
     if (lane == 0 && alone && blocks > 1) atomicAdd(&own.dealt[level], total);
     const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
-#pragma unroll 1
-    for (unsigned lanes = __ballot_sync(ALL_LANES, parts > 0); lanes; lanes &= lanes - 1) {
-        const int owner = __ffs(lanes) - 1;
-        const cluster_row row = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
-        const unsigned first = __shfl_sync(ALL_LANES, before, owner), n = row.parts();
+    visit_rows(parts > 0, mine, before, [&](const cluster_row &row, unsigned first) {
+        const unsigned n = row.parts();
 #pragma unroll 1
         for (unsigned i = lane; i - lane < n; i += 32) {
             const unsigned nth = first + i;
@@ -103,7 +100,7 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
             if (i < n && place < CLUSTER_PARTS)
                 *in_block(&own.parts[level][place], (target + nth) % blocks) = fit ? row.nth(i) : part{0, 0};
         }
-    }
+    });
     return fit;
 }
 
@@ -115,7 +112,6 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
                                            unsigned warps, unsigned most, int step, unsigned level) {
     const unsigned few = 8;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time];
-#pragma unroll
     for (int k = 0; k < at_a_time; ++k) {
         parts[k] = rows[k].parts();
         slots[k] = 0;
@@ -124,7 +120,6 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
         else if (parts[k] > 0 && parts[k] <= few)
             slots[k] = atomicAdd(in_block(&own.sizes[level], target[k]), parts[k]);
     }
-#pragma unroll
     for (int k = 0; k < at_a_time; ++k) {
         bool spill = parts[k] <= few && slots[k] + parts[k] > CLUSTER_PARTS;
         if (parts[k] <= few)
@@ -173,7 +168,6 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     next_frontier &next = search.state->frontiers[step];
     const unsigned held = own.held(level);
     tally mine = {0, 0};
-#pragma unroll 1
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) mine.count(own.parts[level][i].length);
     own.given.add(mine);
     __syncthreads();
@@ -185,7 +179,6 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     __syncthreads();
     if (own.limit.passed) return;  // nobody will read it
     part *const queue = search.queue(step) + own.place;
-#pragma unroll 1
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level][i];
     write_rows<queue_row>(queue + held, own.spilled, own.first_parts, min(own.spilled_rows, SPILLED_ROWS));
 }
@@ -203,7 +196,6 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
         bool mine[at_a_time];
         unsigned words[at_a_time];
         cluster_row rows[at_a_time];
-#pragma unroll
         for (int k = 0; k < at_a_time; ++k) {
             const unsigned arc = i + k * blockDim.x;
             const part from = arc < arcs ? own.parts[level][arc / QUAD] : part{0, 0};
@@ -212,18 +204,13 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
             v[k] = __ldg(&search.column_indices[at[k]]);
             if (!Level::LOOKS) parent[k] = search.answer.tail(at[k]);
         }
-        if (Level::LOOKS) {
-#pragma unroll
-            for (int k = 0; k < at_a_time; ++k) words[k] = mine[k] ? load_relaxed(&visited[v[k] / 32u]) : 0;
-#pragma unroll
-            for (int k = 0; k < at_a_time; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
-        }
-#pragma unroll
+        for (int k = 0; k < at_a_time; ++k)
+            words[k] = Level::LOOKS && mine[k] ? load_relaxed(&visited[v[k] / 32u]) : 0;
+        for (int k = 0; k < at_a_time; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         for (int k = 0; k < at_a_time; ++k) {
             if (!Level::LOOKS) rows[k] = search.row_of<cluster_row>(v[k]);
             words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
         }
-#pragma unroll
         for (int k = 0; k < at_a_time; ++k) {
             mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
             if (!mine[k]) {
@@ -236,7 +223,6 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
             search.answer.parent(v[k], parent[k]);
         }
         unsigned target[at_a_time];
-#pragma unroll
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
         const unsigned warps = (arcs + 31) / 32, most = Level::ALONE ? CLUSTER_PARTS : own.share;  // more is for all
         queue_rows<Level>(search, own, rows, target, warps, most, step, level + 1);

@@ -25,7 +25,6 @@ __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned 
             unsigned slots[LOOK_WORDS], parent_words[LOOK_WORDS];
             int parents[LOOK_WORDS];
             offset_t begins[LOOK_WORDS], ends[LOOK_WORDS];
-#pragma unroll
             for (int i = 0; i < LOOK_WORDS; ++i) {
                 const bool mine = next.at.pending && next.at.take_word();
                 const int v = share.vertex(slots[i] = next.at.slot);
@@ -33,9 +32,7 @@ __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned 
                 begins[i] = mine ? __ldg(&search.column_offsets[v]) : 0;
                 ends[i] = mine ? __ldg(&search.column_offsets[v + 1]) : 0;
             }
-#pragma unroll
             for (int i = 0; i < LOOK_WORDS; ++i) parent_words[i] = parents[i] < 0 ? 0 : visited[parents[i] / 32];
-#pragma unroll
             for (int i = 0; i < LOOK_WORDS; ++i) {
                 const bool hit = parent_words[i] >> (parents[i] & 31) & 1;
                 const unsigned hits = __ballot_sync(ALL_LANES, hit);

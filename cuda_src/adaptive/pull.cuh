@@ -119,7 +119,6 @@ __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, 
         store_relaxed(&result.notice, 1u);  // several warps may say so
     }
     place = __shfl_sync(ALL_LANES, place, 0);
-#pragma unroll 1
     for (unsigned i = lane; i < pieces; i += 32)
         search.queue(step)[place + i] = part{(offset_t)v, (int)(first + i)};
 }
@@ -129,7 +128,6 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
                                              const word_share &share, int step, int level, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
     tally found = {0, 0};
-#pragma unroll 1
     for (unsigned i = threadIdx.x / 32; i < min(lists.num_long, (unsigned)LONG_ROWS); i += blockDim.x / 32) {
         const unsigned slot = lists.long_slots[i];
         const edge_t begin = search.column_offsets[share.vertex(slot)];
@@ -157,7 +155,6 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
     tally found = {0, 0};
     if (threadIdx.x == 0) lists.found.reset();
     __syncthreads();
-#pragma unroll 1
     for (unsigned i = threadIdx.x / 32 * gridDim.x + blockIdx.x; i < pieces; i += grid_threads() / 32) {
         const part piece = search.queue(step + 1)[i];
         const int v = (int)piece.begin;
@@ -179,7 +176,6 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
 // Queue the vertices that a block has found in a level.
 __device__ __noinline__ void queue_found(const bfs &search, const pull_lists &lists, const word_share &share,
                                          int step) {
-#pragma unroll 1
     for (unsigned k = threadIdx.x / 32; k < share.words; k += blockDim.x / 32) {
         if (lists.fresh[k] == 0) continue;
         const bool mine = lists.fresh[k] >> threadIdx.x % 32 & 1;
@@ -198,7 +194,6 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const word_share share = {first, min(FRESH, own_words - first)};
         __syncthreads();
-#pragma unroll 1
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
         if (threadIdx.x == 0) lists.num_long = 0;
         __syncthreads();
@@ -207,7 +202,6 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
         __syncthreads();
         if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, step, level, result));
         __syncthreads();
-#pragma unroll 1
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
     }

@@ -67,7 +67,6 @@ template <int count>
 __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &buffers, const bool (&mine)[count],
                                              const int (&v)[count], int step, int level) {
     if (buffers.claimed.append(mine, v)) return;
-#pragma unroll
     for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
 }
 
@@ -99,26 +98,21 @@ template <int count>
 __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next,
                                            unsigned first, unsigned size, int step, int level) {
     queue_row rows[count];
-    unsigned further = 0, total, slot = 0;
+    unsigned further = 0, slot = 0;
     tally found = {0, 0};
-#pragma unroll
     for (int k = 0; k < count; ++k) {
         const unsigned i = first + k * blockDim.x + threadIdx.x;
         rows[k] = {0, 0};
         if (i < size) rows[k] = reach_claimed(search, buffers.claimed.entries[i], level, found);
         further += further_parts(buffers, rows[k]);
     }
-    if (__any_sync(ALL_LANES, further > 0)) {
-        const unsigned before = sum_before(further, total);
-        if (threadIdx.x % 32 == 0) slot = atomicAdd(&buffers.further, total);
-        slot = __shfl_sync(ALL_LANES, slot, 0) + before;
-    }
+    if (__any_sync(ALL_LANES, further > 0))
+        slot = reserve_together(further, [&](unsigned total) { return atomicAdd(&buffers.further, total); });
     buffers.found.add(found);
     __syncthreads();
     const unsigned all_further = buffers.further;
     part *const queue = search.queue(step);
     if (!buffers.limit.passed)
-#pragma unroll
         for (int k = 0; k < count; ++k) {
             const unsigned i = first + k * blockDim.x + threadIdx.x;
             if (i < size) queue[buffers.place + i] = rows[k].nth(0);
@@ -130,7 +124,6 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     __syncthreads();
     if (buffers.limit.passed) return;
     slot += buffers.further_place;
-#pragma unroll
     for (int k = 0; k < count; ++k) {
         const queue_row rest = {rows[k].origin() + PART, rows[k].end};
         const unsigned parts = max(rows[k].parts(), 1u) - 1;
@@ -155,7 +148,6 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
     if (size <= blockDim.x)
         queue_some<1>(search, buffers, next, 0, size, step, level);
     else
-#pragma unroll 1
         for (unsigned first = 0; first < size; first += 4 * blockDim.x) {
             if (first > 0) {
                 __syncthreads();
@@ -178,16 +170,13 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
     int v[count];
     bool mine[count], together = false;
     unsigned words[count];
-#pragma unroll
     for (int k = 0; k < count; ++k) {
         const unsigned n = first + k * 32 + threadIdx.x % 32;
         mine[k] = n < arcs.total;
         arc[k] = arcs.nth(min(n, arcs.total - 1));
         v[k] = __ldg(&search.column_indices[arc[k]]);
     }
-#pragma unroll
     for (int k = 0; k < count; ++k) words[k] = look(&visited[v[k] / 32u]);
-#pragma unroll
     for (int k = 0; k < count; ++k) {
         mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         if (mine[k]) prefetch(&search.row_offsets[v[k]]);
@@ -195,17 +184,12 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
     }
     if (__any_sync(ALL_LANES, together)) {
         joint_claim claims[count];
-#pragma unroll
         for (int k = 0; k < count; ++k) claims[k].ask(visited, mine[k], v[k]);
-#pragma unroll
         for (int k = 0; k < count; ++k) mine[k] = claims[k].won(mine[k], v[k]);
     } else {
-#pragma unroll
         for (int k = 0; k < count; ++k) words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
-#pragma unroll
         for (int k = 0; k < count; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
     }
-#pragma unroll
     for (int k = 0; k < count; ++k)
         if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
     list_claimed(search, buffers, mine, v, step, level);
@@ -219,7 +203,6 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
     const unsigned warps = grid_threads() / 32, run = min((queued + warps - 1) / warps, 32u);
     const part *const queue = search.queue(step);
-#pragma unroll 1
     for (unsigned first = mixed ? warp : warp * run; first < queued; first += warps * run) {
         const unsigned nth = first + lane * (mixed ? warps : 1);
         const arc_run arcs(lane < run && nth < queued ? queue[nth] : part{0, 0});
@@ -229,7 +212,6 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
         else if (arcs.total <= 64)
             claim_arcs<2>(search, visited, buffers, arcs, 0, step + 1, level);
         else
-#pragma unroll 1
             for (unsigned n = 0; n < arcs.total; n += ARCS * 32)
                 claim_arcs<ARCS>(search, visited, buffers, arcs, n, step + 1, level);
     }
@@ -239,17 +221,10 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
 __device__ __noinline__ void list_frontier(const bfs &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             int level) {
-    const unsigned lane = threadIdx.x % 32, words = search.words(), few = words_at_a_time(words);
-#pragma unroll 1
-    for (unsigned first = global_thread() / 32 * few; first < words; first += grid_threads() / 32 * few) {
-        const unsigned w = first + lane;
-        const unsigned fresh = w < words && lane < few ? visited[w] & ~visited_before[w] : 0;
-#pragma unroll 1
-        for (unsigned lanes = __ballot_sync(ALL_LANES, fresh != 0); lanes; lanes &= lanes - 1) {
-            const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, fresh, other);
-            const bool mine[1] = {(its >> lane & 1) != 0};
-            const int v[1] = {(int)((first + other) * 32 + lane)};
-            list_claimed(search, buffers, mine, v, step + 1, level - 1);
-        }
-    }
+    const auto fresh = [&](const unsigned &w, bool there) { return there ? visited[w] & ~visited_before[w] : 0; };
+    visit_bitmap(search.words(), fresh, [&](bool set, int vertex) {
+        const bool mine[1] = {set};
+        const int v[1] = {vertex};
+        list_claimed(search, buffers, mine, v, step + 1, level - 1);
+    });
 }

@@ -26,10 +26,8 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
         *in_block(&own.sizes[level + 2], lane) = 0;
     }
     if (threadIdx.x == 0) own.dealt.all[0] = own.dealt.all[1] = 0;
-#pragma unroll 1
     for (unsigned r = 1 + warp; r < CLUSTER_SIZE; r += blockDim.x / 32) {
         const unsigned parts = __shfl_sync(ALL_LANES, size, r), first = __shfl_sync(ALL_LANES, before, r);
-#pragma unroll 1
         for (unsigned i = lane; i < parts; i += 32)
             own.parts[level][first + i] = *in_block(&own.parts[level][i], r);
     }

@@ -8,10 +8,18 @@ __device__ __forceinline__ unsigned tail_bits(unsigned num_vertices) {
     return num_vertices % 32 ? ALL_LANES << num_vertices % 32 : 0;
 }
 
-// Words of a bitmap for each warp to take at a time, one in a lane: no warp is to have many, and others none.
-__device__ __forceinline__ unsigned words_at_a_time(unsigned words) {
-    const unsigned warps = grid_threads() / 32;
-    return min((words + warps - 1) / warps, 32u);
+// Visit the vertices of a bitmap: for all blocks. Calls bits_of(w) for each word, by one lane, and for those that it says
+// to have bits visit(set, v) with all lanes of a warp. No warp is to have many words, and others none.
+template <class BitsOf, class Visit>
+__device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Visit visit) {
+    const unsigned warps = grid_threads() / 32, few = min((words + warps - 1) / warps, 32u), lane = threadIdx.x % 32;
+    for (unsigned first = global_thread() / 32 * few; first < words; first += warps * few) {
+        const unsigned w = first + lane, bits = bits_of(w, w < words && lane < few);
+        for (unsigned lanes = __ballot_sync(ALL_LANES, bits != 0); lanes; lanes &= lanes - 1) {
+            const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, bits, other);
+            visit((its >> lane & 1) != 0, (int)((first + other) * 32 + lane));
+        }
+    }
 }
 
 // Set bits of a word for each lane that is to, and return what was set before, all bits for the others. The instruction

@@ -27,6 +27,16 @@ __device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
     return exclusive_sum(warp_lanes(threadIdx.x % 32), mine, total);
 }
 
+// Reserve places for each lane with one addition of the warp: reserve(total), which the first lane calls, returns the
+// first of all. For all lanes of a whole warp.
+template <class Reserve>
+__device__ __forceinline__ unsigned reserve_together(unsigned mine, Reserve reserve) {
+    unsigned total, first = 0;
+    const unsigned before = sum_before(mine, total);
+    if (threadIdx.x % 32 == 0) first = reserve(total);
+    return __shfl_sync(ALL_LANES, first, 0) + before;
+}
+
 // Reserve places in a queue, up to 15 for each lane, with one addition of the warp. Lanes that ask are counted bit by
 // bit, which is quicker than to sum.
 __device__ __forceinline__ unsigned reserve_few(unsigned &size, unsigned parts) {

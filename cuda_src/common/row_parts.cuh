@@ -45,6 +45,17 @@ __device__ __forceinline__ unsigned load_window(const int *column_indices, offse
     return ((1u << window.length) - 1) << first;
 }
 
+// Visit the rows of some lanes, one after the other: visit(row, its place) with all lanes of a warp.
+template <class Row, class Visit>
+__device__ __forceinline__ void visit_rows(bool mine, const Row &row, unsigned place, Visit visit) {
+#pragma unroll 1
+    for (unsigned lanes = __ballot_sync(ALL_LANES, mine); lanes; lanes &= lanes - 1) {
+        const int owner = __ffs(lanes) - 1;
+        const Row its = {__shfl_sync(ALL_LANES, row.begin, owner), __shfl_sync(ALL_LANES, row.end, owner)};
+        visit(its, __shfl_sync(ALL_LANES, place, owner));
+    }
+}
+
 // Write the parts of a row to consecutive places, for each lane. The lanes of a warp share the work on long rows.
 template <class Row>
 __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Row &mine, unsigned parts) {
@@ -52,14 +63,11 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
     if (parts <= few)
 #pragma unroll 1
         for (unsigned i = 0; i < parts; ++i) queue[slot + i] = mine.nth(i);
-#pragma unroll 1
-    for (unsigned lanes = __ballot_sync(ALL_LANES, parts > few); lanes; lanes &= lanes - 1) {
-        const int owner = __ffs(lanes) - 1;
-        const Row its = {__shfl_sync(ALL_LANES, mine.begin, owner), __shfl_sync(ALL_LANES, mine.end, owner)};
-        const unsigned at = __shfl_sync(ALL_LANES, slot, owner), n = its.parts();
+    visit_rows(parts > few, mine, slot, [&](const Row &its, unsigned at) {
+        const unsigned n = its.parts();
 #pragma unroll 1
         for (unsigned i = threadIdx.x % 32; i < n; i += 32) queue[at + i] = its.nth(i);
-    }
+    });
 }
 
 // Rows in shared memory that are still to be cut into parts, by all warps of a block, since few warps may have found
