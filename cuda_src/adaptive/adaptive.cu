@@ -96,8 +96,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case RUN_LEVELS:
             if (source < 0) break;
             if (blockIdx.x < CLUSTER_SIZE)
-                run_small_levels(search, complete, shared.cluster, records, step, level, at.now.queued,
-                                 at.last == BEGIN ? source : -1, when, at.share, result);
+                run_small_levels(search, complete, shared.cluster, records, step, level,
+                                 at.last == BEGIN ? 1 : at.now.queued, at.last == BEGIN ? source : -1, when, at.share, result);
             else if (at.last == BEGIN && when.may_pull)
                 close_unreachable(search, source);
             break;

@@ -136,29 +136,23 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
     }
 }
 
-// Reach the source and queue its row: for the first warp of the cluster.
-__device__ __forceinline__ void take_source(const bfs &search, unsigned *visited, cluster_queues &own, int step,
-                                            int source) {
-    const bool first = threadIdx.x == 0;
-    const unsigned target[1] = {0};
-    cluster_row row[1] = {{0, 0}};
-    if (first) {
-        row[0] = search.row_of<cluster_row>(source);
-        visited[source / 32] |= 1u << source % 32;
-        search.reach(source, 0, source);
-    }
-    queue_rows<narrow_level>(search, own, row, target, 1, CLUSTER_PARTS, step + 1, 0);
-}
-
-// Take a share of the frontier from the queue in global memory.
-__device__ __forceinline__ void take_frontier(const bfs &search, cluster_queues &own, int step, unsigned level,
-                                              unsigned queued) {
+// Take the source or, if that is negative, a share of the frontier from the queue in global memory.
+__device__ __forceinline__ void take_frontier(const bfs &search, unsigned *visited, cluster_queues &own, int step,
+                                              unsigned level, unsigned queued, int source) {
     const unsigned lane = threadIdx.x % 32, stride = CLUSTER_SIZE * blockDim.x;
+    const unsigned most = source < 0 ? CLUSTER_SIZE * CLUSTER_PARTS : CLUSTER_PARTS;
     for (unsigned i = cluster_rank() * blockDim.x + threadIdx.x; i - lane < queued; i += stride) {
-        const part from = i < queued ? search.queue(step)[i] : part{0, 0};
-        const cluster_row row[1] = {{(edge_t)from.begin, (edge_t)from.begin + from.length}};
+        cluster_row row[1] = {{0, 0}};
+        if (i < queued && source < 0) {
+            const part from = search.queue(step)[i];
+            row[0] = {(edge_t)from.begin, (edge_t)from.begin + from.length};
+        } else if (i < queued) {
+            row[0] = search.row_of<cluster_row>(source);
+            visited[source / 32] |= 1u << source % 32;
+            search.reach(source, 0, source);
+        }
         const unsigned target[1] = {i % CLUSTER_SIZE};
-        queue_rows<narrow_level>(search, own, row, target, 1, CLUSTER_SIZE * CLUSTER_PARTS, step + 1, level);
+        queue_rows<narrow_level>(search, own, row, target, 1, most, step + 1, level);
     }
 }
 

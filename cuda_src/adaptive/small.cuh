@@ -62,7 +62,7 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *vis
 }
 
 // Run levels from this one on while they are small: for all blocks of one cluster. They begin with the source or, if
-// that is negative, with the queue in global memory. Leaves in state->level the first level that has not been expanded,
+// that is negative, with the queue in global memory, of `queued` entries either way. Leaves in state->level the first level that has not been expanded,
 // perhaps the one it began with, and its frontier in global memory, unless that is to be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
@@ -78,12 +78,9 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         own.spilled_rows = own.spilled_parts = own.place = 0;
     }
     cluster_sync();
-    if (source < 0)
-        take_frontier(search, own, step, level, queued);
-    else if (cluster_rank() == 0 && threadIdx.x < 32)
-        take_source(search, visited, own, step, source);
+    take_frontier(search, visited, own, step, level, queued, source);
     cluster_sync();
-    unsigned total = source < 0 ? queued : 1;
+    unsigned total = queued;
     unsigned tiny_levels = 0;  // one after another
     while (total > 0 && total <= when.small && !own.overflow[level] && level < last) {
         tiny_levels = total <= when.tiny ? tiny_levels + 1 : 0;
