@@ -91,8 +91,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case PULL: pull_level(search, complete, other, shared.pull, step, level, result); break;
         case PULL_RESTS: pull_rests(search, other, complete, shared.pull, step, level, at.now.rests, result); break;
         case QUEUE:
-            if (at.last != PUSH) list_frontier(search, complete, other, shared.push, step, level);
-            break;  // what has been pushed is still listed
+            if (!at.queues_list()) list_frontier(search, complete, other, shared.push, step, level);
+            break;
         case RUN_LEVELS:
             if (source < 0) break;
             if (blockIdx.x < CLUSTER_SIZE)
@@ -112,9 +112,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             search.state->frontiers[step + 1].arrive(result);
             result = {};
             at = after_step(search, when, max_polls, at);
-            if (at.next == PUSH) clear(shared.push, at.share);
-            if (at.next == QUEUE && at.last != PUSH) clear(shared.push, edge_share::unlimited());
-            if (at.next == QUEUE && at.last == PUSH) clear_sums(shared.push, edge_share::unlimited());
+            if (at.next == PUSH || at.next == QUEUE) clear(shared.push, at.share, at.queues_list());
         }
         __syncthreads();
         if (global_thread() == 0) prepare_step(search, records, at);

@@ -32,6 +32,9 @@ struct course {
     int unlearned;      // whether what the last level has found is still to be learned from
     int mixed;          // whether the parts queued are of short rows and of hubs
     edge_share share;   // of a block in the edges that are queued in the next step
+
+    // Whether the next step queues what the last one has pushed to, which is still on the blocks' lists.
+    __device__ __forceinline__ bool queues_list() const { return next == QUEUE && last == PUSH; }
 };
 
 // The share of `rows` unreached vertices, with `arcs` arcs, that this number of edges meets if they are spread evenly:
@@ -106,6 +109,7 @@ __device__ __forceinline__ void decide(const bfs &search, const thresholds &when
         at.next = PULL;
     } else if (at.now.unqueued) {
         at.next = QUEUE;
+        at.share = edge_share::unlimited();
     } else if (few) {
         at.next = RUN_LEVELS;
         at.share = share_of(at.worth, CLUSTER_SIZE, when);

@@ -31,16 +31,12 @@ struct push_buffers {
     block_tally found;
 };
 
-// Make a block's buffers ready for a step, but for the list of claimed vertices: for its first thread, before a barrier
-// of the block.
-__device__ __forceinline__ void clear_sums(push_buffers &buffers, const edge_share &share) {
+// Make a block's buffers ready for a step: for its first thread, before a barrier of the block.
+__device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share, bool keeps_list) {
+    if (!keeps_list) buffers.claimed.reset();
     buffers.further = buffers.long_rows = 0;
     buffers.limit.reset(share);
     buffers.found.reset();
-}
-__device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share) {
-    buffers.claimed.reset();
-    clear_sums(buffers, share);
 }
 
 // Give a vertex that has been claimed its level; it has its parent since the claim. Returns its row.
