@@ -44,7 +44,7 @@ struct cluster_queues {
     unsigned stopped, left;      // where one block alone has stopped: the level, and its parts
     unsigned place;              // in global memory
     edge_limit<next_frontier> limit;  // of rows that found no place
-    block_tally given;           // to all blocks; parts and rows spilled are counted as vertices
+    block_tally given;           // to all blocks, in parts and spilled rows; only its edges are told
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
@@ -168,7 +168,7 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     if (threadIdx.x == 0) {
         if (own.limit.passed) store_relaxed(&next.must_pull, 1);
         if (held + own.spilled_parts > 0) own.place = next.reserve(held + own.spilled_parts);
-        result.found = own.given.sum;
+        result.found = {own.given.sum.edges, 0};
     }
     __syncthreads();
     if (own.limit.passed) return;  // nobody will read it

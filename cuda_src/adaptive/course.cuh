@@ -49,7 +49,7 @@ __device__ __forceinline__ float met_by(edge_t edges, float rows, float arcs, co
 // edges * c = other looks + min(unreached * unexplored / spread / edges, unexplored).  adaptive.md says why. It is an
 // estimate, so quick instructions will do; all blocks get the same.
 __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at, const thresholds &when) {
-    const float rows = fmaxf((float)at.unreached, 0);  // parts may have been counted for some
+    const float rows = fmaxf((float)at.unreached, 0);  // parts have been counted for some
     const float arcs = fmaxf((float)at.unexplored, 0);
     const float leading_on = at.spread * __fdividef(arcs, (float)search.num_edges);
     const float c = (float)when.pushed_edge * (0.25f + 0.75f * leading_on);
@@ -87,11 +87,12 @@ __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
-// Learn from what the last step has found, and take it off what is left.
+// Learn from what the last step has found, and take it off what is left: roughly, since a cluster tells neither how many
+// vertices it hands on nor what it has expanded.
 __device__ __forceinline__ void learn(const bfs &search, course &at) {
     if (at.last == PUSH || at.last == PULL || at.last == PULL_RESTS) learn_spread(search, at);
     if (at.last == QUEUE) return;
-    at.unreached -= at.now.found.vertices;  // roughly: a cluster counts parts for vertices, and not what it has expanded
+    at.unreached -= at.last == RUN_LEVELS ? at.now.queued : at.now.found.vertices;
     at.unexplored -= at.now.found.edges;
 }
 

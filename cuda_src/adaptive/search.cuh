@@ -21,7 +21,7 @@ typedef cut_row<PART, OF_ARRAY> queue_row;  // as queued in global memory
 
 // What is known of a frontier when all have arrived at the barrier after the step that found it.
 struct frontier {
-    tally found;      // a cluster that hands a frontier on counts parts for vertices
+    tally found;      // its edges alone if a cluster hands it on, which does not count vertices
     unsigned queued;  // parts
     int unqueued;     // not all of it has been queued, but it can be
     int must_pull;    // not all of it has been queued, nor can it be
