@@ -70,6 +70,14 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             *([("parents", c_void_p), ("edge_sources", c_void_p)] if tree else [("levels", c_void_p)])
         ]
 
+    class Thresholds(Struct):
+        _fields_: ClassVar = [
+            ("small", c_uint),
+            ("tiny", c_uint),
+            ("pushed_edge", c_int),
+            ("may_pull", c_int),
+        ]
+
     class Bfs(Struct):
         _fields_: ClassVar = [
             ("row_offsets", c_void_p),
@@ -81,12 +89,13 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("num_vertices", c_int),
             ("num_edges", offset),
             ("answer", SearchAnswer),
+            ("when", Thresholds),
             ("open", c_void_p),
             ("queues", c_void_p * 2),
             ("state", c_void_p),
         ]
 
-    structs = (Part, Tally, NextFrontier, SearchState, SearchAnswer, Bfs)
+    structs = (Part, Tally, NextFrontier, SearchState, SearchAnswer, Thresholds, Bfs)
     return {struct.c_name(): struct for struct in structs}
 
 
@@ -223,22 +232,15 @@ class Adaptive(OneLaunchVariant):
             bitmap.fill(0)  # so that the first launch reads nothing unknown
         self.state = self.device.signal(self._structs()["search_state"])
         self.state.fill(0)
-        arguments = {
-            "search": self._search(unopened),
-            "visited": visited,
-            "visited_then": visited_then,
-            "small_parts": self._small_parts(),
-            "tiny_parts": self._tiny_parts(),
-            "pushed_edge": self.knob["PUSHED_EDGE"],
-            "may_pull": self.knob["MAY_PULL"],
-        }
+        search = self._search(unopened)
         while True:
             try:
-                return self._bind(arguments)
+                return self._bind({"search": search, "visited": visited, "visited_then": visited_then})
             except LaunchError:
                 if self.knob["CLUSTER_SIZE"] or self.cluster_size() == 1:
                     raise
                 self.largest_cluster = self.cluster_size() // 2
+                search.when = self._thresholds()
 
     def _bind(self, arguments: dict[str, Any]) -> None:
         """Raises LaunchError if the device cannot hold even one cluster."""
@@ -271,9 +273,20 @@ class Adaptive(OneLaunchVariant):
             num_vertices=self.num_vertices,
             num_edges=int(self.num_edges),
             answer=self._answer(),
+            when=self._thresholds(),
             open=unopened,
             queues=self._queues(),
             state=self.state,
+        )
+
+    def _thresholds(self) -> Struct:
+        """As many parts as fit the queues of the cluster, at most."""
+        small = min(self._small_parts(), self.cluster_size() * self._cluster_parts())
+        return self._structs()["thresholds"](
+            small=small,
+            tiny=min(self._tiny_parts(), small),
+            pushed_edge=self.knob["PUSHED_EDGE"],
+            may_pull=self.knob["MAY_PULL"],
         )
 
     def _answer(self) -> Struct:

@@ -67,10 +67,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __cluster_dims__(CLUSTER_SIZE, 1, 1)
 #endif
     adaptive(const __grid_constant__ bfs search, unsigned *visited, unsigned *visited_then, level_record *records,
-             int small_parts, int tiny_parts, int pushed_edge, int may_pull, int max_polls, int source) {
-    const unsigned small = min((unsigned)small_parts, CLUSTER_SIZE * CLUSTER_PARTS);
-    const unsigned tiny = min((unsigned)tiny_parts, min(small, CLUSTER_PARTS));
-    const thresholds when = {small, tiny, pushed_edge, may_pull};
+             int max_polls, int source) {
     __shared__ workspace shared;
     __shared__ course at;
     __shared__ step_result result;
@@ -78,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         // Nothing is known yet, and nothing to be learned, as after QUEUE.
         at = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, 0, search.state->first_step, 0, QUEUE};
         result = {};
-        decide(search, when, at);
+        decide(search, at);
         at.last = BEGIN;
         if (search.state->failed) at.next = FAIL;  // what a failed search leaves is no beginning
     }
@@ -97,8 +94,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             if (source < 0) break;
             if (blockIdx.x < CLUSTER_SIZE)
                 run_small_levels(search, complete, shared.cluster, records, step, level,
-                                 at.last == BEGIN ? 1 : at.now.queued, at.last == BEGIN ? source : -1, when, at.share, result);
-            else if (at.last == BEGIN && when.may_pull)
+                                 at.last == BEGIN ? 1 : at.now.queued, at.last == BEGIN ? source : -1, at.share, result);
+            else if (at.last == BEGIN && search.when.may_pull)
                 close_unreachable(search, source);
             break;
         case PUSH: push_level(search, complete, shared.push, step, level, at.now.queued, at.mixed); break;
@@ -111,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (threadIdx.x == 0) {
             search.state->frontiers[step + 1].arrive(result);
             result = {};
-            at = after_step(search, when, max_polls, at);
+            at = after_step(search, max_polls, at);
             if (at.next == PUSH || at.next == QUEUE) clear(shared.push, at.share, at.queues_list());
         }
         __syncthreads();

@@ -48,19 +48,19 @@ __device__ __forceinline__ float met_by(edge_t edges, float rows, float arcs, co
 // c for the looks that one costs (`pushed_edge` if it leads to a new vertex, else a quarter of that), the solution of
 // edges * c = other looks + min(unreached * unexplored / spread / edges, unexplored).  adaptive.md says why. It is an
 // estimate, so quick instructions will do; all blocks get the same.
-__device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at, const thresholds &when) {
+__device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at) {
     const float rows = fmaxf((float)at.unreached, 0);  // parts have been counted for some
     const float arcs = fmaxf((float)at.unexplored, 0);
     const float leading_on = at.spread * __fdividef(arcs, (float)search.num_edges);
-    const float c = (float)when.pushed_edge * (0.25f + 0.75f * leading_on);
+    const float c = (float)search.when.pushed_edge * (0.25f + 0.75f * leading_on);
     const float missed = 1 - at.cover * met_by(at.now.found.edges, rows, arcs, search);
     const float chain = at.cover > 0 ? fminf(missed * missed * MISS_LOOKS, missed * arcs * MISS_LOOKS_OF_ARC) : 0;
-    const bool queueing = at.now.unqueued && at.now.found.edges / QUAD > when.small;
+    const bool queueing = at.now.unqueued && at.now.found.edges / QUAD > search.when.small;
     const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + (at.put_off ? CHAIN_LOOKS : 0) + chain -
                                   (queueing ? QUEUE_LOOKS : 0), 1);
     const float square = fixed * fixed + 4 * c * __fdividef(rows * arcs, at.spread);
     const float meeting = fixed + square * rsqrtf(square);
-    return when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
+    return search.when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
 }
 
 // Learn from the last level how arcs are spread.
@@ -74,8 +74,8 @@ __device__ __forceinline__ void learn_spread(const bfs &search, course &at) {
 
 // The share of one of `blocks` blocks in the edges from which on nothing more is queued, since the next level will be
 // pulled.
-__device__ __forceinline__ edge_share share_of(float worth_pulling, unsigned blocks, const thresholds &when) {
-    if (!when.may_pull) return edge_share::unlimited();
+__device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pulling, unsigned blocks) {
+    if (!search.when.may_pull) return edge_share::unlimited();
     return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * edge_share::UNITS)), 1e9f),
             blocks * edge_share::UNITS};
 }
@@ -98,14 +98,14 @@ __device__ __forceinline__ void learn(const bfs &search, course &at) {
 
 // Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew
 // from which on it pays: all wait meanwhile. What a pushed level has shown is then learned while the next is waited for.
-__device__ __forceinline__ void decide(const bfs &search, const thresholds &when, course &at) {
+__device__ __forceinline__ void decide(const bfs &search, course &at) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
     // Few parts, in the measure of a cluster. What turns out not to fit its queues it has handed back.
-    const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= when.small;
+    const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= search.when.small;
     at.unlearned = far_below && at.last == PUSH && !at.now.unqueued && !few;
     if (!at.unlearned) learn(search, at);
-    if (!far_below) at.worth = edges_worth_pulling(search, at, when);
+    if (!far_below) at.worth = edges_worth_pulling(search, at);
     if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > at.worth)) {
         at.next = PULL;
     } else if (at.now.unqueued) {
@@ -113,24 +113,24 @@ __device__ __forceinline__ void decide(const bfs &search, const thresholds &when
         at.share = edge_share::unlimited();
     } else if (few) {
         at.next = RUN_LEVELS;
-        at.share = share_of(at.worth, CLUSTER_SIZE, when);
+        at.share = share_of(search, at.worth, CLUSTER_SIZE);
     } else {
         at.next = PUSH;
         at.mixed = parts_are_mixed(at);
-        if (!at.unlearned) at.share = share_of(at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x, when);
+        if (!at.unlearned) at.share = share_of(search, at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x);
     }
 }
 
 // Learn how the step before has ended, and decide on the next. For the first thread of each block, when all have
 // arrived at the barrier.
-__device__ __forceinline__ course after_step(const bfs &search, const thresholds &when, int max_polls, course at) {
+__device__ __forceinline__ course after_step(const bfs &search, int max_polls, course at) {
     search_state &state = *search.state;
     const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
     if (at.unlearned) {
         learn(search, at);
-        at.worth = edges_worth_pulling(search, at, when);
-        at.share = share_of(at.worth, gridDim.x, when);
+        at.worth = edges_worth_pulling(search, at);
+        at.share = share_of(search, at.worth, gridDim.x);
     }
     bool notice = false, failed = false;
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
@@ -155,7 +155,7 @@ __device__ __forceinline__ course after_step(const bfs &search, const thresholds
     else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
         at.next = END;  // no vertex is left, or only some without arcs
     else
-        decide(search, when, at);
+        decide(search, at);
     return at;
 }
 

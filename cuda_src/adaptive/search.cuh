@@ -71,6 +71,13 @@ struct search_state {
     int first_step;  // of the next search: the last one leaves two frontiers empty, from there on
 };
 
+// When to do what.
+struct thresholds {
+    unsigned small, tiny;  // parts of the largest frontier that a cluster expands, and that one of its blocks does
+    int pushed_edge;       // cost of an arc to a new vertex, in looks
+    int may_pull;
+};
+
 struct bfs {
     const offset_t *row_offsets;
     const int *column_indices;
@@ -80,6 +87,7 @@ struct bfs {
     int num_vertices;
     offset_t num_edges;
     search_answer answer;
+    thresholds when;
     unsigned *open;   // a bit a vertex: not known to have no in-neighbours (those have their level)
     part *queues[2];  // of even and of odd steps; a search queues a vertex once, so they cannot overflow
     search_state *state;
@@ -94,13 +102,6 @@ struct bfs {
         answer.parent(v, parent);
     }
     __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
-};
-
-// When to do what.
-struct thresholds {
-    unsigned small, tiny;  // parts of the largest frontier that a cluster expands, and that one of its blocks does
-    int pushed_edge;
-    int may_pull;
 };
 
 // Queue rows for a step in global memory: each lane one or none. For whole warps.

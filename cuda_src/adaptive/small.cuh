@@ -35,12 +35,12 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
     return total;
 }
 
-// Run levels from this one on, before the last, while they have at most `most` parts: for the first block of a
+// Run levels from this one on, before the last, while they are tiny: for the first block of a
 // cluster. Leaves to all of them where it has stopped, and with how many parts at most: with an upper bound if some had
 // no place.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *visited, cluster_queues &own,
-                                                level_record *records, int step, unsigned level, unsigned last,
-                                                unsigned most) {
+                                                level_record *records, int step, unsigned level, unsigned last) {
+    const unsigned most = search.when.tiny;
     unsigned parts = gather_frontier(own, level, most), dealt = 0;
     while (parts > 0 && parts <= most && dealt == 0 && !own.overflow[level] && level < last) {
         if (threadIdx.x == 0) {
@@ -66,13 +66,12 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *vis
 // perhaps the one it began with, and its frontier in global memory, unless that is to be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
-                                                 int source, const thresholds &when, const edge_share &share,
-                                                 step_result &result) {
+                                                 int source, const edge_share &share, step_result &result) {
     const unsigned last = level + LEVELS_AT_A_TIME;
     if (threadIdx.x < 3) own.sizes.all[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow.all[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
-        own.share = when.small / CLUSTER_SIZE;
+        own.share = search.when.small / CLUSTER_SIZE;
         own.limit.reset(share);
         own.given.reset();
         own.spilled_rows = own.spilled_parts = own.place = 0;
@@ -82,10 +81,10 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     cluster_sync();
     unsigned total = queued;
     unsigned tiny_levels = 0;  // one after another
-    while (total > 0 && total <= when.small && !own.overflow[level] && level < last) {
-        tiny_levels = total <= when.tiny ? tiny_levels + 1 : 0;
+    while (total > 0 && total <= search.when.small && !own.overflow[level] && level < last) {
+        tiny_levels = total <= search.when.tiny ? tiny_levels + 1 : 0;
         if (tiny_levels > TINY_LEVELS) {
-            if (cluster_rank() == 0) run_tiny_levels(search, visited, own, records, step + 1, level, last, when.tiny);
+            if (cluster_rank() == 0) run_tiny_levels(search, visited, own, records, step + 1, level, last);
             cluster_sync();
             level = own.stopped, total = own.left, tiny_levels = 0;
             continue;
