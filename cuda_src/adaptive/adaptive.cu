@@ -103,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case FAIL: return;
         }
         if (at.next == PUSH || at.next == QUEUE)
-            queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level : level - 1, result);
+            queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level + 1 : level, result);
         __syncthreads();
         if (threadIdx.x == 0) {
             search.state->frontiers[step + 1].arrive(result);

@@ -42,7 +42,7 @@ __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &s
 // Give a vertex that has been claimed its level; it has its parent since the claim. Returns its row.
 __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int level, tally &found) {
     const queue_row row = search.row_of(v);
-    search.answer.level(v, level + 1);
+    search.answer.level(v, level);
     found.count(row.end - row.begin);
     return row;
 }
@@ -204,12 +204,12 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
         const arc_run arcs(lane < run && nth < queued ? queue[nth] : part{0, 0});
         if (arcs.total == 0) continue;
         if (arcs.total <= 32)
-            claim_arcs<1>(search, visited, buffers, arcs, 0, step + 1, level);
+            claim_arcs<1>(search, visited, buffers, arcs, 0, step + 1, level + 1);
         else if (arcs.total <= 64)
-            claim_arcs<2>(search, visited, buffers, arcs, 0, step + 1, level);
+            claim_arcs<2>(search, visited, buffers, arcs, 0, step + 1, level + 1);
         else
             for (unsigned n = 0; n < arcs.total; n += ARCS * 32)
-                claim_arcs<ARCS>(search, visited, buffers, arcs, n, step + 1, level);
+                claim_arcs<ARCS>(search, visited, buffers, arcs, n, step + 1, level + 1);
     }
 }
 
@@ -221,6 +221,6 @@ __device__ __noinline__ void list_frontier(const bfs &search, const unsigned *vi
     visit_bitmap(search.words(), fresh, [&](bool set, int vertex) {
         const bool mine[1] = {set};
         const int v[1] = {vertex};
-        list_claimed(search, buffers, mine, v, step + 1, level - 1);
+        list_claimed(search, buffers, mine, v, step + 1, level);
     });
 }
