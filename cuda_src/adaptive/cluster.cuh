@@ -59,15 +59,14 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     if (own.limit.count(edges, search.state->frontiers[step])) return;
     const queue_row whole = {mine.begin, mine.end};
     const unsigned parts = spill ? whole.parts() : 0;
-    unsigned total, place = 0, first = 0;
-    const unsigned before = sum_before(parts, total);
+    unsigned place = 0;
     if (lane == 0) place = atomicAdd(&own.spilled_rows, __popc(lanes));
     place = __shfl_sync(ALL_LANES, place, 0);
     const bool endless = WIDE_OFFSETS && __any_sync(ALL_LANES, edges > 0x7fffffffu);  // more arcs than a part can have
     const bool fit = place + __popc(lanes) <= SPILLED_ROWS && !endless;
     if (!fit) append_rows(search, whole, parts, step);  // by this warp alone
-    if (lane == 0 && fit) first = atomicAdd(&own.spilled_parts, total);
-    first = __shfl_sync(ALL_LANES, first, 0) + before;
+    const auto reserve = [&](unsigned total) { return fit ? atomicAdd(&own.spilled_parts, total) : 0; };
+    const unsigned first = reserve_together(parts, reserve);
     place += __popc(lanes & (1u << lane) - 1);
     if (!spill || place >= SPILLED_ROWS) return;
     own.spilled[place] = fit ? part{(offset_t)mine.begin, (int)edges} : part{0, 0};
@@ -213,8 +212,7 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
             }
             if (Level::LOOKS) rows[k] = search.row_of<cluster_row>(v[k]), parent[k] = search.answer.tail(at[k]);
             if (Level::LOOKS) prefetch(&search.column_indices[rows[k].begin]);
-            search.answer.level(v[k], level + 1);
-            search.answer.parent(v[k], parent[k]);
+            search.reach(v[k], level + 1, parent[k]);
         }
         unsigned target[at_a_time];
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;

@@ -106,8 +106,7 @@ struct bfs {
 
 // Queue rows for a step in global memory: each lane one or none. For whole warps.
 __device__ __forceinline__ void append_rows(const bfs &search, const queue_row &mine, unsigned parts, int step) {
-    unsigned total, slot = 0;
-    const unsigned before = sum_before(parts, total);
-    if (threadIdx.x % 32 == 0) slot = search.state->frontiers[step].reserve(total);
-    write_parts(search.queue(step), __shfl_sync(ALL_LANES, slot, 0) + before, mine, parts);
+    next_frontier &next = search.state->frontiers[step];
+    const unsigned slot = reserve_together(parts, [&](unsigned total) { return next.reserve(total); });
+    write_parts(search.queue(step), slot, mine, parts);
 }
