@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         unsigned *const other = at.swapped ? visited : visited_then;
         switch (at.next) {
         case PULL: pull_level(search, complete, other, shared.pull, step, level, result); break;
-        case PULL_RESTS: pull_rests(search, other, complete, shared.pull, step, level, at.now.rests, result); break;
+        case PULL_RESTS: pull_rests(search, other, complete, step, level, at.now.rests, result); break;
         case QUEUE:
             if (!at.queues_list()) list_frontier(search, complete, other, shared.push, step, level);
             break;

@@ -36,7 +36,6 @@ struct cluster_queues {
     part spilled[SPILLED_ROWS];          // whole rows
     unsigned first_parts[SPILLED_ROWS];  // where those of each begin among the parts of all
     unsigned spilled_rows, spilled_parts;
-    unsigned share;              // of a block, of the largest frontier that the cluster expands
     in_turn<unsigned, 3> sizes;  // of levels; may exceed the capacity, by what has been spilled
     in_turn<unsigned, 2> total;  // of the whole cluster
     in_turn<int, 2> overflow;    // whether something of a level has been spilled
@@ -167,7 +166,7 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     if (threadIdx.x == 0) {
         if (own.limit.passed) store_relaxed(&next.must_pull, 1);
         if (held + own.spilled_parts > 0) own.place = next.reserve(held + own.spilled_parts);
-        result.found = {own.given.sum.edges, 0};
+        result.found.sum = {own.given.sum.edges, 0};
     }
     __syncthreads();
     if (own.limit.passed) return;  // nobody will read it
@@ -216,7 +215,7 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
         }
         unsigned target[at_a_time];
         for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
-        const unsigned warps = (arcs + 31) / 32, most = Level::ALONE ? CLUSTER_PARTS : own.share;  // more is for all
+        const unsigned warps = (arcs + 31) / 32, most = Level::ALONE ? CLUSTER_PARTS : search.when.small / CLUSTER_SIZE;
         queue_rows<Level>(search, own, rows, target, warps, most, step, level + 1);
     }
 }

@@ -150,11 +150,9 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
 // Look at the pieces of rows that have been put off, a warp at each: for all blocks. Several may find parents of one
 // vertex, and the first to set its bit has found it.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
-                                        pull_lists &lists, int step, int level, unsigned pieces, step_result &result) {
+                                        int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
     tally found = {0, 0};
-    if (threadIdx.x == 0) lists.found.reset();
-    __syncthreads();
     for (unsigned i = threadIdx.x / 32 * gridDim.x + blockIdx.x; i < pieces; i += grid_threads() / 32) {
         const part piece = search.queue(step + 1)[i];
         const int v = (int)piece.begin;
@@ -168,9 +166,7 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
         search.reach(v, level, parent);
         found.count(end - begin);
     }
-    lists.found.add(found);
-    __syncthreads();
-    if (threadIdx.x == 0) result.found = lists.found.sum;
+    result.found.add(found);
 }
 
 // Queue the vertices that a block has found in a level.
@@ -190,7 +186,6 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
                                            pull_lists &lists, int step, int level, step_result &result) {
     tally found = {0, 0};
     const unsigned own_words = word_share::own(search.words());
-    if (threadIdx.x == 0) lists.found.reset();
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const word_share share = {first, min(FRESH, own_words - first)};
         __syncthreads();
@@ -200,18 +195,15 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
         if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
         pull_rows(search, visited, lists, share, level, found);
         __syncthreads();
-        if (lists.num_long > 0) lists.found.add(pull_long_rows(search, visited, lists, share, step, level, result));
+        if (lists.num_long > 0) result.found.add(pull_long_rows(search, visited, lists, share, step, level, result));
         __syncthreads();
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
     }
-    lists.found.add(found);
+    result.found.add(found);
     __syncthreads();
-    const unsigned vertices = lists.found.sum.vertices;
+    const unsigned vertices = result.found.sum.vertices;
     const bool few = vertices <= FEW_FOUND && own_words <= FRESH;
-    if (threadIdx.x == 0) {
-        result.found = lists.found.sum;
-        result.unqueued = !few && vertices > 0;
-    }
+    if (threadIdx.x == 0) result.unqueued = !few && vertices > 0;
     if (few && vertices > 0) queue_found(search, lists, word_share{0, own_words}, step + 1);
 }

@@ -16,7 +16,6 @@ struct pull_lists {
     unsigned long_slots[LONG_ROWS];
     offset_t long_rests[LONG_ROWS];      // where what has not been looked at begins
     unsigned num_long;
-    block_tally found;
 };
 
 // The vertices that a warp looks for parents of, a word of the bitmap at a time, the offsets read one word ahead.

@@ -155,7 +155,7 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
     if (!last) return;
     const bool listed = buffers.claimed.all_fit(), passed = buffers.limit.passed;
     if (passed && !listed) store_relaxed(&next.must_pull, 1);
-    result = {buffers.found.sum, passed && !listed, passed && listed};
+    result = {buffers.found, passed && !listed, passed && listed};
 }
 
 // Claim what some arcs of a run lead to: a fixed number a lane, from the first one on.

@@ -45,11 +45,9 @@ struct next_frontier {
     // For one thread of each block, after a barrier of it.
     __device__ __forceinline__ void arrive(const step_result &mine) {
         if (COUNTS_FIT) return barrier.arrive(mine);
-        if (mine.found.vertices > 0) {
-            atomicAdd(&found.edges, mine.found.edges);
-            atomicAdd(&found.vertices, mine.found.vertices);
-        }
-        barrier.arrive({{0, 0}, 1, mine.unqueued});
+        const tally sum = mine.found.sum;
+        if (sum.edges + sum.vertices > 0) atomicAdd(&found.edges, sum.edges), atomicAdd(&found.vertices, sum.vertices);
+        barrier.arrive({{}, 1, mine.unqueued});
     }
     // What a notice is about, for one thread of each block that has waited.
     __device__ __forceinline__ void read(frontier &now) const {

@@ -71,7 +71,6 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     if (threadIdx.x < 3) own.sizes.all[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow.all[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
-        own.share = search.when.small / CLUSTER_SIZE;
         own.limit.reset(share);
         own.given.reset();
         own.spilled_rows = own.spilled_parts = own.place = 0;

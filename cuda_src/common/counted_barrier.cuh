@@ -18,9 +18,9 @@
 #include "barrier.cuh"
 #include "tally.cuh"
 
-// What a block has to say of a step. In shared memory: written by one thread, read after a barrier of the block.
+// What a block has to say of a step. In shared memory: written by its threads, read after a barrier of the block.
 struct step_result {
-    tally found;
+    block_tally found;
     unsigned notice, unqueued;  // 0 or 1
 };
 
@@ -39,7 +39,7 @@ struct counted_barrier {
     // For one thread of each block, after a barrier of it.
     __device__ __forceinline__ void arrive(const step_result &mine) {
         const unsigned long long one = 1, notice = mine.notice;
-        const unsigned long long edges = mine.found.edges, vertices = mine.found.vertices;
+        const unsigned long long edges = mine.found.sum.edges, vertices = mine.found.sum.vertices;
         add_relaxed(&vertices_word, one << ARRIVALS | vertices);
         add_release(&edges_word, one << ARRIVALS | notice << NOTICES | (one * mine.unqueued) << UNQUEUED | edges);
     }
