@@ -60,7 +60,8 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
     const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
     unsigned head = 0, tail = 0;  // of the list
     candidates next = {search, visited, lists, share};
-    next.start();
+    next.at.batch = ~0u;
+    next.advance();
     edge_t at = 0, end = 0;
     unsigned slot = 0;
     edge_t degree = 0;

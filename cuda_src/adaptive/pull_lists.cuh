@@ -39,6 +39,7 @@ struct candidates {
         begin = __ldg(&of.column_offsets[v]);
         end = __ldg(&of.column_offsets[v + 1]);
     }
+    // Take the next word, if there is one; the first if `batch` is the one before the first.
     __device__ __forceinline__ void advance() {
         while (at.pending == 0) {
             ++at.batch;
@@ -49,17 +50,6 @@ struct candidates {
         }
         at.take_word();
         read_row(at.slot);
-    }
-    // Take a first word. The offsets of the very first are read before it is known which of them will be asked for: a
-    // small graph has no more than one word for each warp.
-    __device__ __forceinline__ void start() {
-        at.batch = 0;
-        read_row(at.nth_word(0) * 32 + threadIdx.x % 32);
-        read_batch();
-        if (at.pending & 1)
-            at.take_word();
-        else
-            advance();
     }
 };
 
