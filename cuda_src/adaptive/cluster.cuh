@@ -16,7 +16,6 @@
 #include "search.cuh"
 
 constexpr int SPILLED_ROWS = 512;  // that a block keeps until it has come to the end of the level
-constexpr int FEW_PARTS = 128;  // of long rows that a block running a level alone keeps
 constexpr int REGION_BITS = 9;  // leading bits of a vertex that say which block of the cluster gets it
 
 typedef cut_row<QUAD, OF_ROW> cluster_row;
@@ -39,7 +38,6 @@ struct cluster_queues {
     in_turn<unsigned, 3> sizes;  // of levels; may exceed the capacity, by what has been spilled
     in_turn<unsigned, 2> total;  // of the whole cluster
     in_turn<int, 2> overflow;    // whether something of a level has been spilled
-    in_turn<unsigned, 2> dealt;  // parts that one block alone has dealt out to all
     unsigned stopped, left;      // where one block alone has stopped: the level, and its parts
     unsigned place;              // in global memory
     edge_limit<next_frontier> limit;  // of rows that found no place
@@ -73,21 +71,20 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
 }
 
 // Queue long rows in the cluster: each lane one row with its number of parts, or none. The parts of all are dealt out
-// to the blocks as if they were of one row; if this block is alone and they are few, to itself. False if there is no
-// room; places that have been reserved then hold empty parts. It is not tried if `warps` with as much to queue would
-// have more than `most`.
+// to the blocks as if they were of one row; if this block is alone, it keeps them. False if there is no room; places
+// that have been reserved then hold empty parts. It is not tried if `warps` with as much to queue would have more than
+// `most`.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
     unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
     const unsigned before = sum_before(parts, total);
     if (total > CLUSTER_SIZE * CLUSTER_PARTS || total * warps > most) return false;
-    const unsigned blocks = alone && total <= FEW_PARTS ? 1 : CLUSTER_SIZE;
+    const unsigned blocks = alone ? 1 : CLUSTER_SIZE;
     if (lane < blocks) {
         share = (total + blocks - 1 - lane) / blocks;
         slot = atomicAdd(in_block(&own.sizes[level], (target + lane) % blocks), share);
     }
-    if (lane == 0 && alone && blocks > 1) atomicAdd(&own.dealt[level], total);
     const bool fit = __all_sync(ALL_LANES, slot + share <= CLUSTER_PARTS);
     visit_rows(parts > 0, mine, before, [&](const cluster_row &row, unsigned first) {
         const unsigned n = row.parts();

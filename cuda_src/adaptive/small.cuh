@@ -1,7 +1,7 @@
 // Levels run by one cluster while they are small, and by one of its blocks while they are tiny.
 //
 // One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others go to
-// the cluster's barrier meanwhile: so what they still look at is not written, and parts go to queues that they left.
+// the cluster's barrier meanwhile: so what they still look at is not written.
 //
 // The host defines LEVELS_AT_A_TIME, which bounds how long the other blocks wait at the barrier, and TINY_LEVELS: after
 // so many levels those to come are expected to be tiny, too.
@@ -12,8 +12,8 @@
 static_assert(TINY_LEVELS >= 1, "the cluster runs a level before one block goes on alone: by then the others have read "
                                 "what it has left, and have empty queues for the level after");
 
-// Bring a frontier into the queue of the first block, whose threads do it, and empty those of all others, so that this
-// or a later level can deal parts out to them. Returns the number of parts; if there are more than `most` they stay.
+// Bring a frontier into the queue of the first block, whose threads do it, and empty those of all others, so that the
+// cluster can go on with what it leaves. Returns the number of parts; if there are more than `most` they stay.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
@@ -25,7 +25,6 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
         *in_block(&own.sizes[level], lane) = lane == 0 ? total : 0;
         *in_block(&own.sizes[level + 2], lane) = 0;
     }
-    if (threadIdx.x == 0) own.dealt.all[0] = own.dealt.all[1] = 0;
     for (unsigned r = 1 + warp; r < CLUSTER_SIZE; r += blockDim.x / 32) {
         const unsigned parts = __shfl_sync(ALL_LANES, size, r), first = __shfl_sync(ALL_LANES, before, r);
         for (unsigned i = lane; i < parts; i += 32)
@@ -41,8 +40,8 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                 level_record *records, int step, unsigned level, unsigned last) {
     const unsigned most = search.when.tiny;
-    unsigned parts = gather_frontier(own, level, most), dealt = 0;
-    while (parts > 0 && parts <= most && dealt == 0 && !own.overflow[level] && level < last) {
+    unsigned parts = gather_frontier(own, level, most);
+    while (parts > 0 && parts <= most && !own.overflow[level] && level < last) {
         if (threadIdx.x == 0) {
             own.sizes[level + 2] = 0;
             note_level(records, level, 0, LAYER_BLOCK);
@@ -50,10 +49,9 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *vis
         expand_share<lone_level>(search, visited, own, step, level);
         __syncthreads();
         ++level;
-        dealt = own.dealt[level];
         parts = own.sizes[level];
     }
-    const unsigned left = own.overflow[level] ? ~0u : parts + dealt;
+    const unsigned left = own.overflow[level] ? ~0u : parts;
     if (threadIdx.x < CLUSTER_SIZE) {
         *in_block(&own.stopped, threadIdx.x) = level;
         *in_block(&own.left, threadIdx.x) = left;
