@@ -4,7 +4,6 @@
 #include "search.cuh"
 
 constexpr float QUEUE_LOOKS = 8e5f;  // to put a pulled frontier in a queue, if all blocks are to push it
-constexpr float CHAIN_LOOKS = 2e6f;  // of a pulled level besides, if the last one has put rows off
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
 constexpr int FAR_BELOW = 2;           // times that a frontier has fewer edges than pay if it is not asked again
 constexpr float UNSURE = 1.6f;         // times, until a level has shown how arcs are spread
@@ -28,7 +27,6 @@ struct course {
     int swapped;        // whether the bitmap that is complete is the second one
     int step, level;
     step_kind last, next;
-    int put_off;        // whether the last pulled level has put rows off
     int unlearned;      // whether what the last level has found is still to be learned from
     int mixed;          // whether the parts queued are of short rows and of hubs
     edge_share share;   // of a block in the edges that are queued in the next step
@@ -56,7 +54,7 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     const float missed = 1 - at.cover * met_by(at.now.found.edges, rows, arcs, search);
     const float chain = at.cover > 0 ? fminf(missed * missed * MISS_LOOKS, missed * arcs * MISS_LOOKS_OF_ARC) : 0;
     const bool queueing = at.now.unqueued && at.now.found.edges / QUAD > search.when.small;
-    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + (at.put_off ? CHAIN_LOOKS : 0) + chain -
+    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + chain -
                                   (queueing ? QUEUE_LOOKS : 0), 1);
     const float square = fixed * fixed + 4 * c * __fdividef(rows * arcs, at.spread);
     const float meeting = fixed + square * rsqrtf(square);
@@ -146,7 +144,6 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
         at.now = frontier{sum, 0, sum.vertices > 0, 0, 0};
     }
     at.swapped ^= at.last == PULL;
-    if (at.last == PULL) at.put_off = at.now.rests > 0;
     if (!all_came) store_relaxed(&state.failed, 1);
     if (!all_came || failed)
         at.next = FAIL;
