@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import c_int, c_longlong, c_uint, c_ulonglong, c_void_p
+from ctypes import c_int, c_longlong, c_uint, c_void_p
 from functools import cache
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -27,8 +27,8 @@ _SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 40
 """Parts of the largest frontier that a cluster expands, for each of its blocks. The claims of a small graph
 meet in few lines of the L2 cache, where a cluster makes them one by one: so one of 16 blocks takes no more
 than these for each vertex, but at least what one of 8 takes."""
-_MOST_BLOCKS, _MOST_PARTS, _MOST_EDGES = (1 << 11) - 1, 1 << 26, 1 << 31
-"""Blocks whose arrivals fit the words of the barrier; vertices with parts, and edges, whose sums do."""
+_MOST_BLOCKS = (1 << 11) - 1
+"""Blocks whose arrivals fit the words of the barrier."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
 """Levels after which the cluster hands on, so that the others wait at the barrier for a bounded time; and
 tiny ones after which those to come are expected to be tiny, too."""
@@ -39,19 +39,14 @@ _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDic
 @cache
 def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
     """The kernel's structs by name: offsets have 64 bits if ``wide``; it leaves parents if ``tree``."""
-    offset, edge = (c_longlong, c_ulonglong) if wide else (c_int, c_uint)
+    offset = c_longlong if wide else c_int
 
     class Part(Struct):
         _fields_: ClassVar = [("begin", offset), ("length", c_int)]
 
-    class Tally(Struct):
-        _fields_: ClassVar = [("edges", edge), ("vertices", c_uint)]
-
     class NextFrontier(Struct):
         _fields_: ClassVar = [
             ("barrier", CountedBarrier),
-            ("found", Tally),
-            ("queued", c_uint),
             ("must_pull", c_int),
             ("rests", c_uint),
             ("queued_units", c_uint),
@@ -95,7 +90,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("state", c_void_p),
         ]
 
-    structs = (Part, Tally, NextFrontier, SearchState, SearchAnswer, Thresholds, Bfs)
+    structs = (Part, NextFrontier, SearchState, SearchAnswer, Thresholds, Bfs)
     return {struct.c_name(): struct for struct in structs}
 
 
@@ -200,7 +195,6 @@ class Adaptive(OneLaunchVariant):
             **super().defines(),
             "CLUSTER_SIZE": self.cluster_size(),
             "CLUSTER_PARTS": self._cluster_parts(),
-            "COUNTS_FIT": int(self._counts_fit()),
         }
 
     @property
@@ -212,11 +206,6 @@ class Adaptive(OneLaunchVariant):
 
     def _structs(self) -> dict[str, type[Struct]]:
         return _structs(self.num_edges.itemsize == 8, self.leaves_tree)
-
-    def _counts_fit(self) -> bool:
-        """Whether what a step finds fits the words of the barrier, whatever it is."""
-        edges = int(self.num_edges)
-        return self.num_vertices + edges // _PART < _MOST_PARTS and edges < _MOST_EDGES
 
     def _cluster_parts(self) -> int:
         """Parts that a block of the cluster can queue."""

@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level + 1 : level, result);
         __syncthreads();
         if (threadIdx.x == 0) {
-            search.state->frontiers[step + 1].arrive(result);
+            search.state->frontiers[step + 1].barrier.arrive(result);
             result = {};
             at = after_step(search, max_polls, at);
             if (at.next == PUSH || at.next == QUEUE) clear(shared.push, at.share, at.queues_list());

@@ -113,7 +113,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
             const unsigned i = first + k * blockDim.x + threadIdx.x;
             if (i < size) queue[buffers.place + i] = rows[k].nth(0);
         }
-    if (threadIdx.x == 0 && all_further > 0) buffers.further_place = next.reserve(all_further);
+    if (threadIdx.x == 0 && all_further > 0) buffers.further_place = next.barrier.reserve(all_further);
     if (threadIdx.x == last_warp() && buffers.limit.count_all(buffers.found.sum.edges, next))
         buffers.limit.look_again(next);
     if (all_further == 0) return;
@@ -139,7 +139,7 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
     __syncthreads();
     const unsigned size = buffers.claimed.listed();
     unsigned place = 0;
-    if (last && size > 0 && !buffers.limit.passed) place = next.reserve(size);
+    if (last && size > 0 && !buffers.limit.passed) place = next.barrier.reserve(size);
     if (last) buffers.place = place;
     if (size <= blockDim.x)
         queue_some<1>(search, buffers, next, 0, size, step, level);

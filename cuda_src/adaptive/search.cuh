@@ -28,36 +28,12 @@ struct frontier {
     unsigned rests;   // pieces of long rows that are left of the level that found it
 };
 
-// The same while blocks add to it, in global memory. With COUNTS_FIT=0 the sums are too large for the words of the
-// barrier (the host says so), and are left beside it, with a notice.
+// The same while blocks add to it, in global memory. What is not in the words of the barrier comes with a notice.
 struct next_frontier {
     counted_barrier barrier;
-    tally found;      // if COUNTS_FIT=0
-    unsigned queued;  // likewise
     int must_pull;
     unsigned rests;
     unsigned queued_units;  // of edges, see edge_limit
-
-    // Reserve places in the queue, for one thread. Returns the first.
-    __device__ __forceinline__ unsigned reserve(unsigned parts) {
-        return COUNTS_FIT ? barrier.reserve(parts) : atomicAdd(&queued, parts);
-    }
-    // For one thread of each block, after a barrier of it.
-    __device__ __forceinline__ void arrive(const step_result &mine) {
-        if (COUNTS_FIT) return barrier.arrive(mine);
-        const tally sum = mine.found.sum;
-        if (sum.edges + sum.vertices > 0) atomicAdd(&found.edges, sum.edges), atomicAdd(&found.vertices, sum.vertices);
-        barrier.arrive({{}, 1, mine.unqueued});
-    }
-    // What a notice is about, for one thread of each block that has waited.
-    __device__ __forceinline__ void read(frontier &now) const {
-        if (!COUNTS_FIT) {
-            now.found = {load_relaxed(&found.edges), load_relaxed(&found.vertices)};
-            now.queued = load_relaxed(&queued);
-        }
-        now.must_pull = load_relaxed(&must_pull);
-        now.rests = load_relaxed(&rests);
-    }
 };
 
 // A search takes steps, with a barrier of all blocks between them: a level, or a run of small ones. A step adds to one
@@ -105,6 +81,6 @@ struct bfs {
 // Queue rows for a step in global memory: each lane one or none. For whole warps.
 __device__ __forceinline__ void append_rows(const bfs &search, const queue_row &mine, unsigned parts, int step) {
     next_frontier &next = search.state->frontiers[step];
-    const unsigned slot = reserve_together(parts, [&](unsigned total) { return next.reserve(total); });
+    const unsigned slot = reserve_together(parts, [&](unsigned total) { return next.barrier.reserve(total); });
     write_parts(search.queue(step), slot, mine, parts);
 }

@@ -79,7 +79,7 @@ def _builds(
         for change in ({}, *changes):
             widths = {"WIDE_OFFSETS": wide}
             if file == "adaptive":
-                widths |= {"CLUSTER_PARTS": 2048 >> wide, "COUNTS_FIT": 1 - wide}
+                widths |= {"CLUSTER_PARTS": 2048 >> wide}
             yield Build(file, tuple({**usual, **change, **widths}.items()), child_kernels)
 
 

@@ -29,4 +29,4 @@ class GridBarrier(Struct):
 class CountedBarrier(Struct):
     """A barrier that carries what blocks have found (``common/counted_barrier.cuh``)."""
 
-    _fields_: ClassVar = [("edges_word", c_ulonglong), ("vertices_word", c_ulonglong)]
+    _fields_: ClassVar = [(word, c_ulonglong) for word in ("edges_word", "vertices_word", "parts_word")]
