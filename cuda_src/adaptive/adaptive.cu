@@ -43,17 +43,18 @@ __device__ __noinline__ void end_search(const bfs &search, const unsigned *reach
 // the first cluster, which has begun with the source meanwhile. What is read of the graph is then in the L2 cache.
 __device__ __noinline__ void close_unreachable(const bfs &search, int source) {
     constexpr int WORDS = 4;  // of a warp at a time
-    const unsigned words = search.words(), lane = threadIdx.x % 32, warps = grid_threads() / 32;
-    const unsigned busy = CLUSTER_SIZE * blockDim.x / 32;
-    for (unsigned first = global_thread() / 32 - busy; first < words; first += WORDS * (warps - busy)) {
+    const unsigned words = search.words(), lane = threadIdx.x % 32;
+    const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warps = grid_threads() / 32 - busy;
+    for (unsigned first = global_thread() / 32 - busy; first < words; first += WORDS * warps) {
         bool entered[WORDS];
         for (int k = 0; k < WORDS; ++k) {
-            const int v = (first + k * (warps - busy)) * 32 + lane;
-            const bool there = first + k * (warps - busy) < words && v < search.num_vertices;
+            const unsigned w = first + k * warps;
+            const int v = w * 32 + lane;
+            const bool there = w < words && v < search.num_vertices;
             entered[k] = !there || __ldg(&search.column_offsets[v]) < __ldg(&search.column_offsets[v + 1]);
         }
         for (int k = 0; k < WORDS; ++k) {
-            const unsigned w = first + k * (warps - busy), open = __ballot_sync(ALL_LANES, entered[k]);
+            const unsigned w = first + k * warps, open = __ballot_sync(ALL_LANES, entered[k]);
             if (!entered[k] && w * 32 + lane != source) search.answer.unreached(w * 32 + lane);
             if (lane == 0 && w < words) search.open[w] = open;
         }
@@ -93,8 +94,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case RUN_LEVELS:
             if (source < 0) break;
             if (blockIdx.x < CLUSTER_SIZE)
-                run_small_levels(search, complete, shared.cluster, records, step, level,
-                                 at.last == BEGIN ? 1 : at.now.queued, at.last == BEGIN ? source : -1, at.share, result);
+                run_small_levels(search, complete, shared.cluster, records, step, level, at.now.queued,
+                                 at.last == BEGIN ? source : -1, at.share, result);
             else if (at.last == BEGIN && search.when.may_pull)
                 close_unreachable(search, source);
             break;

@@ -183,7 +183,7 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
         edge_t at[at_a_time];
         int v[at_a_time], parent[at_a_time];
         bool mine[at_a_time];
-        unsigned words[at_a_time];
+        unsigned words[at_a_time], target[at_a_time];
         cluster_row rows[at_a_time];
         for (int k = 0; k < at_a_time; ++k) {
             const unsigned arc = i + k * blockDim.x;
@@ -201,6 +201,7 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
             words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
         }
         for (int k = 0; k < at_a_time; ++k) {
+            target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
             mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
             if (!mine[k]) {
                 rows[k] = cluster_row{0, 0};
@@ -210,8 +211,6 @@ __device__ __forceinline__ void expand_share(const bfs &search, unsigned *visite
             if (Level::LOOKS) prefetch(&search.column_indices[rows[k].begin]);
             search.reach(v[k], level + 1, parent[k]);
         }
-        unsigned target[at_a_time];
-        for (int k = 0; k < at_a_time; ++k) target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
         const unsigned warps = (arcs + 31) / 32, most = Level::ALONE ? CLUSTER_PARTS : search.when.small / CLUSTER_SIZE;
         queue_rows<Level>(search, own, rows, target, warps, most, step, level + 1);
     }

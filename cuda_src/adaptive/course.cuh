@@ -11,8 +11,7 @@ constexpr int MIXED = 64;              // parts for each further one of a row, f
 constexpr float LEAST_SPREAD = 0.02f;  // no smaller share of the expected vertices is believed
 
 // A level pushed or pulled by all blocks, what is left of long rows of a pulled one, a frontier put in a queue after
-// all, a run of levels in the cluster; or the search has ended, or failed. Before the first step there was its
-// beginning.
+// all, a run of levels in the cluster; the end of the search, or its failure. BEGIN is what precedes the first step.
 enum step_kind { PUSH, PULL, PULL_RESTS, QUEUE, RUN_LEVELS, END, FAIL, BEGIN };
 
 // What a block knows of the search. Its first thread writes it between two steps, while the others wait: they would
@@ -53,9 +52,8 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     const float c = (float)search.when.pushed_edge * (0.25f + 0.75f * leading_on);
     const float missed = 1 - at.cover * met_by(at.now.found.edges, rows, arcs, search);
     const float chain = at.cover > 0 ? fminf(missed * missed * MISS_LOOKS, missed * arcs * MISS_LOOKS_OF_ARC) : 0;
-    const bool queueing = at.now.unqueued && at.now.found.edges / QUAD > search.when.small;
-    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + chain -
-                                  (queueing ? QUEUE_LOOKS : 0), 1);
+    const float queue = at.now.unqueued && at.now.found.edges / QUAD > search.when.small ? QUEUE_LOOKS : 0;
+    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + chain - queue, 1);
     const float square = fixed * fixed + 4 * c * __fdividef(rows * arcs, at.spread);
     const float meeting = fixed + square * rsqrtf(square);
     return search.when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
@@ -85,8 +83,8 @@ __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
-// Learn from what the last step has found, and take it off what is left: roughly, since a cluster tells neither how many
-// vertices it hands on nor what it has expanded.
+// Learn from what the last step has found, and take it off what is left: roughly, since a cluster tells neither what it
+// has expanded nor how many vertices it hands on.
 __device__ __forceinline__ void learn(const bfs &search, course &at) {
     if (at.last == PUSH || at.last == PULL || at.last == PULL_RESTS) learn_spread(search, at);
     if (at.last == QUEUE) return;
@@ -95,7 +93,7 @@ __device__ __forceinline__ void learn(const bfs &search, course &at) {
 }
 
 // Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew
-// from which on it pays: all wait meanwhile. What a pushed level has shown is then learned while the next is waited for.
+// from which on it pays: all wait meanwhile. What a pushed level has shown is learned while the next is waited for.
 __device__ __forceinline__ void decide(const bfs &search, course &at) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;

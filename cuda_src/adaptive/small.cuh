@@ -34,9 +34,8 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
     return total;
 }
 
-// Run levels from this one on, before the last, while they are tiny: for the first block of a
-// cluster. Leaves to all of them where it has stopped, and with how many parts at most: with an upper bound if some had
-// no place.
+// Run levels from this one on, before the last, while they are tiny: for the first block of a cluster. Leaves to all of
+// them where it has stopped, and with how many parts: with an upper bound if some had no place.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                 level_record *records, int step, unsigned level, unsigned last) {
     const unsigned most = search.when.tiny;
@@ -59,9 +58,9 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *vis
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
-// Run levels from this one on while they are small: for all blocks of one cluster. They begin with the source or, if
-// that is negative, with the queue in global memory, of `queued` entries either way. Leaves in state->level the first level that has not been expanded,
-// perhaps the one it began with, and its frontier in global memory, unless that is to be pulled.
+// Run levels from this one on while they are small: for all blocks of one cluster. They begin with the source, queued
+// as one row, or if that is negative with the queue in global memory. Leaves in state->level the first level that has
+// not been expanded, perhaps the one it began with, and its frontier in global memory, unless that is to be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const edge_share &share, step_result &result) {
@@ -73,11 +72,10 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         own.given.reset();
         own.spilled_rows = own.spilled_parts = own.place = 0;
     }
+    unsigned total = source < 0 ? queued : 1, tiny_levels = 0;  // one after another
     cluster_sync();
-    take_frontier(search, visited, own, step, level, queued, source);
+    take_frontier(search, visited, own, step, level, total, source);
     cluster_sync();
-    unsigned total = queued;
-    unsigned tiny_levels = 0;  // one after another
     while (total > 0 && total <= search.when.small && !own.overflow[level] && level < last) {
         tiny_levels = total <= search.when.tiny ? tiny_levels + 1 : 0;
         if (tiny_levels > TINY_LEVELS) {
