@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.bench.point import knob_values
@@ -223,7 +224,12 @@ def fill_in(template: Path, folder: Path) -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters |= {"number": number, "span": span, "count": lambda value: f"{value:,}"}
+    environment.filters |= {
+        "number": number,
+        "span": span,
+        "median": median,
+        "count": lambda value: f"{value:,}",
+    }
 
     @cache
     def rows(*files: str) -> Rows:

@@ -17,6 +17,7 @@ PAGES = {
     "README.md": "README.md.j2",
     "results/README.md": "results.md.j2",
     "results/h200/limits.md": "limits.md.j2",
+    "results/h200/entry-clocks.md": "entry-clocks.md.j2",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -33,36 +33,39 @@ FAILURES_SHOWN = 5
 
 @dataclass
 class Trial:
-    """The outcome of a trial."""
+    """What came out so far; of all searches when ``run`` returns."""
 
     searches: int = 0
     right: int = 0
+    shape: str = ""
+    """The one that is being searched."""
     lines: list[str] = field(default_factory=list)
     """Messages that say what is wrong and where."""
 
+    def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
+        """Search each shape from its first, middle and last vertex, as a sweep does, from each in at most
+        ``limit_s`` seconds. ``begins`` is called before each shape. Raises BfsbenchError when there is no
+        device for it.
+        """
+        method = Method(Sampling.of(REPEATS), limit_s)
+        with closing(Worker(None if variant.host else "auto")) as worker:
+            worker.start()
+            backend = worker.device.backend if worker.device else "host"
+            for self.shape in SHAPES:
+                begins(self.shape)
+                for point, graph in _points(variant, backend, self.shape):
+                    row = worker.run_point(point, graph, method).row
+                    self.searches += 1
+                    self.right += row["status"] == "ok"
+                    if row["status"] != "ok":
+                        place = f"{row['graph']} from {point.source}"
+                        self.lines.append(f"{row['status']}: {row['reason']} [{place}]")
+                    if len(self.lines) == FAILURES_SHOWN:
+                        return
 
-def trial(variant: type[Variant], limit_s: float) -> Trial:
-    """Search each shape from its first, middle and last vertex, as a sweep does. Raises BfsbenchError when
-    there is no device for it."""
-    result = Trial()
-    method = Method(Sampling.of(REPEATS), limit_s)
-    with closing(Worker(None if variant.host else "auto")) as worker:
-        worker.start()
-        backend = worker.device.backend if worker.device else "host"
-        for point, graph in _points(variant, backend):
-            row = worker.run_point(point, graph, method).row
-            result.searches += 1
-            result.right += row["status"] == "ok"
-            if row["status"] != "ok":
-                result.lines.append(f"{row['status']}: {row['reason']} [{row['graph']} from {point.source}]")
-            if len(result.lines) == FAILURES_SHOWN:
-                break
-    return result
 
-
-def _points(variant: type[Variant], backend: str) -> Iterator[tuple[Point, Graph]]:
-    for name in SHAPES:
-        graph = load(name)
-        sources = dict.fromkeys((0, graph.num_vertices // 2, graph.num_vertices - 1))
-        for point in plan(Axes([variant], [None], [None]), {name: [*sources]}, {}, backend):
-            yield point, graph
+def _points(variant: type[Variant], backend: str, shape: str) -> Iterator[tuple[Point, Graph]]:
+    graph = load(shape)
+    sources = dict.fromkeys((0, graph.num_vertices // 2, graph.num_vertices - 1))
+    for point in plan(Axes([variant], [None], [None]), {shape: [*sources]}, {}, backend):
+        yield point, graph

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +15,7 @@ from click.shell_completion import CompletionItem
 from bfsbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from bfsbench.entries.declaration import Entry
     from bfsbench.entries.variant import EntryVariant
     from bfsbench.report.table import Table
 
@@ -143,27 +147,54 @@ def build(name: str, source: Path | None) -> None:
     show_default=True,
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
-    help="Seconds a graph may take.",
+    help="Seconds that the searches from one source may take; from the first, with preparing the graph.",
 )
 def check(name: str, timeout: float) -> None:
     """Run an entry on small graphs of many shapes, and print each failure in one line.
 
-    The exit code is 1 if anything is.
+    The graph that is being searched stands on standard error. The exit code is 1 if anything is wrong, 130 if
+    the check was stopped before its end.
     """
-    from bfsbench.bench.trial import trial
+    from bfsbench.bench.trial import Trial
 
     variant = _found(name)
     if reason := variant.missing():
         raise UsageError(reason)
-    result = trial(variant, timeout)
-    for line in result.lines:
+    result, stopped = Trial(), ""
+    try:
+        with _interrupted_by(signal.SIGTERM):
+            result.run(variant, timeout, lambda shape: click.echo(f"searching {shape}", err=True))
+    except KeyboardInterrupt:
+        stopped = f"stopped on {result.shape}" if result.shape else "stopped before the first"
+    for line in (*result.lines, *_hints(variant.entry, result.lines)):
         click.echo(line)
-    if variant.entry.call.command and any(line.startswith("timeout:") for line in result.lines):
-        click.echo("hint: a command prints 'ready', then a time for each source, and flushes after each line")
     verdict = "nothing is wrong" if result.right == result.searches else "see above"
-    click.echo(f"{variant.name}: {result.right} of {result.searches} searches are right: {verdict}")
+    found = f"{result.right} of {result.searches} searches are right"
+    click.echo(f"{variant.name}: {found}: {stopped or verdict}")
+    if stopped:
+        raise click.Abort
     if result.right < result.searches:
         raise SystemExit(1)
+
+
+@contextmanager
+def _interrupted_by(number: signal.Signals) -> Iterator[None]:
+    """A signal, such as that of `timeout` and of batch systems, raises KeyboardInterrupt."""
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
+    """What a check's timeouts may come from."""
+    if not any(line.startswith("timeout:") for line in lines):
+        return
+    if entry.call.command:
+        yield "hint: a command prints 'ready', then a time for each source, and flushes after each line"
+    if entry.call.arrays == "cupy":
+        yield "hint: CuPy compiles each kernel at its first use and keeps it: check again, or raise --timeout"
 
 
 def _found(name: str) -> type[EntryVariant]:

@@ -99,7 +99,8 @@ def _git(words: list[str], folder: Path | None, failed: str) -> None:
     done = subprocess.run([git, *words], cwd=folder, env=quiet, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        raise UsageError(f"{failed}: {lines[-1] if lines else 'git failed'}")
+        fatal = (line for line in lines if line.startswith("fatal:"))  # git's advice comes after it
+        raise UsageError(f"{failed}: {next(fatal, lines[-1] if lines else 'git failed')}")
 
 
 def _apply(file: Path, old: str, new: str) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -147,7 +150,8 @@ def test_check_says_what_is_wrong_in_one_line_each(own: Path, swept: Path) -> No
     assert "19 of 19 searches are right" in bfsbench("entry", "check", str(own / "my_command"), own=own)
     said = bfsbench("entry", "check", "toy_library_fails", own=own, folder=swept.parent, check=1).splitlines()
     assert said[0] == "crash: RuntimeError: fails returned 7 [path(n=1) from 0]"
-    assert said[-1] == "toy_library_fails: 0 of 5 searches are right: see above" and len(said) == 6
+    assert said[5] == "toy_library_fails: 0 of 5 searches are right: see above"
+    assert said[6:] == ["searching path(n=1)", "searching star(n=300,arcs=in)", "searching path(n=2000)"]
 
 
 def test_a_folder_anywhere(own: Path, tmp_path: Path) -> None:
@@ -210,5 +214,20 @@ def test_a_new_entry_in_cuda_is_built(tmp_path: Path) -> None:
 
 def test_a_command_that_never_is_ready_gets_a_hint(swept: Path, own: Path) -> None:
     words = ("entry", "check", "toy_command_hangs", "--timeout", "0.1")
-    said = bfsbench(*words, own=own, folder=swept.parent, check=1).splitlines()
-    assert said[-2].startswith("hint: a command prints 'ready', then a time for each source")
+    said = bfsbench(*words, own=own, folder=swept.parent, check=1)
+    assert "\nhint: a command prints 'ready', then a time for each source" in said
+
+
+def test_a_check_that_is_stopped_says_where_it_was(swept: Path, own: Path) -> None:
+    words = [sys.executable, "-m", "bfsbench", "entry", "check", "toy_command_hangs", "--timeout", "60"]
+    environment = os.environ | {"BFSBENCH_ENTRIES": str(own), "BFSBENCH_VARIANTS": str(swept.parent)}
+    before = marked_processes()
+    check = subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    )
+    assert check.stderr is not None and check.stderr.readline() == "searching path(n=1)\n"
+    check.terminate()
+    said, errors = check.communicate(timeout=30)
+    assert said == "toy_command_hangs: 0 of 0 searches are right: stopped on path(n=1)\n"
+    assert (check.returncode, errors) == (130, "bfsbench: interrupted\n")
+    assert marked_processes() <= before
