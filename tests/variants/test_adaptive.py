@@ -63,21 +63,42 @@ class Decisions:
         self.graph, self.cost = graph, cost
         self.unreached, self.unexplored, self.expanded = graph.num_vertices, graph.num_edges, 0
         self.spread, self.cover = 1.0, 0.0
-        self.worth = self._worth_now(0)
+        self.worth = self.limit = self._worth_now(0)
 
-    def worth_pulling(self, vertices: int, edges: int, last: str, unfinished: bool) -> float:
-        """Edges from which on to pull the next frontier, which is of so many vertices and edges. One that is
-        far below what they were is pushed; what the level before has shown is learned meanwhile."""
-        known = self.worth
-        far_below = last != "pull" and not unfinished and 2 * edges < known
+    def pulls(self, vertices: int, edges: int, last: str, unqueued: bool) -> bool:
+        """Whether the next frontier is pulled, which is of so many vertices and edges.
+
+        One that is far below what was worth pulling is pushed; what the level before has shown is learned
+        meanwhile. One that is not queued, and is not pulled, is queued in a step of its own.
+        """
+        far_below = self._far_below(edges, last)
         if last != "cluster":
             self._learn(vertices, edges)
         self.unreached -= vertices
         self.unexplored -= edges
-        if not far_below or last == "push":
-            self.worth = self._worth_now(edges)
         self.expanded = edges
-        return known if far_below else self.worth
+        if far_below and last == "push" and not unqueued:
+            self.level_limit, self.worth = self.limit, self._worth_now(edges)
+            self.limit = self.worth
+            return False
+        if not far_below:
+            self.worth = self._worth_now(edges, unqueued)
+            assume(abs(edges - self.worth) > 0.001 * max(1, edges))
+        pulled = edges > self.worth
+        if unqueued and not pulled and not self._far_below(edges, "queue"):
+            self.worth = self._worth_now(edges)
+        self.level_limit = self.limit = self.worth if self.cover else 1.6 * self.worth
+        return pulled
+
+    def stops(self, edges: int) -> bool:
+        """Whether a pushed level that finds so many edges stops to queue."""
+        unit = 1 + int(min(self.level_limit / 4, 1e9))
+        assume(abs(edges - 5 * unit) > 2)
+        return self.cost > 0 and edges // unit > 4
+
+    def _far_below(self, edges: int, last: str) -> bool:
+        assume(abs(2 * edges - self.worth) > 0.001 * max(1, edges))
+        return last != "pull" and 2 * edges < self.worth
 
     def _met(self, edges: int) -> float:
         hits = edges * self.unexplored / self.graph.num_edges
@@ -89,14 +110,15 @@ class Decisions:
         cover = min(1.0, max(self.spread, edges / (self.unexplored * met + 1)))
         self.cover = (self.cover + cover) / 2 if self.cover else cover
 
-    def _worth_now(self, edges: int) -> float:
+    def _worth_now(self, edges: int, unqueued: bool = False) -> float:
         if self.cost == 0:
             return float("inf")
         rows, arcs = max(0, self.unreached), self.unexplored
         c = self.cost * (0.25 + 0.75 * self.spread * arcs / self.graph.num_edges)
         missed = 1 - self.cover * self._met(edges)
         chain = min(8e6 * missed**2, 10 * missed * arcs) if self.cover else 0
-        fixed = max(1.0, rows + self.graph.num_vertices / 4 + chain)
+        queue = 8e5 if unqueued and edges // 4 > 0 else 0
+        fixed = max(1.0, rows + self.graph.num_vertices / 4 + chain - queue)
         meeting = fixed + np.sqrt(fixed**2 + 4 * c * rows * arcs / self.spread)
         return float(min(meeting, 2 * (fixed + arcs)) / (2 * c))
 
@@ -139,20 +161,14 @@ def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[i
     levels = reference_levels(graph, 0)
     degrees, expected = np.diff(graph.row_offsets), []
     sizes_of, edges_of = np.bincount(levels), np.bincount(levels, weights=degrees).astype(int).tolist()
-    decisions, last, unfinished = Decisions(graph, cost), "cluster", False
-    vertices = -(-edges_of[0] // 4)  # the cluster counts the source's parts
+    decisions, last, unqueued = Decisions(graph, cost), "cluster", False
+    vertices = -(-edges_of[0] // 4)  # the source's parts, by which the cluster makes the unreached fewer
     for level, edges in enumerate(edges_of):
-        assume(abs(2 * edges - decisions.worth) > 0.001 * max(1, edges))
-        worth = decisions.worth_pulling(vertices, edges, last, unfinished)
-        assume(abs(edges - worth) > 0.001 * max(1, edges))
-        last = "pull" if unfinished or edges > worth else "push"
+        last = "pull" if decisions.pulls(vertices, edges, last, unqueued) else "push"
         expected.append(last)
         if level + 1 < len(edges_of):
             vertices = int(sizes_of[level + 1])
-            limit = decisions.worth if decisions.cover else 1.6 * decisions.worth
-            unit = 1 + int(min(limit / 4, 1e9))
-            assume(abs(edges_of[level + 1] - 5 * unit) > 2)
-            unfinished = last == "push" and cost > 0 and edges_of[level + 1] // unit > 4
+            unqueued = last == "push" and decisions.stops(edges_of[level + 1])
     found = layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=cost)
     assert found == expected
 
