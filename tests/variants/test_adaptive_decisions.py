@@ -1,0 +1,138 @@
+"""Which levels the search of one launch pulls, and when it stops to queue what will be pulled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from bfsbench.backends.base import Device
+from bfsbench.families.bfs import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import EdgeList, Graph
+from tests.shapes import random_digraph
+from tests.variants.adaptive_searches import layers_of
+from tests.variants.searching import layered
+
+
+class Decisions:
+    """Which levels are pulled when one block pushes or pulls all of them, and there are no long rows."""
+
+    def __init__(self, graph: Graph, cost: int) -> None:
+        self.graph, self.cost = graph, cost
+        self.unreached, self.unexplored, self.expanded = graph.num_vertices, graph.num_edges, 0
+        self.spread, self.cover = 1.0, 0.0
+        self.worth = self.limit = self._worth_now(0)
+
+    def pulls(self, vertices: int, edges: int, last: str, unqueued: bool) -> bool:
+        """Whether the next frontier is pulled, which is of so many vertices and edges.
+
+        One that is far below what was worth pulling is pushed; what the level before has shown is learned
+        meanwhile. One that is not queued, and is not pulled, is queued in a step of its own.
+        """
+        far_below = self._far_below(edges, last)
+        if last != "cluster":
+            self._learn(vertices, edges)
+        self.unreached -= vertices
+        self.unexplored -= edges
+        self.expanded = edges
+        if far_below and last == "push" and not unqueued:
+            self.level_limit, self.worth = self.limit, self._worth_now(edges)
+            self.limit = self.worth
+            return False
+        if not far_below:
+            self.worth = self._worth_now(edges, unqueued)
+            assume(abs(edges - self.worth) > 0.001 * max(1, edges))
+        pulled = edges > self.worth
+        if unqueued and not pulled and not self._far_below(edges, "queue"):
+            self.worth = self._worth_now(edges)
+        self.level_limit = self.limit = self.worth if self.cover else 1.6 * self.worth
+        return pulled
+
+    def stops(self, edges: int) -> bool:
+        """Whether a pushed level that finds so many edges stops to queue."""
+        unit = 1 + int(min(self.level_limit / 4, 1e9))
+        assume(abs(edges - 5 * unit) > 2)
+        return self.cost > 0 and edges // unit > 4
+
+    def _far_below(self, edges: int, last: str) -> bool:
+        assume(abs(2 * edges - self.worth) > 0.001 * max(1, edges))
+        return last != "pull" and 2 * edges < self.worth
+
+    def _met(self, edges: int) -> float:
+        hits = edges * self.unexplored / self.graph.num_edges
+        return hits / (hits + max(0, self.unreached) + 1)
+
+    def _learn(self, vertices: int, edges: int) -> None:
+        met = self._met(self.expanded)
+        self.spread = min(1.0, max(0.02, vertices / (max(0, self.unreached) * met + 1)))
+        cover = min(1.0, max(self.spread, edges / (self.unexplored * met + 1)))
+        self.cover = (self.cover + cover) / 2 if self.cover else cover
+
+    def _worth_now(self, edges: int, unqueued: bool = False) -> float:
+        if self.cost == 0:
+            return float("inf")
+        rows, arcs = max(0, self.unreached), self.unexplored
+        c = self.cost * (0.25 + 0.75 * self.spread * arcs / self.graph.num_edges)
+        missed = 1 - self.cover * self._met(edges)
+        chain = min(8e6 * missed**2, 10 * missed * arcs) if self.cover else 0
+        queue = 8e5 if unqueued and edges // 4 > 0 else 0
+        fixed = max(1.0, rows + self.graph.num_vertices / 4 + chain - queue)
+        meeting = fixed + np.sqrt(fixed**2 + 4 * c * rows * arcs / self.spread)
+        return float(min(meeting, 2 * (fixed + arcs)) / (2 * c))
+
+
+@given(sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8), cost=st.integers(0, 1024))
+def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[int], cost: int) -> None:
+    graph = layered([1, *sizes])
+    levels = reference_levels(graph, 0)
+    degrees, expected = np.diff(graph.row_offsets), []
+    sizes_of, edges_of = np.bincount(levels), np.bincount(levels, weights=degrees).astype(int).tolist()
+    decisions, last, unqueued = Decisions(graph, cost), "cluster", False
+    vertices = -(-edges_of[0] // 4)  # the source's parts, by which the cluster makes the unreached fewer
+    for level, edges in enumerate(edges_of):
+        last = "pull" if decisions.pulls(vertices, edges, last, unqueued) else "push"
+        expected.append(last)
+        if level + 1 < len(edges_of):
+            vertices = int(sizes_of[level + 1])
+            unqueued = last == "push" and decisions.stops(edges_of[level + 1])
+    found = layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=cost)
+    assert found == expected
+
+
+def beside_others(edges: list[tuple[int, int]], others: int) -> Graph:
+    """These arcs from vertex 0 on, and much else that may be reached for all a search knows."""
+    inner, elsewhere = np.array(edges, dtype=np.int32).T, random_digraph(others, degree=10)
+    first = int(inner.max()) + 1
+    outer = np.stack([elsewhere.sources, elsewhere.targets]) + first
+    tails, heads = np.hstack([inner, outer]).astype(np.int32)
+    return build_graph(EdgeList(tails, heads, first + others, "directed"), "beside others")
+
+
+def tree(children: int, leaves: int, loops: int = 0) -> list[tuple[int, int]]:
+    """Vertex 0 has loops and an arc to vertex 1, which has these children, and they leaves of their own."""
+    parents, first = range(2, 2 + children), 2 + children
+    edges = [(0, 0)] * loops + [(0, 1)] + [(1, v) for v in parents]
+    return edges + [(v, first + leaves * (v - 2) + i) for v in parents for i in range(leaves)]
+
+
+@pytest.mark.parametrize("grid", [1, 8])
+def test_what_blocks_no_longer_queue_is_pulled(device: Device, grid: int) -> None:
+    """More edges than are worth pulling, and a quarter more, which a block need not tell the others of."""
+    graph = beside_others(tree(32, 1500, loops=31), 5000)  # with the loops, the row of vertex 1 is one part
+    layers = layers_of(device, graph, 0, grid, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=150)
+    assert layers[:3] == ["push", "push", "pull"]
+
+
+def test_a_hub_alone_does_not_have_its_level_pulled(device: Device) -> None:
+    """Two of them have twice the edges that stop a block, but say little about what others find."""
+    graph = beside_others(tree(2, 1500, loops=31), 5000)
+    layers = layers_of(device, graph, 0, 8, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=8)
+    assert layers[:3] == ["push"] * 3
+
+
+def test_what_a_cluster_no_longer_queues_is_pulled(device: Device) -> None:
+    """All long rows are found by one block, and there is no room for them."""
+    graph = beside_others(tree(32, 7000), 25_000)
+    assert layers_of(device, graph, CLUSTER_SIZE=8)[:3] == ["cluster", "cluster", "pull"]
