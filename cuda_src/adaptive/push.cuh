@@ -108,6 +108,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     __syncthreads();
     const unsigned all_further = buffers.further;
     part *const queue = search.queue(step);
+    // benign race: one thread may pass the limit meanwhile, and what others queue then is not read
     if (!buffers.limit.passed)
         for (int k = 0; k < count; ++k) {
             const unsigned i = first + k * blockDim.x + threadIdx.x;
