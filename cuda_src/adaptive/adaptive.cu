@@ -20,8 +20,8 @@ union workspace {
     pull_lists pull;
 };
 
-// Leave the bitmaps as the next search is to find them, and give those that have not been reached their level: for all
-// blocks, once all levels are complete. At the end it costs less, since only few levels are to be written.
+// Leave the bitmaps as the next search is to find them, and give vertices that have not been reached their level: for
+// all blocks, once all levels are complete. At the end it costs less, since only few levels are to be written.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited) {
     const unsigned words = search.words();
     const auto missing = [&](const unsigned &w, bool there) {

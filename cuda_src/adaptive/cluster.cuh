@@ -70,10 +70,9 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     own.first_parts[place] = first;
 }
 
-// Queue long rows in the cluster: each lane one row with its number of parts, or none. The parts of all are dealt out
-// to the blocks as if they were of one row; if this block is alone, it keeps them. False if there is no room; places
-// that have been reserved then hold empty parts. It is not tried if `warps` with as much to queue would have more than
-// `most`.
+// Queue long rows in the cluster: each lane one row with its number of parts, or none. All parts are dealt out to the
+// blocks as if they were of one row; a block that is alone keeps them. False if there is no room; places that have been
+// reserved then hold empty parts. It is not tried if `warps` with as much to queue would have more than `most`.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;

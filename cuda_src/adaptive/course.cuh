@@ -117,8 +117,8 @@ __device__ __forceinline__ void decide(const bfs &search, course &at) {
     }
 }
 
-// Wait until all blocks have ended the step, learn what they found, and decide on the next. For the first thread of each
-// block, which has arrived at the barrier.
+// Wait until all blocks have ended the step, learn what they found, and decide on the next. For the first thread of
+// each block, which has arrived at the barrier.
 __device__ __forceinline__ course after_step(const bfs &search, int max_polls, course at) {
     search_state &state = *search.state;
     const next_frontier &now = state.frontiers[++at.step];

@@ -18,8 +18,8 @@ struct pull_lists {
     unsigned num_long;
 };
 
-// The vertices that a warp looks for parents of. The warps of a block take the words of its share of the bitmap in turn,
-// and each reads the offsets of a word's vertices one word ahead.
+// The vertices that a warp looks for parents of. The warps of a block take the words of its share of the bitmap in
+// turn, and each reads the offsets of a word's vertices one word ahead.
 struct candidates {
     const bfs &of;
     const unsigned *visited;

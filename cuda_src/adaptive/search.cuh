@@ -1,5 +1,5 @@
-// What the regimes of the adaptive search share: its data, what is known of a frontier, and what blocks add to the next.
-// adaptive.md has an order to read in, the units of all fields, and who writes and reads them when.
+// What the regimes of the adaptive search share: its data, what is known of a frontier, and what blocks add to the
+// next. adaptive.md has an order to read in, the units of all fields, and who writes and reads them when.
 #pragma once
 
 #include "answer.cuh"
