@@ -47,6 +47,7 @@ _NOTE_ON_MISSING = (
 )
 _NOTE_ON_FAILED = "failed: on how many graphs it was run and has no time, or not from all sources."
 _NOTE_ON_PREPROCESSING = "preprocess ms: the median over graphs, once a graph; not part of the ratios."
+_NOTE_ON_ABSENT = "Run, but without a time that compares: {names}."
 _NOTE_ON_FAMILIES = "Empty: no time on some graph of the family."
 
 
@@ -86,12 +87,13 @@ def _ranking(kind: Kind) -> Table:
     found = ratios(kind)
     if found.empty:
         return Table(f"ranking{kind.suffix}", f"Ranking{kind.heading}", (), [], (_why_empty(kind),))
-    frame = _ranked(found, _tried(kind))
+    tried = _tried(kind)
+    frame = _ranked(found, tried)
     total = len(found[list(GRAPH)].drop_duplicates())
     names = short_names(found["graph"])
     drawings = [*_overall(frame, names, total), *_by_family(frame, found)]
     title = f"Ranking over {total} graphs{kind.heading}" if total > 1 else f"Ranking{kind.heading}"
-    return Table.of(f"ranking{kind.suffix}", title, frame, _notes(frame, total), drawings)
+    return Table.of(f"ranking{kind.suffix}", title, frame, _notes(frame, tried, total), drawings)
 
 
 def _why_empty(kind: Kind) -> str:
@@ -148,7 +150,7 @@ def _against_first(found: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
     return means.map(math.exp, na_action="ignore").rename("times_first").reset_index()
 
 
-def _notes(frame: pd.DataFrame, total: int) -> Iterator[str]:
+def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str]:
     overall = frame[frame["family"] == ALL]
     yield _NOTE
     yield _NOTE_ON_GRAPHS
@@ -158,6 +160,8 @@ def _notes(frame: pd.DataFrame, total: int) -> Iterator[str]:
         yield _NOTE_ON_FAILED
     if overall["preprocess_ms"].notna().any():
         yield _NOTE_ON_PREPROCESSING
+    if absent := sorted({*tried["variant"]} - {*overall["variant"]}):
+        yield _NOTE_ON_ABSENT.format(names=", ".join(absent))
 
 
 def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:

@@ -134,6 +134,7 @@ def test_a_search_from_fewer_sources_does_not_count(tmp_path: Path) -> None:
     failed = failed_row(source=1, variant="luo")
     table = only(tables(frame(tmp_path, [*pairs, row(1.0, variant="luo"), failed]), ["ranking"]))
     assert [*ranked(table)] == ["pull", "push"]
+    assert "Run, but without a time that compares: luo." in table.notes
 
 
 def test_devices_are_told_apart_and_hosts_are_not(tmp_path: Path) -> None:
