@@ -150,7 +150,7 @@ def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     both = found.merge(first[[*GRAPH, "search_ms"]], on=list(GRAPH), suffixes=("", "_first"))
     both = both[(both["search_ms"] > 0) & (both["search_ms_first"] > 0)]
     both = both.assign(log=np.log(both["search_ms"] / both["search_ms_first"]))
-    means = both.groupby(list(SEARCH), as_index=False)["log"].mean()
+    means = both.groupby(list(SEARCH), as_index=False).agg(log=("log", "mean"))
     return means.assign(times_first=np.exp(means["log"])).drop(columns="log")
 
 
