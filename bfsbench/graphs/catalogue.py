@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -126,7 +127,7 @@ class Catalogue:
     def load(cls) -> Catalogue:
         """The shipped catalogue and the user's, if there is one. Raises UsageError naming file and key."""
         user = user_catalogue()
-        return cls([*read_catalogue(paths.CATALOGUE), *(read_catalogue(user) if user.exists() else ())])
+        return cls([*_shipped(), *(read_catalogue(user) if user.exists() else ())])
 
     def __iter__(self) -> Iterator[Dataset]:
         return iter(self._datasets.values())
@@ -161,6 +162,12 @@ class Catalogue:
         if not members:
             raise UsageError(f"unknown family '{name}': choose one of {', '.join(self.families())}")
         return members
+
+
+@cache
+def _shipped() -> tuple[Dataset, ...]:
+    """The datasets of this package, read once: graphs are looked up by the thousand."""
+    return tuple(read_catalogue(paths.CATALOGUE))
 
 
 def user_catalogue() -> Path:

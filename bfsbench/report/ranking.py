@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -47,6 +46,7 @@ _NOTE_ON_MISSING = (
 )
 _NOTE_ON_FAILED = "failed: on how many graphs it was run and has no time, or not from all sources."
 _NOTE_ON_PREPROCESSING = "preprocess ms: the median over graphs, once a graph; not part of the ratios."
+_NOTE_ON_ABSENT = "Run, but without a time that compares: {names}."
 _NOTE_ON_FAMILIES = "Empty: no time on some graph of the family."
 
 
@@ -72,7 +72,7 @@ def rankings(rows: pd.DataFrame) -> list[Table]:
 
     A row for each search and family of graphs, ALL first; searches with all graphs come before others.
     ``times_best`` is the geometric mean of the ratios, ``times_first`` that of the time over the time of the
-    first search on the same graphs, ``best_percent`` the share of the graphs on which the search is the
+    search that is first over all graphs, ``best_percent`` the share of the graphs on which the search is the
     fastest, ``worst_times_best`` its largest ratio, on ``worst_graph``; ``failed_graphs`` are those that it
     was run on without all times. Emulated kernels are not ranked.
     """
@@ -86,12 +86,13 @@ def _ranking(kind: Kind) -> Table:
     found = ratios(kind)
     if found.empty:
         return Table(f"ranking{kind.suffix}", f"Ranking{kind.heading}", (), [], (_why_empty(kind),))
-    frame = _ranked(found, _tried(kind))
+    tried = _tried(kind)
+    frame = _ranked(found, tried)
     total = len(found[list(GRAPH)].drop_duplicates())
     names = short_names(found["graph"])
     drawings = [*_overall(frame, names, total), *_by_family(frame, found)]
     title = f"Ranking over {total} graphs{kind.heading}" if total > 1 else f"Ranking{kind.heading}"
-    return Table.of(f"ranking{kind.suffix}", title, frame, _notes(frame, total), drawings)
+    return Table.of(f"ranking{kind.suffix}", title, frame, _notes(frame, tried, total), drawings)
 
 
 def _why_empty(kind: Kind) -> str:
@@ -111,9 +112,12 @@ def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     tried = tried.merge(found[[*GRAPH, "family"]].drop_duplicates())
-    parts = [_summary(found, tried).assign(family=ALL)]
+    overall = _summary(found, tried)
+    first = found.merge(overall.iloc[:1][list(SEARCH)])
+    parts = [overall.merge(_against(first, found), how="left").assign(family=ALL)]
     for name, some in found.groupby("family"):
-        parts.append(_summary(some, tried[tried["family"] == name]).assign(family=name))
+        summary = _summary(some, tried[tried["family"] == name])
+        parts.append(summary.merge(_against(first, some), how="left").assign(family=name))
     return pd.concat(parts, ignore_index=True)[["family", *SEARCH, *_COLUMNS]]
 
 
@@ -134,21 +138,23 @@ def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
     frame["worst_graph"] = frame["worst_graph"].where(frame["worst_times_best"] > 1)
     frame = frame.assign(times_best=np.exp(frame["log"]), best_percent=100 * frame["is_best"])
     frame = frame.sort_values(["graphs", "times_best"], ascending=[False, True], kind="stable")
-    frame = frame.merge(_against_first(found, frame), how="left", on=list(SEARCH))
     runs = tried.groupby(list(SEARCH), as_index=False).size()
     frame = frame.merge(runs, how="left", on=list(SEARCH))
     return frame.assign(failed_graphs=frame["size"] - frame["graphs"])
 
 
-def _against_first(found: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
-    """``times_first`` of each search: the mean ratio to the first one, over the graphs of both."""
-    first = found.merge(ranked.iloc[:1][list(SEARCH)])[[*GRAPH, "log"]]
-    both = found.merge(first, on=list(GRAPH), suffixes=("", "_first"))
-    means = (both["log"] - both["log_first"]).groupby([both[name] for name in SEARCH]).mean()
-    return means.map(math.exp, na_action="ignore").rename("times_first").reset_index()
+def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """``times_first`` of each search: the mean ratio to one search, over the graphs of both."""
+    import numpy as np
+
+    both = found.merge(first[[*GRAPH, "search_ms"]], on=list(GRAPH), suffixes=("", "_first"))
+    both = both[(both["search_ms"] > 0) & (both["search_ms_first"] > 0)]
+    both = both.assign(log=np.log(both["search_ms"] / both["search_ms_first"]))
+    means = both.groupby(list(SEARCH), as_index=False).agg(log=("log", "mean"))
+    return means.assign(times_first=np.exp(means["log"])).drop(columns="log")
 
 
-def _notes(frame: pd.DataFrame, total: int) -> Iterator[str]:
+def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str]:
     overall = frame[frame["family"] == ALL]
     yield _NOTE
     yield _NOTE_ON_GRAPHS
@@ -158,6 +164,8 @@ def _notes(frame: pd.DataFrame, total: int) -> Iterator[str]:
         yield _NOTE_ON_FAILED
     if overall["preprocess_ms"].notna().any():
         yield _NOTE_ON_PREPROCESSING
+    if absent := sorted({*tried["variant"]} - {*overall["variant"]}):
+        yield _NOTE_ON_ABSENT.format(names=", ".join(absent))
 
 
 def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
@@ -191,6 +199,8 @@ def _by_family(frame: pd.DataFrame, found: pd.DataFrame) -> Iterator[Table]:
     search = ["variant", "device"] if several else ["variant"]
     sizes = found[[*GRAPH, "family"]].drop_duplicates().groupby("family").size()
     whole = some[some["graphs"] == some["family"].map(sizes)]
+    if whole.empty:
+        return
     table = whole.pivot_table(index=search, columns="family", values="times_best", sort=False)
     table = frame.loc[frame["family"] == ALL, search].merge(table.reset_index(), how="left", on=search)
     names = {str(name): f"{name} ({size})" for name, size in sizes.items()}

@@ -63,6 +63,15 @@ def test_searches_that_lack_graphs_stand_apart(three: Table, tmp_path: Path) -> 
     table = only(tables(frame(tmp_path / "pairs", pairs), ["ranking"]))
     assert [drawn.title for drawn in drawings(table)] == ["Fewer graphs"]
     assert any("lack graphs" in note for note in table.notes)
+    none_has_a_family = [
+        *on("USA-road-d.NY:symmetrised", luo=1.0, pull=2.0),
+        *on("USA-road-d.FLA:symmetrised", push=1.0, merrill=2.0),
+        *on(KRONECKER, luo=1.0, pull=2.0),
+        *on("kronecker(scale=8):symmetrised", push=1.0, merrill=2.0),
+    ]
+    table = only(tables(frame(tmp_path / "families", none_has_a_family), ["ranking"]))
+    assert [drawn.title for drawn in drawings(table)] == ["Fewer graphs"]
+    assert ranked(table)["push"]["times_first"] is None  # no graph in common with luo
 
 
 def test_a_search_that_is_alone_on_a_graph_is_not_the_best_there(tmp_path: Path) -> None:
@@ -107,6 +116,9 @@ def test_families_of_graphs_stand_side_by_side(three: Table) -> None:
     assert roads["luo"]["times_best"] == pytest.approx(math.sqrt(2))
     assert ranked(three, "kronecker")["luo"]["times_best"] == 4
     by_family = drawings(three)[-1]
+    assert ranked(three, "road")["merrill"]["times_first"] == pytest.approx(
+        math.sqrt(2)
+    )  # luo's, in each family
     assert by_family.columns == ("variant", "kronecker (1)", "road (2)")
     assert [line[0] for line in by_family.rows] == ["luo", "pull", "merrill"]
     assert by_family.rows[2][1] is None and by_family.notes == (
@@ -134,6 +146,7 @@ def test_a_search_from_fewer_sources_does_not_count(tmp_path: Path) -> None:
     failed = failed_row(source=1, variant="luo")
     table = only(tables(frame(tmp_path, [*pairs, row(1.0, variant="luo"), failed]), ["ranking"]))
     assert [*ranked(table)] == ["pull", "push"]
+    assert "Run, but without a time that compares: luo." in table.notes
 
 
 def test_devices_are_told_apart_and_hosts_are_not(tmp_path: Path) -> None:
