@@ -101,10 +101,10 @@ def main() -> None:
         for name in given.variants:
             variant = find(name)
             assert issubclass(variant, KernelProgram)
-            if given.counters:
-                write_counters(variant, graph_name, graph, given.counters)
-                continue
             try:
+                if given.counters:
+                    write_counters(variant, graph_name, graph, given.counters)
+                    continue
                 plain, same, counted = times(variant, graph, given.repeats)
             except LaunchError as error:
                 print(f"{name}: {error}", flush=True)

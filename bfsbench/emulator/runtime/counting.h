@@ -130,16 +130,18 @@ class Counting {
         const Region* buffer = nullptr;  // null for variables
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
-    // Of the parts of one region: in which epoch each was touched last, and how often or in which execution.
+    // Of one region: in which execution each sector was touched last, and in which epoch each word, and how often.
     struct Touched {
-        struct Part {
+        struct Word {
             uint32_t epoch, times;
         };
-        std::vector<Part> sectors, words;
+        std::vector<uint32_t> sectors;
+        std::vector<Word> words;
     };
     struct Site {
         uint32_t epoch = 0;
-        size_t count = 0;  // index in counts_, in that epoch
+        size_t count = 0;    // index in counts_, in that epoch
+        uint32_t usual = 0;  // the epoch in which it last was a plain load from a buffer, with all that follows up to date
         Place place;       // where it went last
         const char* region = nullptr;
         Touched* touched = nullptr;
@@ -172,18 +174,21 @@ class Counting {
     Place find_global(const char* address) const;
     Place find(const ResidentBlock& block, const char* address) const;
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
+    bool count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site);
     void gather(Execution& execution, Site& site);
     // Returns whether a lane goes where the warp has not been lately.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
     static constexpr unsigned kMostSectors = kWarpSize * (4095 / 32 + 2);
     static unsigned list_sectors(const Execution& execution, size_t most, uint32_t* sectors);
     bool count_sectors(const Execution& execution, Site& site, Count& count);
+    uint64_t count_distinct(WarpRun& warp, Site& site, Count& count, uint32_t* sectors, unsigned& number);
     void count_collisions(const Execution& execution, Site& site, Count& count);
     void count_banks(const Execution& execution, const Site& site, Count& count);
     void follow_words(const Execution& execution, Site& site);
     void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
     Count& count_of(Site& site, const Op& op, Memory memory);
-    void count_overtaken(const Execution& execution, Site& site);
+    void count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site);
+    bool near_stores(const Site& site, const uint32_t* sectors, unsigned number) const;
 
     Buffers& buffers_;
     const uint64_t most_polls_;
@@ -199,7 +204,7 @@ class Counting {
     unsigned launch_ = 0;
     int level_ = -1;
     uint32_t epoch_ = 0;  // of launch and level
-    uint32_t execution_ = 0;
+    uint32_t execution_ = 0, before_epoch_ = 0;  // the last one, and the last before the epoch
     const char* notes_ = nullptr;
     size_t notes_bytes_ = 0, notes_element_ = 1;
     uint64_t polls_ = 0;  // in a row

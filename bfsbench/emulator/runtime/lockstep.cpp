@@ -21,17 +21,6 @@ constexpr unsigned kAllLanes = ~0u;
 
 }  // namespace
 
-void WarpRun::remember(const void* site, Kind kind, const void* address) {
-    Read now{site, address};
-    if (kind == Kind::read && std::find(reads, reads + kReads, now) != reads + kReads) {
-        ++repeats;
-        return;
-    }
-    std::copy_backward(reads, reads + kReads - 1, reads + kReads);
-    reads[0] = kind == Kind::read ? now : Read{};
-    repeats = 0;
-}
-
 void WarpRun::begin(unsigned lanes) {
     traced = waiting = together = awaits = 0;
     runs = false;
@@ -39,8 +28,8 @@ void WarpRun::begin(unsigned lanes) {
     groups = 1, groups_waiting = groups_issued = common = 0;
     group[0].lanes = lanes;
     group[0].position.begin();
-    std::fill(reads, reads + kReads, Read{});
-    repeats = 0;
+    std::fill(reads, reads + kReads, uint64_t{0});
+    last_read = repeats = 0;
     epoch = 0;
     steps = {};
     recent.assign(kRecent, 0);

@@ -51,12 +51,9 @@ struct WarpRun {
     uint64_t stores_before[kWarpSize];  // by others, when the first of its trace was done
 
     // The last reads, by instruction and place. A warp that makes these again and again polls.
-    struct Read {
-        const void *site, *address;
-        bool operator==(const Read& other) const { return site == other.site && address == other.address; }
-    };
     static constexpr unsigned kReads = 4;
-    Read reads[kReads];
+    uint64_t reads[kReads];  // 0: no read
+    unsigned last_read;      // index
     unsigned repeats;
 
     // The steps that it has made in the level of `epoch`, and those among them whose end it has to wait for: loads of
@@ -81,7 +78,18 @@ struct WarpRun {
 
     void begin(unsigned lanes);  // another block's
     bool polls() const { return repeats >= 2 * kReads; }
-    void remember(const void* site, Kind kind, const void* address);
+    void remember(Kind kind, Entry entry) {
+        uint64_t now = kind == Kind::read ? entry.bits() : 0;
+        bool again = false;
+        for (uint64_t read : reads) again |= read == now;
+        if (now && again) {
+            ++repeats;
+            return;
+        }
+        last_read = (last_read + 1) % kReads;
+        reads[last_read] = now;
+        repeats = 0;
+    }
     // Some lanes of a group become one of their own.
     unsigned divide(unsigned from, unsigned lanes);
 };

@@ -41,8 +41,12 @@ void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes)
     const Op& first = ops[entry.op()];
     if (first.kind == Kind::note) return begin_level(entry.address());
     Site& site = site_of(entry.op());
-    warp.remember(first.site, first.kind, entry.address());
+    warp.remember(first.kind, entry);
     bool polls = warp.polls();
+    if (site.usual == epoch_ && !polls && first.plain && count_plain(block, warp, lanes, first, site)) {
+        polls_ = 0;
+        return;
+    }
     polls_ = polls ? polls_ + 1 : 0;
     if (polls_ > most_polls_) {
         worker->grid->abort(place_of(*grid_, block.fibers[index * kWarpSize + __builtin_ctz(lanes)]) +
@@ -63,6 +67,52 @@ void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes)
     }
 }
 
+// Nothing is done, and false returned, if lanes go elsewhere than this instruction did before, or to two sectors each.
+bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
+    const char* begin = site.place.begin;
+    size_t last = site.place.bytes - 1, beyond = op.bytes - 1, beside = 0, crosses = 0;
+    uint32_t sectors[kWarpSize];
+    unsigned number = 0, members = kWarpSize;
+    if (lanes == ~0u) {
+        uint32_t of_lanes[1 + kWarpSize] = {~0u};
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
+            beside |= offset | (last - offset);  // as signed numbers: one is negative
+            crosses |= offset ^ (offset + beyond);
+            of_lanes[1 + lane] = static_cast<uint32_t>(offset / kSector);
+        }
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            sectors[number] = of_lanes[1 + lane];
+            number += of_lanes[1 + lane] != of_lanes[lane];
+        }
+    } else {
+        uint32_t previous = ~0u;
+        members = static_cast<unsigned>(__builtin_popcount(lanes));
+        each_lane(lanes, [&](unsigned lane) {
+            auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
+            beside |= offset | (last - offset);
+            crosses |= offset ^ (offset + beyond);
+            sectors[number] = static_cast<uint32_t>(offset / kSector);
+            number += sectors[number] != previous;
+            previous = static_cast<uint32_t>(offset / kSector);
+        });
+    }
+    if (beside >> 63 || crosses >= kSector) return false;
+    if (!site.waits) {
+        site.loads += members;
+        if (near_stores(site, sectors, number)) count_overtaken(warp, lanes, op, site);
+    }
+    Count& count = counts_[site.count];
+    ++count.executions;
+    count.lanes += members;
+    count.bytes += uint64_t{members} * op.bytes;
+    uint64_t far = count_distinct(warp, site, count, sectors, number);
+    const Lockstep& lockstep = *block.lockstep;
+    views_.load(lockstep.multiprocessor, lockstep.time, site.place.buffer->place / kSector, sectors, number);
+    count_step(warp, Kind::read, Memory::global, far > 0);
+    return true;
+}
+
 // Finds the region of the first lane, and leaves out lanes that go to others.
 void Counting::gather(Execution& execution, Site& site) {
     const Entry* now = execution.block.lockstep->warp(execution.warp).now;
@@ -72,6 +122,7 @@ void Counting::gather(Execution& execution, Site& site) {
         return;
     }
     const char* address = now[__builtin_ctz(execution.lanes)].address();
+    site.usual = 0;
     if (site.place.memory != Memory::global || !site.place.has(address)) site.place = find(execution.block, address);
     const char* begin = site.place.begin;
     size_t bytes = site.place.bytes;
@@ -132,9 +183,15 @@ bool Counting::count_lanes(const Execution& execution, Site& site, Count& count)
         site.region = place.begin;
         site.touched = &site.regions[place.begin];
     }
-    if (op.plain && !site.waits) count_overtaken(execution, site);
+    if (op.plain && !site.waits) {
+        site.loads += execution.number;
+        count_overtaken(execution.block.lockstep->warp(execution.warp), execution.lanes, op, site);
+    }
     if (op.kind == Kind::update) count_collisions(execution, site, count);
-    if (place.memory == Memory::global) return count_sectors(execution, site, count);
+    if (place.memory == Memory::global) {
+        if (op.plain && place.buffer && op.bytes <= kSector) site.usual = epoch_;
+        return count_sectors(execution, site, count);
+    }
     count_banks(execution, site, count);
     return false;
 }
@@ -165,61 +222,60 @@ unsigned Counting::list_sectors(const Execution& execution, size_t most, uint32_
 }
 
 bool Counting::count_sectors(const Execution& execution, Site& site, Count& count) {
-    auto& parts = site.touched->sectors;
-    if (size_t needed = site.place.bytes / kSector + 2; parts.size() != needed) parts.resize(needed);
-    const Place& place = site.place;
     Lockstep& lockstep = *execution.block.lockstep;
-    WarpRun& warp = lockstep.warp(execution.warp);
-    bool plain = place.buffer && execution.op->plain;
-    size_t first = plain ? place.buffer->place / kSector : 0;
+    auto& touched = site.touched->sectors;
+    if (size_t needed = site.place.bytes / kSector + 2; touched.size() != needed) touched.resize(needed);
     uint32_t sectors[kMostSectors];
-    unsigned number = list_sectors(execution, parts.size() - 1, sectors);
-    if (number > 1) {
-        for (unsigned i = 0; i < number; ++i) {
-            __builtin_prefetch(&parts[sectors[i]]);
-            if (plain) views_.fetch(lockstep.multiprocessor, first + sectors[i]);
-        }
+    unsigned number = list_sectors(execution, touched.size() - 1, sectors);
+    uint64_t far = count_distinct(lockstep.warp(execution.warp), site, count, sectors, number);
+    if (const Region* buffer = site.place.buffer; buffer && execution.op->plain) {
+        views_.load(lockstep.multiprocessor, lockstep.time, buffer->place / kSector, sectors, number);
     }
+    return far > 0;
+}
+
+// Leaves each in the list only once. Returns how many are far.
+uint64_t Counting::count_distinct(WarpRun& warp, Site& site, Count& count, uint32_t* sectors, unsigned& number) {
     ++execution_;
-    uint64_t different = 0, distinct = 0, far = 0;
+    uint32_t* touched = site.touched->sectors.data();
+    unsigned different = 0;
+    uint64_t distinct = 0, far = 0;
     for (unsigned i = 0; i < number; ++i) {
-        size_t sector = sectors[i];
-        Touched::Part& part = parts[sector];
-        if (part.times == execution_) continue;
-        part.times = execution_;
-        ++different;
-        distinct += part.epoch != epoch_;
-        part.epoch = epoch_;
-        if (plain) views_.load(lockstep.multiprocessor, lockstep.time, first + sector);
-        far += !warp.had_lately(place.begin + sector * kSector, sector);
+        uint32_t sector = sectors[i];
+        uint32_t last = touched[sector];
+        if (last == execution_) continue;
+        touched[sector] = execution_;
+        sectors[different++] = sector;
+        distinct += last <= before_epoch_;
+        far += !warp.had_lately(site.place.begin + size_t{sector} * kSector, sector);
     }
     count.sectors += different;
     count.distinct_sectors += distinct;
     count.far_sectors += far;
-    return far > 0;
+    number = different;
+    return far;
+}
+
+// Whether there may have been stores to one of them in this launch.
+bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned number) const {
+    if (!views_.stores()) return false;
+    const char* begin = site.place.begin;
+    unsigned near = reinterpret_cast<uintptr_t>(begin) % kSector;  // they are not those of addresses
+    for (unsigned i = 0; i < number; ++i) near |= views_.changes.near(begin + size_t{sectors[i]} * kSector);
+    return near;
 }
 
 // A lane has run ahead of what others of its warp and block stored. Where few loads are overtaken, lanes still do not wait.
-void Counting::count_overtaken(const Execution& execution, Site& site) {
+void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     constexpr uint64_t kOneIn = 64;
-    site.loads += execution.number;
-    unsigned near = 0;
-    bool crosses = execution.op->bytes > 2 * sizeof(uint64_t);  // it may, what is aligned does not
-    for (unsigned i = 0; i < execution.number; ++i) {
-        const char* address = site.place.begin + execution.offset[i];
-        near |= views_.changes.near(address);
-        if (crosses) near |= views_.changes.near(address + execution.op->bytes - 1);
-    }
-    if (!near) return;
-    const WarpRun& warp = execution.block.lockstep->warp(execution.warp);
-    each_lane(execution.lanes, [&](unsigned lane) {
+    each_lane(lanes, [&](unsigned lane) {
         const char* address = warp.now[lane].address();
-        if (!views_.may_be_old(address, execution.op->bytes)) return;
+        if (!views_.may_be_old(address, op.bytes)) return;
         site.overtaken += views_.stored_since(address, warp.stores_before[lane]);
     });
     if (!site.overtaken || site.overtaken * kOneIn < site.loads) return;
     site.waits = true;
-    ops.wait_at(execution.op->site);
+    ops.wait_at(op.site);
 }
 
 // nvcc adds up first what a warp's lanes add to one word, if it can see that this is the same word for all threads.

@@ -19,7 +19,8 @@ void Views::begin_launch(unsigned multiprocessors, size_t cache) {
     sets_ = sets;
     ++launch_;
     for (View& view : views_) {
-        view.acquired = view.uses = 0;
+        view.acquired = view.acquired_then = view.uses = view.logged = 0;
+        view.marked = false;
         if (view.sets.size() >= sets) continue;
         view.sets.resize(sets);
         view.sectors.resize(sets * kWays * kSectors);
@@ -53,14 +54,46 @@ const Views::Sector* Views::cached(View& view, size_t sector) const {
     return nullptr;
 }
 
-void Views::load_new(View& view, uint64_t time, size_t sector) {
-    Line& line = line_of(view, static_cast<uint32_t>(sector / kSectors));
+void Views::load_sector(View& view, uint32_t sector, Sector now) {
+    Line& line = line_of(view, sector / kSectors);
     line.used = ++view.uses;
     Sector& found = sector_of(view, line, sector);
     uint32_t bit = 1u << sector % kSectors;
-    if (line.there & bit && found.number >= view.acquired) return;
+    if (line.there & bit && found.number >= view.acquired_then) return;
     line.there |= bit;
-    found = {static_cast<uint32_t>(time), stores_};
+    found = now;
+}
+
+void Views::make_room(View& view, unsigned words) {
+    if (view.logged) follow_log(view);
+    view.log.resize(std::max(kLogged, words));
+}
+
+void Views::log_mark(View& view, Mark mark, uint32_t value) {
+    constexpr unsigned kWords = 2;
+    if (view.logged + kWords > view.log.size()) make_room(view, kWords);
+    view.log[view.logged] = mark, view.log[view.logged + 1] = value;
+    view.logged += kWords;
+}
+
+// Brings the cache up to date.
+void Views::follow_log(View& view) {
+    Sector now{};
+    const uint32_t* end = view.log.data() + view.logged;
+    for (const uint32_t* word = view.log.data(); word < end; ++word) {
+        if (*word < kFirstMark) {
+            load_sector(view, *word, now);
+        } else if (*word == kMoment) {
+            now = {word[1], word[2]};
+            word += 2;
+        } else if (*word == kDrop) {
+            line_of(view, *++word).there = 0;
+        } else {
+            view.acquired_then = *++word;
+        }
+    }
+    view.logged = 0;
+    view.marked = false;
 }
 
 // Where the stores to a word are, or will be.
@@ -91,8 +124,11 @@ void Views::show(unsigned multiprocessor, uint64_t time, char* address, size_t b
     View& view = views_[multiprocessor];
     size_t before = reinterpret_cast<uintptr_t>(address) % sizeof(Word);  // of the first word
     for (size_t at = 0; at < before + bytes; at += sizeof(Word)) {
-        const Sector* found = cached(view, (place - before + at) / kSector);
         auto* word = reinterpret_cast<Word*>(address - before + at);
+        const Stored& stored = stored_at(word);
+        if (stored.launch != launch_ || history_[stored.latest].multiprocessor == multiprocessor) continue;
+        if (view.logged) follow_log(view);
+        const Sector* found = cached(view, (place - before + at) / kSector);
         Word value = seen(view, multiprocessor, found && found->number >= view.acquired ? found->time : time, word);
         if (value == *word) continue;
         newer_.push_back({word, *word});
@@ -131,7 +167,14 @@ void Views::grow() {
 }
 
 void Views::drop(unsigned multiprocessor, size_t place) {
-    line_of(views_[multiprocessor], static_cast<uint32_t>(place / (kSector * kSectors))).there = 0;
+    log_mark(views_[multiprocessor], kDrop, static_cast<uint32_t>(place / (kSector * kSectors)));
+}
+
+void Views::acquire(unsigned multiprocessor) {
+    View& view = views_[multiprocessor];
+    if (view.acquired == stores_) return;
+    view.acquired = stores_;
+    log_mark(view, kAcquire, stores_);
 }
 
 void Views::put_back_all() {

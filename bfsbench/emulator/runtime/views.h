@@ -22,21 +22,12 @@ class Views {
     // Each multiprocessor has a cache of this size, in bytes.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // A warp loads a sector, which is one of the memory of the GPU; its block has made this number of steps.
-    void load(unsigned multiprocessor, uint64_t time, size_t sector) {
+    // A warp loads sectors, counted from the `first` of the memory of the GPU; its block has made this number of steps.
+    void load(unsigned multiprocessor, uint64_t time, size_t first, const uint32_t* sectors, unsigned number) {
         View& view = views_[multiprocessor];
-        auto line = static_cast<uint32_t>(sector / kSectors);
-        for (Line& way : view.sets[line % sets_].ways) {
-            bool there = way.line == line && way.launch == launch_ && way.there >> sector % kSectors & 1;
-            if (!there || view.acquired) continue;
-            way.used = ++view.uses;
-            return;
-        }
-        load_new(view, time, sector);
-    }
-    // It is going to.
-    void fetch(unsigned multiprocessor, size_t sector) const {
-        __builtin_prefetch(&views_[multiprocessor].sets[static_cast<uint32_t>(sector / kSectors) % sets_]);
+        uint32_t* log = log_at(view, time, number);
+        for (unsigned i = 0; i < number; ++i) log[i] = static_cast<uint32_t>(first) + sectors[i];
+        view.logged += number;
     }
     // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
     bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
@@ -53,7 +44,7 @@ class Views {
     }
     void drop(unsigned multiprocessor, size_t place);
     // What others have stored so far is seen from now on.
-    void acquire(unsigned multiprocessor) { views_[multiprocessor].acquired = stores_; }
+    void acquire(unsigned multiprocessor);
 
     // The load has been made.
     void put_back() {
@@ -94,11 +85,23 @@ class Views {
     struct alignas(kWays * sizeof(Line)) Set {
         Line ways[kWays];
     };
+    // What a cache holds is worked out when a load may find an old value. Until then it is known by the sectors that have
+    // been loaded, one after the other, and by marks between them.
     struct View {
-        uint32_t acquired = 0, uses = 0;
+        uint32_t acquired = 0;
+        std::vector<uint32_t> log;
+        uint32_t logged = 0;                  // words of it
+        bool marked = false;                  // it has a moment, the last of which is this:
+        uint32_t logged_time, logged_number;
+
+        // Of the cache, as it was where the log begins.
+        uint32_t acquired_then = 0, uses = 0;
         std::vector<Set> sets;
         std::vector<Sector> sectors;  // by set, way and number in the line
     };
+    // Marks in a log: a time and number of stores follow, a line, a number of stores.
+    enum Mark : uint32_t { kFirstMark = ~2u, kMoment = kFirstMark, kDrop, kAcquire };
+    static constexpr uint32_t kLogged = 1 << 15;  // words
     struct Newer {
         Word* place;
         Word value;
@@ -108,7 +111,22 @@ class Views {
         auto index = static_cast<size_t>(&way - view.sets[0].ways);
         return view.sectors[index * kSectors + sector % kSectors];
     }
-    void load_new(View& view, uint64_t time, size_t sector);
+    // Room for more words that belong to this time.
+    uint32_t* log_at(View& view, uint64_t time, unsigned words) {
+        constexpr unsigned kOfMark = 3;
+        if (view.logged + words + kOfMark > view.log.size()) make_room(view, words + kOfMark);
+        uint32_t* log = &view.log[view.logged];
+        if (view.marked && view.logged_time == static_cast<uint32_t>(time) && view.logged_number == stores_) return log;
+        view.logged_time = log[1] = static_cast<uint32_t>(time), view.logged_number = log[2] = stores_;
+        log[0] = kMoment;
+        view.marked = true;
+        view.logged += kOfMark;
+        return log + kOfMark;
+    }
+    void make_room(View& view, unsigned words);
+    void log_mark(View& view, Mark mark, uint32_t value);
+    void follow_log(View& view);
+    void load_sector(View& view, uint32_t sector, Sector now);
     Line& line_of(View& view, uint32_t line) const;
     const Sector* cached(View& view, size_t sector) const;
     Word seen(const View& view, unsigned multiprocessor, uint64_t time, const Word* place) const;
