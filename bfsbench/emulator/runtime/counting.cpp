@@ -101,17 +101,19 @@ void Counting::begin_level(const char* note) {
 
 void Counting::issue(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
-    lockstep.begin_round();
-    ++lockstep.time;
-    bool all_poll = true;
-    for (unsigned warp = 0; warp < lockstep.warps(); ++warp) {
-        unsigned lanes = lockstep.take(warp);
-        if (!lanes) continue;
-        count_group(block, warp, lanes);
-        lockstep.release(warp, lanes);
-        all_poll &= lockstep.warp(warp).polls();
-    }
-    lockstep.end_round(all_poll);
+    do {
+        lockstep.begin_round();
+        ++lockstep.time;
+        bool all_poll = true;
+        each_lane(lockstep.traced_warps(), [&](unsigned warp) {
+            unsigned lanes = lockstep.take(warp);
+            if (!lanes) return;
+            count_group(block, warp, lanes);
+            lockstep.release(warp, lanes);
+            all_poll &= lockstep.warp(warp).polls();
+        });
+        lockstep.end_round(all_poll);
+    } while (!lockstep.has_next() && lockstep.any_traced() && !lockstep.leaves() && !worker->grid->aborted());
 }
 
 void meet(const void* site) {

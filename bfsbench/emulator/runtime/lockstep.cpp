@@ -25,7 +25,7 @@ void WarpRun::begin(unsigned lanes) {
     traced = waiting = together = awaits = 0;
     runs = false;
     issued = 0;
-    groups = 1, groups_waiting = groups_issued = common = 0;
+    groups = 1, groups_waiting = groups_issued = common = leads = others = 0;
     group[0].lanes = lanes;
     group[0].position.begin();
     std::fill(reads, reads + kReads, uint64_t{0});
@@ -64,72 +64,60 @@ void Lockstep::begin(unsigned threads, unsigned on) {
         }
     }
     turns_.clear();
-    next_ = traced_ = rounds_ = 0;
+    next_ = traced_ = traced_warps_ = rounds_ = 0;
     leave_ = Leave::no;
     time = close_until_ = 0;
 }
 
-// Of the lanes that are behind all others, or in front.
-unsigned Lockstep::next_group(const WarpRun& warp) const {
-    auto chosen = static_cast<unsigned>(__builtin_ctz(warp.groups_waiting));
-    unsigned left = warp.groups_waiting & (warp.groups_waiting - 1);
-    if (!left) return chosen;
-    uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
-    bool furthest = warp.issued % patience == patience - 1;
-    for (; left; left &= left - 1) {
+unsigned Lockstep::most_behind(const WarpRun& warp, unsigned groups, bool furthest) const {
+    auto chosen = static_cast<unsigned>(__builtin_ctz(groups));
+    for (unsigned left = groups & (groups - 1); left; left &= left - 1) {
         auto other = static_cast<unsigned>(__builtin_ctz(left));
         if (warp.group[other].position.is_behind(warp.group[chosen].position) != furthest) chosen = other;
     }
     return chosen;
 }
 
-// Puts the next entries of lanes into `now`, and returns those that do the same as the first of them.
-unsigned Lockstep::next_entries(unsigned index, unsigned lanes) {
-    WarpRun& warp = warps_[index];
-    const Traces& traces = traces_[index];
-    if (lanes == kAllLanes) {
-        uint8_t rows_differ = 0, row = traces.begin[0];
-        for (uint8_t begin : traces.begin) rows_differ |= begin ^ row;
-        const Entry* entries = traces.rows[row];
-        uint64_t differ = 0, first = entries[0].bits();
-        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-            warp.now[lane] = entries[lane];
-            differ |= entries[lane].bits() ^ first;
-        }
-        if (!rows_differ && !Entry::op_of(differ)) return lanes;
-    }
-    unsigned same = 0, op = 0;
-    for (unsigned left = lanes; left; left &= left - 1) {
-        auto lane = static_cast<unsigned>(__builtin_ctz(left));
-        Entry entry = traces.rows[traces.begin[lane]][lane];
-        warp.now[lane] = entry;
-        if (!same) op = entry.op();
-        same |= unsigned{entry.op() == op} << lane;
-    }
-    return same;
+// Of the lanes that are behind all others, or in front.
+unsigned Lockstep::next_group(const WarpRun& warp) const {
+    uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
+    return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
 }
 
-// They leave the traces. Returns those whose traces are done.
-unsigned Lockstep::pass(unsigned index, unsigned lanes) {
+// Takes the next entries of lanes out of their traces, those that do the same as the first of them, and returns which
+// lanes these are. Adds those whose traces are done.
+unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
+    WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];
     if (lanes == kAllLanes) {
-        uint8_t least = Traces::kRoom;
-        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-            least = std::min<uint8_t>(least, static_cast<uint8_t>(traces.end[lane] - traces.begin[lane]));
-        }
-        if (least > 1) {
-            for (uint8_t& begin : traces.begin) ++begin;
-            return 0;
+        uint8_t rows_differ = 0, row = traces.begin[0], least = Traces::kRoom;
+        for (uint8_t begin : traces.begin) rows_differ |= begin ^ row;
+        for (uint8_t end : traces.end) least = std::min(least, end);
+        const Entry* entries = traces.rows[row];
+        uint64_t differ = 0, first = entries[0].bits();
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) differ |= entries[lane].bits() ^ first;
+        if (!rows_differ && !Entry::op_of(differ) && least > row + 1) {
+            for (unsigned lane = 0; lane < kWarpSize; ++lane) warp.now[lane] = entries[lane];
+            memset(traces.begin, row + 1, sizeof traces.begin);
+            return lanes;
         }
     }
-    unsigned done = 0;
-    for (unsigned left = lanes; left; left &= left - 1) {
-        auto lane = static_cast<unsigned>(__builtin_ctz(left));
-        if (++traces.begin[lane] != traces.end[lane]) continue;
+    auto first = static_cast<unsigned>(__builtin_ctz(lanes));
+    unsigned op = traces.rows[traces.begin[first]][first].op();
+    unsigned same = 0;
+    each_lane(lanes, [&](unsigned lane) {
+        unsigned row = traces.begin[lane];
+        Entry entry = traces.rows[row][lane];
+        if (entry.op() != op) return;
+        warp.now[lane] = entry;
+        unsigned bit = 1u << lane;
+        same |= bit;
+        traces.begin[lane] = static_cast<uint8_t>(row + 1);
+        if (row + 1 != traces.end[lane]) return;
         traces.begin[lane] = traces.end[lane] = 0;
-        done |= 1u << lane;
-    }
-    return done;
+        done |= bit;
+    });
+    return same;
 }
 
 unsigned Lockstep::done(unsigned index, unsigned lanes) const {
@@ -151,16 +139,21 @@ unsigned Lockstep::done(unsigned index, unsigned lanes) const {
 unsigned Lockstep::take_together(unsigned index) {
     WarpRun& warp = warps_[index];
     while (can_issue(index) && warp.together) {
-        unsigned lanes = warp.traced;
-        bool alike = !(lanes & ~warp.together) && next_entries(index, lanes) == lanes;
-        if (!alike) {  // or others have come
+        unsigned lanes = warp.traced, done = 0;
+        if (lanes & ~warp.together) {  // others have come
             scatter(index);
+            return 0;
+        }
+        unsigned same = pop_entries(index, lanes, done);
+        if (same != lanes) {
+            warp.together = 0;
+            unsigned ended = arrive(index, warp.common, same, done) | advance(index, warp.common, lanes & ~same);
+            if (ended) end(index, ended);
             return 0;
         }
         warp.together = lanes;
         warp.common = warp.divide(warp.common, lanes);  // those that do nothing stay behind
         const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
-        unsigned done = pass(index, lanes);
         if (step_to(warp.group[warp.common].position, warp, op)) return lanes;
         if (done) end(index, done);
     }
@@ -175,35 +168,58 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
+// If the group that issued the last step alone is still behind all others, its step.
+unsigned Lockstep::take_leading(WarpRun& warp) {
+    unsigned others = warp.groups_waiting & ~warp.leads;
+    if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
+    if (others != warp.others) {
+        warp.others = others;
+        warp.next_behind = most_behind(warp, others, false);
+    }
+    const Group& leading = warp.group[__builtin_ctz(warp.leads)];
+    if (!leading.position.is_behind(warp.group[warp.next_behind].position)) return 0;
+    warp.groups_issued = warp.leads;
+    warp.groups_waiting = others;
+    warp.waiting &= ~leading.lanes;
+    return leading.lanes;
+}
+
+// The step of the groups that are behind all others.
+unsigned Lockstep::take_last(WarpRun& warp) {
+    unsigned chosen = next_group(warp);
+    Group& next = warp.group[chosen];
+    warp.groups_issued = 1u << chosen;
+    unsigned lanes = next.lanes;
+    for (unsigned left = warp.groups_waiting & ~(1u << chosen); left; left &= left - 1) {
+        auto other = static_cast<unsigned>(__builtin_ctz(left));
+        Group& group = warp.group[other];
+        if (!group.position.is_with(next.position)) continue;
+        group.position.join(next.position);
+        lanes |= group.lanes;
+        warp.groups_issued |= 1u << other;
+    }
+    warp.groups_waiting &= ~warp.groups_issued;
+    warp.waiting &= ~lanes;
+    bool all = lanes == warp.traced;
+    for (unsigned left = warp.groups_issued & ~(1u << chosen); left; left &= left - 1) {
+        auto other = static_cast<unsigned>(__builtin_ctz(left));
+        if (!all && !warp.group[other].position.is_same_as(next.position)) continue;
+        next.lanes |= warp.group[other].lanes;
+        warp.groups &= ~(1u << other);
+        warp.groups_issued &= ~(1u << other);
+    }
+    if (all) warp.together = lanes, warp.common = chosen;
+    warp.leads = warp.groups_issued == 1u << chosen ? warp.groups_issued : 0;
+    warp.others = 0;
+    return lanes;
+}
+
 unsigned Lockstep::take(unsigned index) {
     WarpRun& warp = warps_[index];
     unsigned lanes = warp.together ? take_together(index) : 0;
-    if (!lanes) {
-        if (!can_issue(index)) return 0;
-        unsigned chosen = next_group(warp);
-        Group& next = warp.group[chosen];
-        warp.groups_issued = 1u << chosen;
-        lanes = next.lanes;
-        for (unsigned left = warp.groups_waiting & ~(1u << chosen); left; left &= left - 1) {
-            auto other = static_cast<unsigned>(__builtin_ctz(left));
-            Group& group = warp.group[other];
-            if (!group.position.is_with(next.position)) continue;
-            group.position.join(next.position);
-            lanes |= group.lanes;
-            warp.groups_issued |= 1u << other;
-        }
-        warp.groups_waiting &= ~warp.groups_issued;
-        warp.waiting &= ~lanes;
-        bool all = lanes == warp.traced;
-        for (unsigned left = warp.groups_issued & ~(1u << chosen); left; left &= left - 1) {
-            auto other = static_cast<unsigned>(__builtin_ctz(left));
-            if (!all && !warp.group[other].position.is_same_as(next.position)) continue;
-            next.lanes |= warp.group[other].lanes;
-            warp.groups &= ~(1u << other);
-            warp.groups_issued &= ~(1u << other);
-        }
-        if (all) warp.together = lanes, warp.common = chosen;
-    }
+    if (!lanes && !can_issue(index)) return 0;
+    if (!lanes) lanes = take_leading(warp);
+    if (!lanes) lanes = take_last(warp);
     ++warp.issued;
     return lanes;
 }
@@ -214,6 +230,7 @@ void Lockstep::note_first(unsigned rank) {
     // A step that has left the trace may have yet to be issued: others let its lane go on from a collective.
     if (!(warp.traced & bit)) ++traced_;
     warp.traced |= bit;
+    traced_warps_ |= 1u << rank / kWarpSize;
     warp.stores_before[rank % kWarpSize] = counting.stores();
 }
 
@@ -240,22 +257,24 @@ bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
 
 // Moves lanes of a group, whose traces are not empty, to their next steps. Returns those whose traces end before one.
 unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
-    WarpRun& warp = warps_[index];
     unsigned ended = 0;
     while (lanes) {
-        unsigned same = next_entries(index, lanes);
-        unsigned group = warp.divide(from, same);
-        const Op& op = counting.ops[warp.now[__builtin_ctz(same)].op()];
-        unsigned done = pass(index, same);
-        if (step_to(warp.group[group].position, warp, op)) {
-            warp.waiting |= same;
-            warp.groups_waiting |= 1u << group;
-        } else {
-            ended |= done | advance(index, group, same & ~done);
-        }
+        unsigned done = 0, same = pop_entries(index, lanes, done);
+        ended |= arrive(index, from, same, done);
         lanes &= ~same;
     }
     return ended;
+}
+
+// The same for those of the group that have just taken the same entry out of their traces, some of which are done.
+unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
+    WarpRun& warp = warps_[index];
+    unsigned group = warp.divide(from, lanes);
+    const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
+    if (!step_to(warp.group[group].position, warp, op)) return done | advance(index, group, lanes & ~done);
+    warp.waiting |= lanes;
+    warp.groups_waiting |= 1u << group;
+    return 0;
 }
 
 // Of traces: lanes go on, if they wait for that.
@@ -264,6 +283,7 @@ void Lockstep::end(unsigned index, unsigned lanes) {
     warp.waiting &= ~lanes;
     warp.traced &= ~lanes;
     traced_ -= static_cast<unsigned>(__builtin_popcount(lanes));
+    if (!warp.traced) traced_warps_ &= ~(1u << index);
     unsigned on = lanes & warp.awaits;
     if (!on) return;
     warp.awaits &= ~on;
@@ -274,17 +294,17 @@ void Lockstep::end(unsigned index, unsigned lanes) {
 void Lockstep::begin_round() {
     turns_.clear();
     next_ = 0;
-    for (unsigned index = 0; index < warps(); ++index) {
+    each_lane(traced_warps_, [this](unsigned index) {
         WarpRun& warp = warps_[index];
         warp.runs = false;
         unsigned fresh = warp.traced & ~warp.waiting & ~warp.together, ended = 0;
-        if (!fresh) continue;
+        if (!fresh) return;
         for (unsigned left = warp.groups & ~warp.groups_waiting; left; left &= left - 1) {
             auto group = static_cast<unsigned>(__builtin_ctz(left));
             ended |= advance(index, group, warp.group[group].lanes & fresh);
         }
         if (ended) end(index, ended);
-    }
+    });
 }
 
 void Lockstep::end_round(bool all_poll) {

@@ -45,6 +45,8 @@ struct WarpRun {
     unsigned groups_waiting;  // of those whose lanes are at a step
     unsigned groups_issued;   // of those whose step is being issued
     unsigned common;          // the group of those that are together
+    // The group that has issued the last step alone, as a bit, and of those that waited then the one behind the others.
+    unsigned leads, others, next_behind;
     Group group[kWarpSize];
 
     Entry now[kWarpSize];               // of each lane that is at a step
@@ -126,6 +128,8 @@ class Lockstep {
     // Before a round of issues, and whether a warp can issue a step then.
     void begin_round();
     bool can_issue(unsigned warp) const { return warps_[warp].traced && !warps_[warp].runs; }
+    // Bits of warps with traces.
+    unsigned traced_warps() const { return traced_warps_; }
     // Lanes of a warp whose step is the next, if there is one; and what they do when it is done.
     unsigned take(unsigned warp);
     void release(unsigned warp, unsigned lanes);
@@ -144,19 +148,23 @@ class Lockstep {
     void meet() { close_until_ = time + kClose; }
     // A round of issues has ended. When all warps poll, or the block has had its turn, others should have theirs.
     void end_round(bool all_poll);
+    bool leaves() const { return leave_ != Leave::no; }
     // Whether the turn is over; begins another one if so.
     Leave take_leave();
 
   private:
     static constexpr unsigned kClose = 16;  // rounds
     unsigned take_together(unsigned warp);
+    unsigned take_leading(WarpRun& warp);
+    unsigned take_last(WarpRun& warp);
+    unsigned most_behind(const WarpRun& warp, unsigned groups, bool furthest) const;
     void scatter(unsigned warp);
     unsigned next_group(const WarpRun& warp) const;
-    unsigned next_entries(unsigned warp, unsigned lanes);
-    unsigned pass(unsigned warp, unsigned lanes);
+    unsigned pop_entries(unsigned warp, unsigned lanes, unsigned& done);
     unsigned done(unsigned warp, unsigned lanes) const;
     bool step_to(Position& position, const WarpRun& warp, const Op& op);
     unsigned advance(unsigned warp, unsigned group, unsigned lanes);
+    unsigned arrive(unsigned warp, unsigned from, unsigned lanes, unsigned done);
     void end(unsigned warp, unsigned lanes);
 
     Loops& loops_;
@@ -166,7 +174,8 @@ class Lockstep {
     std::vector<Traces> traces_;   // by warp
     std::vector<unsigned> turns_;  // ranks
     size_t next_ = 0;              // index of the first of them that has not gone on
-    unsigned traced_ = 0;
+    unsigned traced_ = 0, traced_warps_ = 0;
+    static_assert(32 * kWarpSize >= 1024);  // warps have bits
     unsigned rounds_ = 0;  // of the turn
     uint64_t close_until_ = 0;
     Leave leave_ = Leave::no;
