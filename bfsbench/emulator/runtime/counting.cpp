@@ -105,7 +105,12 @@ void Counting::issue(ResidentBlock& block) {
         lockstep.begin_round();
         ++lockstep.time;
         bool all_poll = true;
-        each_lane(lockstep.traced_warps(), [&](unsigned warp) {
+        unsigned warps = lockstep.traced_warps();
+        each_lane(warps, [&](unsigned warp) {
+            if (unsigned later = warps & ~1u << warp) {
+                lockstep.fetch_next(static_cast<unsigned>(__builtin_ctz(later)));
+                if (later &= later - 1) lockstep.fetch_soon(static_cast<unsigned>(__builtin_ctz(later)));
+            }
             unsigned lanes = lockstep.take(warp);
             if (!lanes) return;
             count_group(block, warp, lanes);

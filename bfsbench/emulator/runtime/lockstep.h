@@ -125,6 +125,18 @@ class Lockstep {
     const WarpRun& warp(unsigned index) const { return warps_[index]; }
     unsigned warps() const { return num_warps_; }
 
+    // A warp is going to issue a step, soon or at once.
+    void fetch_soon(unsigned warp) const {
+        __builtin_prefetch(&warps_[warp]);
+        __builtin_prefetch(traces_[warp].begin);
+    }
+    void fetch_next(unsigned warp) const {
+        const Traces& traces = traces_[warp];
+        auto lane = static_cast<unsigned>(__builtin_ctz(warps_[warp].traced));
+        const Entry* row = traces.rows[traces.begin[lane] % Traces::kRoom];
+        constexpr unsigned kInLine = 64 / sizeof(Entry);
+        for (unsigned first = 0; first < kWarpSize; first += kInLine) __builtin_prefetch(row + first);
+    }
     // Before a round of issues, and whether a warp can issue a step then.
     void begin_round();
     bool can_issue(unsigned warp) const { return warps_[warp].traced && !warps_[warp].runs; }

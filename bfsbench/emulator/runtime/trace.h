@@ -134,7 +134,7 @@ class Entry {
 };
 
 // Those of a warp, side by side, as most of its lanes do the same.
-struct Traces {
+struct alignas(64) Traces {
     static constexpr unsigned kRoom = 64;
     uint8_t begin[kWarpSize];  // rows of the first entry of each lane, and behind its last; both are 0 if there is none
     uint8_t end[kWarpSize];
