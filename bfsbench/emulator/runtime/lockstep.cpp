@@ -102,21 +102,21 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
             return lanes;
         }
     }
+    constexpr unsigned kSoon = 3;
     auto first = static_cast<unsigned>(__builtin_ctz(lanes));
-    unsigned op = traces.rows[traces.begin[first]][first].op();
-    unsigned same = 0;
+    unsigned op = traces.rows[traces.begin[first]][first].op(), same = 0, last = 0;
     each_lane(lanes, [&](unsigned lane) {
-        unsigned row = traces.begin[lane];
+        unsigned row = traces.begin[lane], is_last = traces.end[lane] == row + 1;
         Entry entry = traces.rows[row][lane];
+        __builtin_prefetch(&traces.rows[(row + kSoon) % Traces::kRoom][lane]);
         if (entry.op() != op) return;
         warp.now[lane] = entry;
-        unsigned bit = 1u << lane;
-        same |= bit;
+        same |= 1u << lane;
+        last |= is_last << lane;
         traces.begin[lane] = static_cast<uint8_t>(row + 1);
-        if (row + 1 != traces.end[lane]) return;
-        traces.begin[lane] = traces.end[lane] = 0;
-        done |= bit;
     });
+    each_lane(last, [&](unsigned lane) { traces.begin[lane] = traces.end[lane] = 0; });
+    done |= last;
     return same;
 }
 
