@@ -172,7 +172,7 @@ def _in_order() -> list[str]:
     """
     kept = ("reorder-blocks", "guess-branch-probability", "thread-jumps", "tree-sra", "store-merging")
     own = [] if "clang" in compiler_version() else [f"-fno-{name}" for name in kept]
-    return ["-DEMU_COUNT", *own]
+    return ["-DEMU_COUNT", "-fno-plt", *own]
 
 
 def _every_basic_block() -> str:

@@ -19,6 +19,13 @@ APART void touch_watched(const char* address, const void* site) {
     emu::watching->access(address, kBytes, kAct, kScope, emu::Order::relaxed, site);
 }
 
+template <size_t kBytes, Act kAct, Scope kScope>
+APART void touch_uncounted(const char* address, const void* site) {
+    constexpr bool kReadsWords = kAct == Act::read && kScope == Scope::none && kBytes % emu::Shadow::kWordBytes == 0;
+    if (!emu::watching || (kReadsWords && emu::watching->read_quickly(address, kBytes, site))) return;
+    touch_watched<kBytes, kAct, kScope>(address, site);
+}
+
 template <size_t kBytes>
 APART void load_counted(const char* address, const void* site) {
     emu::worker->machine.counting->load(emu::here(), address, kBytes, site);
@@ -29,18 +36,14 @@ APART void touch_counted(const char* address, const void* site) {
     emu::worker->machine.counting->step(emu::here(), address, site, kBytes, static_cast<emu::Kind>(kAct));
 }
 
-template <size_t kBytes, Act kAct, Scope kScope>
+template <size_t kBytes, Act kAct, Scope kScope, bool kAligned>
 inline void touch(const void* there, const void* site) {
     auto* address = static_cast<const char*>(there);
     emu::Trace* trace = emu::tracing;
-    if (!trace) {
-        constexpr bool kReadsWords = kAct == Act::read && kScope == Scope::none && kBytes % emu::Shadow::kWordBytes == 0;
-        if (!emu::watching || (kReadsWords && emu::watching->read_quickly(address, kBytes, site))) return;
-        return touch_watched<kBytes, kAct, kScope>(address, site);
-    }
+    if (!trace) return touch_uncounted<kBytes, kAct, kScope>(address, site);
     if (emu::StackPool::is_on(trace->stack, address)) return;
     if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes, kAct>(address, site);
-    if (!trace->load_quickly<kBytes>(address, site)) load_counted<kBytes>(address, site);
+    if (!kAligned || !trace->load_quickly<kBytes>(address, site)) load_counted<kBytes>(address, site);
 }
 
 APART void jump_counted(const void* place) {
@@ -78,19 +81,19 @@ CALLBACK void __tsan_write_range(void* address, size_t bytes) {
     emu::watch(address, bytes, Act::write, Scope::none, HERE);
 }
 
-#define ACCESS(name, bytes, act, scope) \
-    CALLBACK void __tsan_##name##bytes(void* address) { touch<bytes, Act::act, Scope::scope>(address, HERE); }
-#define ACCESSES(bytes)                                      \
-    ACCESS(read, bytes, read, none)                          \
-    ACCESS(write, bytes, write, none)                        \
-    ACCESS(unaligned_read, bytes, read, none)                \
-    ACCESS(unaligned_write, bytes, write, none)              \
-    ACCESS(volatile_read, bytes, read, device)               \
-    ACCESS(volatile_write, bytes, write, device)             \
-    ACCESS(unaligned_volatile_read, bytes, read, device)     \
-    ACCESS(unaligned_volatile_write, bytes, write, device)   \
-    ACCESS(read_write, bytes, update, none)                  \
-    ACCESS(unaligned_read_write, bytes, update, none)
+#define ACCESS(name, bytes, act, scope, aligned) \
+    CALLBACK void __tsan_##name##bytes(void* address) { touch<bytes, Act::act, Scope::scope, aligned>(address, HERE); }
+#define ACCESSES(bytes)                                            \
+    ACCESS(read, bytes, read, none, true)                          \
+    ACCESS(write, bytes, write, none, true)                        \
+    ACCESS(unaligned_read, bytes, read, none, false)               \
+    ACCESS(unaligned_write, bytes, write, none, false)             \
+    ACCESS(volatile_read, bytes, read, device, true)               \
+    ACCESS(volatile_write, bytes, write, device, true)             \
+    ACCESS(unaligned_volatile_read, bytes, read, device, false)    \
+    ACCESS(unaligned_volatile_write, bytes, write, device, false)  \
+    ACCESS(read_write, bytes, update, none, true)                  \
+    ACCESS(unaligned_read_write, bytes, update, none, false)
 ACCESSES(1)
 ACCESSES(2)
 ACCESSES(4)

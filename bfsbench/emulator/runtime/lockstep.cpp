@@ -224,16 +224,6 @@ unsigned Lockstep::take(unsigned index) {
     return lanes;
 }
 
-void Lockstep::note_first(unsigned rank) {
-    WarpRun& warp = warps_[rank / kWarpSize];
-    unsigned bit = 1u << rank % kWarpSize;
-    // A step that has left the trace may have yet to be issued: others let its lane go on from a collective.
-    if (!(warp.traced & bit)) ++traced_;
-    warp.traced |= bit;
-    traced_warps_ |= 1u << rank / kWarpSize;
-    warp.stores_before[rank % kWarpSize] = counting.stores();
-}
-
 void Lockstep::release(unsigned index, unsigned lanes) {
     WarpRun& warp = warps_[index];
     unsigned ended = done(index, lanes);

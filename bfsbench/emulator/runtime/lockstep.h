@@ -111,7 +111,15 @@ class Lockstep {
 
     Trace& trace(unsigned rank) { return lanes_[rank]; }
     // A trace is empty no more.
-    void note_first(unsigned rank);
+    void note_first(unsigned rank, uint32_t stores) {
+        WarpRun& warp = warps_[rank / kWarpSize];
+        unsigned bit = 1u << rank % kWarpSize;
+        // A step that has left the trace may have yet to be issued: others let its lane go on from a collective.
+        if (!(warp.traced & bit)) ++traced_;
+        warp.traced |= bit;
+        traced_warps_ |= 1u << rank / kWarpSize;
+        warp.stores_before[rank % kWarpSize] = stores;
+    }
     bool any_traced() const { return traced_ > 0; }
     // Entries in the trace of a lane.
     unsigned traced(unsigned rank) const {
@@ -192,5 +200,7 @@ class Lockstep {
     uint64_t close_until_ = 0;
     Leave leave_ = Leave::no;
 };
+
+inline void Trace::begin_anew() { of_->note_first(rank_, changes_->stores); }
 
 }  // namespace emu

@@ -36,7 +36,4 @@ void Ops::wait_at(const void* site) {
     if (load.site == site) load = {};
 }
 
-// The other lanes of its warp have yet to be told.
-void Trace::begin_anew() { of_->note_first(rank_); }
-
 }  // namespace emu

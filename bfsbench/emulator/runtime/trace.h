@@ -18,6 +18,7 @@ struct Changes {
     static constexpr size_t kWord = 4, kSlots = 1 << 12;
     uint64_t stored[kSlots] = {};  // words that may have been stored to in this launch, a bit each
     bool put_aside = false;        // some words are not there, see views.h
+    uint32_t stores = 0;           // in this launch
 
     // Whether a value that was stored before the last one may be found here.
     bool may_be_old(const char* address, size_t bytes) const {
@@ -81,10 +82,9 @@ class Ops {
         return slot;
     }
     // Of a plain load at which lanes do not wait, or a jump; 0 if it has not been used lately.
-    template <size_t kBytes>
     unsigned quick_load(const void* site) const {
         const Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
-        return load.site == site && load.bytes == kBytes ? load.number : 0;
+        return load.site == site ? load.number : 0;
     }
     unsigned quick_jump(const void* from, const void* to) const {
         const Slot& slot = slots_[index_of(to, from)];
@@ -93,7 +93,7 @@ class Ops {
     // Such a load is known from now on, until another one takes its place.
     void note_quick(const Slot& load) {
         if (load.waits) return;
-        loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, all_[load.number].bytes, load.number};
+        loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, load.number};
     }
     const Slot& jump(const void* from, const void* to) { return at(to, shape(0, Kind::jump, false), from); }
 
@@ -107,8 +107,7 @@ class Ops {
     }
     struct Quick {
         const void* site = nullptr;
-        uint32_t bytes = 0;
-        uint16_t number = 0;
+        uintptr_t number = 0;
     };
     void fill(Slot& slot, const void* site, uint32_t shape, const void* from);
 
@@ -166,19 +165,19 @@ class Trace {
         return add({op.number, address});
     }
 
-    // A plain load, or a jump, if that is all there is to it. Otherwise nothing is done, and there is more to do.
+    // A plain load of a multiple of its bytes, or a jump, if that is all there is to it. Otherwise nothing is done, and
+    // there is more to do.
     template <size_t kBytes>
     bool load_quickly(const char* address, const void* site) {
-        unsigned end = *end_, op = ops_->quick_load<kBytes>(site);
-        bool aligned = reinterpret_cast<uintptr_t>(address) % kBytes == 0;
-        if (!op || !has_plenty(end) || site <= place_ || !aligned || changes_->put_aside) return false;
+        unsigned end = *end_, op = ops_->quick_load(site);
+        if (!op || end > kPlenty || site <= place_ || changes_->put_aside) return false;
         if (changes_->may_be_old<kBytes>(address)) return false;
         put(end, {op, address}, site);
         return true;
     }
     bool jump_quickly(const void* place) {
         unsigned end = *end_, op = ops_->quick_jump(place_, place);
-        if (!op || !has_plenty(end)) return false;
+        if (!op || end > kPlenty) return false;
         put(end, {op, nullptr}, place);
         return true;
     }
@@ -192,9 +191,10 @@ class Trace {
         place_ = place;
         return add({op, nullptr});
     }
-    // It is not the first, and there is room for another jump and a step behind it.
-    static bool has_plenty(unsigned end) { return end - 1 < Traces::kRoom - 3; }
+    // There is room for another jump and a step behind the next entry.
+    static constexpr unsigned kPlenty = Traces::kRoom - 3;
     void put(unsigned end, Entry entry, const void* place) {
+        if (!end) begin_anew();
         place_ = place;
         first_[end * kWarpSize] = entry;
         *end_ = static_cast<uint8_t>(end + 1);
@@ -202,12 +202,10 @@ class Trace {
     // Whether there is room for less than another jump and a step.
     bool add(Entry entry) {
         unsigned end = *end_;
-        if (!end) begin_anew();
-        first_[end * kWarpSize] = entry;
-        *end_ = static_cast<uint8_t>(end + 1);
-        return end + 3 > Traces::kRoom;
+        put(end, entry, place_);
+        return end > kPlenty;
     }
-    void begin_anew();
+    inline void begin_anew();  // the other lanes of its warp have yet to be told
 
     const void* place_ = nullptr;
     uint8_t* end_ = nullptr;

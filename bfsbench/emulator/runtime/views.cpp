@@ -25,10 +25,10 @@ void Views::begin_launch(unsigned multiprocessors, size_t cache) {
         view.sets.resize(sets);
         view.sectors.resize(sets * kWays * kSectors);
     }
-    if (stores_) changes = {};
+    if (changes.stores) changes = {};
     history_.clear();
     words_taken_ = 0;
-    stores_ = 0;
+    changes.stores = 0;
 }
 
 // In place of the one that has not been used for the longest time, if it is not there.
@@ -145,7 +145,7 @@ bool Views::stored_since(const char* address, uint64_t number) const {
 
 void Views::store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes) {
     auto first = reinterpret_cast<uintptr_t>(address) / sizeof(Word) * sizeof(Word);
-    ++stores_;
+    ++changes.stores;
     for (uintptr_t at = first; at < reinterpret_cast<uintptr_t>(address) + bytes; at += sizeof(Word)) {
         auto* place = reinterpret_cast<const Word*>(at);
         changes.note_store(at / sizeof(Word));
@@ -155,7 +155,7 @@ void Views::store(unsigned multiprocessor, uint64_t time, const char* address, s
         uint32_t previous = again ? stored.latest : kNone;
         words_taken_ += !again;
         stored = {place, launch_, static_cast<uint32_t>(history_.size())};
-        history_.push_back({static_cast<uint32_t>(time), stores_, multiprocessor, *place, previous});
+        history_.push_back({static_cast<uint32_t>(time), changes.stores, multiprocessor, *place, previous});
     }
 }
 
@@ -172,9 +172,9 @@ void Views::drop(unsigned multiprocessor, size_t place) {
 
 void Views::acquire(unsigned multiprocessor) {
     View& view = views_[multiprocessor];
-    if (view.acquired == stores_) return;
-    view.acquired = stores_;
-    log_mark(view, kAcquire, stores_);
+    if (view.acquired == changes.stores) return;
+    view.acquired = changes.stores;
+    log_mark(view, kAcquire, changes.stores);
 }
 
 void Views::put_back_all() {

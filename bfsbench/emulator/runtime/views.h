@@ -33,7 +33,7 @@ class Views {
     bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
     void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
     // How many there have been, and whether one of those after the first `number` was to this place.
-    uint64_t stores() const { return stores_; }
+    uint64_t stores() const { return changes.stores; }
     bool stored_since(const char* address, uint64_t number) const;
     // A thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
@@ -116,8 +116,8 @@ class Views {
         constexpr unsigned kOfMark = 3;
         if (view.logged + words + kOfMark > view.log.size()) make_room(view, words + kOfMark);
         uint32_t* log = &view.log[view.logged];
-        if (view.marked && view.logged_time == static_cast<uint32_t>(time) && view.logged_number == stores_) return log;
-        view.logged_time = log[1] = static_cast<uint32_t>(time), view.logged_number = log[2] = stores_;
+        if (view.marked && view.logged_time == static_cast<uint32_t>(time) && view.logged_number == changes.stores) return log;
+        view.logged_time = log[1] = static_cast<uint32_t>(time), view.logged_number = log[2] = changes.stores;
         log[0] = kMoment;
         view.marked = true;
         view.logged += kOfMark;
@@ -147,8 +147,7 @@ class Views {
     std::vector<Store> history_;
     std::vector<Stored> words_ = std::vector<Stored>(1 << 12);  // a hash table, of which at most half is taken
     size_t words_taken_ = 0;
-    uint32_t stores_ = 0;
-    std::vector<Newer> newer_;
+        std::vector<Newer> newer_;
 };
 
 }  // namespace emu
