@@ -39,7 +39,6 @@ void Counting::begin_launch(const Grid& grid, const Limits& limits) {
 void Counting::begin_block(ResidentBlock& block) {
     if (!block.lockstep) block.lockstep = std::make_unique<Lockstep>(*this, loops);
     block.lockstep->begin(block.live, linear(block.index, block.grid) % multiprocessors_);
-    for (Fiber& fiber : block.fibers) fiber.trace = &block.lockstep->trace(fiber.rank);
 }
 
 void Counting::begin_epoch() {
@@ -65,15 +64,16 @@ void Counting::forget() {
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     views_.put_back();
     if (is_note(address)) kind = Kind::note;
-    bool full = fiber.trace->come_to(site, ops.at(site, Ops::shape(bytes, kind, false)), address);
+    bool full = tracing->come_to(site, ops.at(site, Ops::shape(bytes, kind, false)), address);
     if (full || kind != Kind::note) worker->await_steps(fiber);
 }
 
 void Counting::go_on(const Lockstep& lockstep, unsigned rank) {
     Entry last = lockstep.warp(rank / kWarpSize).now[rank % kWarpSize];
     const Op& op = ops[last.op()];
-    if (op.kind != Kind::write && op.kind != Kind::update) return;
     const char* address = last.address();
+    if (op.plain && views_.may_be_old(address, op.bytes)) show_old(lockstep, rank, address, op.bytes);
+    if (op.kind != Kind::write && op.kind != Kind::update) return;
     Place place = site_of(last.op()).place;
     if (!place.has(address)) place = find_global(address);
     if (!place.buffer) return;
@@ -83,9 +83,8 @@ void Counting::go_on(const Lockstep& lockstep, unsigned rank) {
 }
 
 // Its warp makes the step later, after those in its trace.
-void Counting::show_old(const Fiber& fiber, const char* address, size_t bytes) {
-    const Lockstep& lockstep = *block_of(fiber).lockstep;
-    uint64_t time = lockstep.time + lockstep.traced(fiber.rank);
+void Counting::show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes) {
+    uint64_t time = lockstep.time + lockstep.traced(rank);
     auto [begin, buffer] = buffers_.at(address);
     if (!buffer) return;
     size_t place = buffer->place + static_cast<size_t>(address - begin);
@@ -122,8 +121,7 @@ void Counting::issue(ResidentBlock& block) {
 }
 
 void meet(const void* site) {
-    if (!current) return;
-    if (!here().trace) return;
+    if (!tracing) return;
     worker->machine.counting->step(here(), nullptr, site, 0, Kind::barrier);
 }
 

@@ -87,9 +87,9 @@ class Counting {
         views_.put_back();
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
-        bool waits = op.waits, full = fiber.trace->come_to(site, op, address);
-        if (full || waits) await_steps(fiber);
-        if (views_.may_be_old(address, bytes)) show_old(fiber, address, bytes);
+        bool waits = op.waits, full = tracing->come_to(site, op, address);
+        if (full || waits) return await_steps(fiber);  // when it goes on, go_on() has been called for it
+        if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);
     }
 
     const Changes& changes() const { return views_.changes; }
@@ -166,7 +166,7 @@ class Counting {
         size_t offset[kWarpSize];  // in the region, of each of them, without gaps
     };
 
-    void show_old(const Fiber& fiber, const char* address, size_t bytes);
+    void show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes);
     void begin_epoch();
     bool is_note(const char* address) const { return static_cast<size_t>(address - notes_) < notes_bytes_; }
     void begin_level(const char* note);

@@ -29,15 +29,19 @@ void make_enough_room(Fiber& fiber, const char* top) {
 
 // The thread runs now, or the worker's loop if null.
 void set_current(Fiber* fiber) {
+    if (tracing) here().place = tracing->place();
     current = fiber;
-    tracing = fiber ? fiber->trace : nullptr;
-    if (tracing) tracing->stack = fiber->stack;
+    Lockstep* lockstep = fiber ? block_of(*fiber).lockstep.get() : nullptr;
+    tracing = lockstep ? &worker->trace : nullptr;
+    if (!tracing) return;
+    tracing->stack = fiber->stack;
+    lockstep->take_up(*tracing, fiber->rank, fiber->place);
 }
 
 // A lane whose turn it is and that has more to do than to arrive at a barrier; null if there is none.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
-    constexpr size_t kSoon = 2, kLater = 4;
+    constexpr size_t kSoon = 6, kLater = 10;
     while (lockstep.has_next()) {
         Fiber& fiber = block.fibers[lockstep.next()];
         if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);

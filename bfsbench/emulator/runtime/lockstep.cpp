@@ -52,16 +52,12 @@ void Lockstep::begin(unsigned threads, unsigned on) {
         warps_.resize(num_warps_);
         traces_.resize(num_warps_);
     }
-    lanes_.resize(threads);
     for (unsigned index = 0; index < num_warps_; ++index) {
         unsigned first = index * kWarpSize, lanes = std::min(threads - first, kWarpSize);
         warps_[index].begin(lanes == kWarpSize ? ~0u : (1u << lanes) - 1);
         Traces& traces = traces_[index];
         memset(traces.begin, 0, sizeof traces.begin);
         memset(traces.end, 0, sizeof traces.end);
-        for (unsigned rank = first; rank < first + lanes; ++rank) {
-            lanes_[rank].begin(*this, counting.ops, counting.changes(), traces, rank);
-        }
     }
     turns_.clear();
     next_ = traced_ = traced_warps_ = rounds_ = 0;
@@ -76,6 +72,10 @@ unsigned Lockstep::most_behind(const WarpRun& warp, unsigned groups, bool furthe
         if (warp.group[other].position.is_behind(warp.group[chosen].position) != furthest) chosen = other;
     }
     return chosen;
+}
+
+void Lockstep::take_up(Trace& trace, unsigned rank, const void* place) {
+    trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place);
 }
 
 // Of the lanes that are behind all others, or in front.

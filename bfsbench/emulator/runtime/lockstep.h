@@ -109,7 +109,8 @@ class Lockstep {
     Counting& counting;
     unsigned multiprocessor = 0;
 
-    Trace& trace(unsigned rank) { return lanes_[rank]; }
+    // The lane runs now.
+    void take_up(Trace& trace, unsigned rank, const void* place);
     // A trace is empty no more.
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];
@@ -188,7 +189,6 @@ class Lockstep {
     void end(unsigned warp, unsigned lanes);
 
     Loops& loops_;
-    std::vector<Trace> lanes_;     // by rank
     unsigned num_warps_ = 0;
     std::vector<WarpRun> warps_;   // these and the next may be more than the block has
     std::vector<Traces> traces_;   // by warp

@@ -87,6 +87,7 @@ Fiber* ResidentBlock::start_next() {
     fiber.stack = nullptr;
     fiber.waits_at = Wait::none;
     fiber.exited = fiber.arrived_at_cluster = fiber.arrival.due = false;
+    fiber.place = nullptr;
     fiber.last_error = cudaSuccess;
     fiber.clock = 1;
     fiber.moment = 0;

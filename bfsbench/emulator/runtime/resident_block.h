@@ -22,7 +22,7 @@ struct ResidentBlock;
 
 enum class Wait : unsigned char { none, block, cluster, grid, warp };
 
-struct Fiber : Thread {
+struct alignas(64) Fiber : Thread {
     Context context;  // where to go on
     Kept kept;        // the same, where threads share a stack
     char* stack;      // null until first run
@@ -32,7 +32,7 @@ struct Fiber : Thread {
     int line;                 // of the barrier it waits at
     unsigned cluster_phase;   // of its last arrival
 
-    Trace* trace;  // in a machine that counts, otherwise null
+    const void* place;  // in a machine that counts, where it was last, unless it runs
 
     // At the barrier of its block.
     struct Arrival {

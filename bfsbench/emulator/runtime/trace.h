@@ -140,16 +140,18 @@ struct alignas(64) Traces {
     Entry rows[kRoom][kWarpSize];
 };
 
-// That of one lane, which adds to it as it runs.
+// That of the lane that runs, which adds to it.
 class Trace {
   public:
-    const char* stack = nullptr;  // of the lane, while it runs
+    const char* stack = nullptr;  // of the lane
 
-    void begin(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank) {
+    // Another lane runs, which was at this place last.
+    void take_up(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank, const void* place) {
         of_ = &of, ops_ = &ops, changes_ = &changes, rank_ = rank;
         end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
-        place_ = nullptr;
+        place_ = place;
     }
+    const void* place() const { return place_; }
 
     // The lane has come to a basic block, or to a step. If there is no room for another one, it has to wait.
     bool come_to(const void* place) { return !come_on(place) && jump_to(place); }

@@ -258,7 +258,7 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
 void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site, Order order) {
     auto* place = static_cast<const char*>(address);
     if (watching) return watching->access(place, bytes, act, scope, order, site);
-    if (!current || !here().trace || StackPool::is_on(here().stack, address)) return;
+    if (!tracing || StackPool::is_on(here().stack, address)) return;
     Counting& counting = *worker->machine.counting;
     if (act == Act::read && scope == Scope::none) return counting.load(here(), place, bytes, site);
     counting.step(here(), place, site, bytes, static_cast<Kind>(act));
@@ -266,14 +266,14 @@ void watch(const void* address, size_t bytes, Act act, Scope scope, const void* 
 }
 
 void part() {
-    if (current && here().trace && here().trace->part()) await_steps(here());
+    if (tracing && tracing->part()) await_steps(here());
 }
 
 void fence(Scope scope) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     yield_point();
     if (watching) watching->clocks.fence(scope);
-    if (here().trace && scope == Scope::device) worker->machine.counting->acquire(block_of(here()));
+    if (tracing && scope == Scope::device) worker->machine.counting->acquire(block_of(here()));
 }
 
 }  // namespace emu

@@ -83,14 +83,15 @@ EMU_OWN inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(curre
 // The current thread has returned from its kernel. Comes back when another thread is to start on this stack.
 EMU_API void finish_thread();
 
+// No frame of their own on the stack, which may be copied when threads take turns.
 template <auto kFunction, class... Parameters, size_t... kIndex>
-EMU_OWN inline void call(void (*)(Parameters...), void** arguments, std::index_sequence<kIndex...>) {
+__attribute__((always_inline)) EMU_INNER inline void call(void (*)(Parameters...), void** arguments, std::index_sequence<kIndex...>) {
     kFunction(*static_cast<std::remove_reference_t<Parameters>*>(arguments[kIndex])...);
 }
 
 // Threads that neither wait nor are interrupted follow one another in this loop without a switch.
 template <auto kFunction, class... Parameters>
-EMU_OWN inline void run_threads(void (*signature)(Parameters...)) {
+__attribute__((always_inline)) EMU_INNER inline void run_threads(void (*signature)(Parameters...)) {
     for (;;) {
         call<kFunction>(signature, current->block->arguments, std::index_sequence_for<Parameters...>{});
         finish_thread();
