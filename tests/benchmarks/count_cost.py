@@ -1,7 +1,8 @@
 """What it costs to count: processor time of one search on one core, over that of plain emulation.
 
 Plain emulation is that of 'run' on one core. Counting has the hardware of 'explain', on which grids of
-resident blocks are larger, so plain emulation is measured on that, too.
+resident blocks are larger, so plain emulation is measured on that, too. Threads that run one after the other
+see what those before them have stored, so some searches need fewer launches than in lockstep.
 
     python tests/benchmarks/count_cost.py [VARIANT...] [--graph GRAPH]... [--repeats N] [--counters FOLDER]
 """
@@ -13,6 +14,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
 from bfsbench.variants import find, find_family
-from tests.benchmarks.watch_cost import VARIANTS
+from tests.benchmarks.watch_cost import VARIANTS, counted_launches
 
 GRAPHS = (
     "p2p-Gnutella31",
@@ -36,6 +38,23 @@ GRAPHS = (
 BLOCK = 256
 
 
+class Cost(NamedTuple):
+    """Of one search."""
+
+    seconds: float
+    """Of processor time."""
+    launches: int
+    """Of the host."""
+
+    def over(self, other: Cost) -> float:
+        """The ratio of two searches."""
+        return self.seconds / other.seconds
+
+    def over_a_launch(self, other: Cost) -> float:
+        """The ratio of one launch."""
+        return self.over(other) * other.launches / self.launches
+
+
 def source_of(graph: Graph) -> int:
     """The vertex of most arcs."""
     return int(np.diff(graph.row_offsets).argmax())
@@ -43,8 +62,8 @@ def source_of(graph: Graph) -> int:
 
 def searches(
     variant: type[KernelProgram], graph: Graph, hardware: Hardware | None, counted: bool = False
-) -> Iterator[float]:
-    """Processor times of searches, one after the other, all kernels compiled."""
+) -> Iterator[Cost]:
+    """Costs of searches, one after the other, all kernels compiled."""
     family = find_family(variant.family)
     knobs = variant.knob_values({})
     with CpuDevice(0, 1, hardware, counted=counted) as device:
@@ -54,21 +73,22 @@ def searches(
         while True:
             run.reset()
             device.synchronize()
-            begin = time.process_time()
-            run.solve()
-            device.synchronize()
-            took = time.process_time() - begin
+            with counted_launches() as launches:
+                begin = time.process_time()
+                run.solve()
+                device.synchronize()
+                took = time.process_time() - begin
             run.check()
             if counted:
                 device.counts()
-            yield took
+            yield Cost(took, len(launches))
 
 
 def block_of(variant: type[KernelProgram]) -> int:
     return variant.own_block(variant.knob_values({})) or BLOCK
 
 
-def times(variant: type[KernelProgram], graph: Graph, repeats: int) -> tuple[float, float, float]:
+def costs(variant: type[KernelProgram], graph: Graph, repeats: int) -> tuple[Cost, Cost, Cost]:
     """Of plain emulation as 'run' does it, on the hardware of 'explain', and of counting: each the least of
     some searches that take turns."""
     of_explain = hardware(block_of(variant))
@@ -105,14 +125,16 @@ def main() -> None:
                 if given.counters:
                     write_counters(variant, graph_name, graph, given.counters)
                     continue
-                plain, same, counted = times(variant, graph, given.repeats)
+                plain, same, counted = costs(variant, graph, given.repeats)
             except LaunchError as error:
                 print(f"{name}: {error}", flush=True)
                 continue
-            ratios.append(counted / plain)
+            ratios.append(counted.over(same))
             print(
-                f"{name:24} {graph_name:42} plain {plain:.4f} s, on the hardware of 'explain' {same:.4f} s,"
-                f" counted {counted:.4f} s: {counted / plain:.1f} times, {counted / same:.1f} times",
+                f"{name:24} {graph_name:42} plain {plain.seconds:.4f} s,"
+                f" on the hardware of 'explain' {same.seconds:.4f} s, {same.launches} launches,"
+                f" counted {counted.seconds:.4f} s, {counted.launches} launches: {counted.over(plain):.1f} times,"
+                f" {counted.over(same):.1f} times, {counted.over_a_launch(same):.1f} times a launch",
                 flush=True,
             )
     if ratios:
