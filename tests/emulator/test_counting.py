@@ -64,6 +64,12 @@ def test_sectors_of_loads_and_stores() -> None:
     assert all(count.conflicts == count.collisions == count.polls == 0 for count in found.values())
 
 
+def test_one_load_from_two_buffers() -> None:
+    found = run("from_either", (64, 64, 64))["from either"]  # two warps, six rounds
+    names = ("executions", "lanes", "sectors", "distinct_sectors")
+    assert numbers(found, *names) == (2 * (5 + 2), 2 * 6 * 32, 2 * (5 * 4 + 2 * 4), 16)
+
+
 def test_lanes_that_part_and_meet_again() -> None:
     found = run("divergent", (64, 64))  # two warps
     names = ("executions", "lanes")

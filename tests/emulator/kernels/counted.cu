@@ -9,6 +9,16 @@ extern "C" __global__ void coalesced(const int *x, int *y) {
     y[i] = a + b + c + d + e.x + e.y + e.z + e.w;  // stored
 }
 
+// One load, from one of two buffers; in the fourth round odd lanes take the one and even lanes the other.
+extern "C" __global__ void from_either(const int *x, const int *y, int *z) {
+    int i = threadIdx.x, sum = 0;
+    for (int k = 0; k < 6; ++k) {
+        const int *from = (k == 3 ? i : k) % 2 ? x : y;
+        sum += from[i];        // from either
+    }
+    z[i] = sum;
+}
+
 extern "C" __global__ void divergent(const int *x, int *y) {
     int i = threadIdx.x, sum = 0;
     if (i % 2)
