@@ -133,8 +133,9 @@ def main() -> None:
             print(
                 f"{name:24} {graph_name:42} plain {plain.seconds:.4f} s,"
                 f" on the hardware of 'explain' {same.seconds:.4f} s, {same.launches} launches,"
-                f" counted {counted.seconds:.4f} s, {counted.launches} launches: {counted.over(plain):.1f} times,"
-                f" {counted.over(same):.1f} times, {counted.over_a_launch(same):.1f} times a launch",
+                f" counted {counted.seconds:.4f} s, {counted.launches} launches:"
+                f" {counted.over(plain):.1f} times, {counted.over(same):.1f} times,"
+                f" {counted.over_a_launch(same):.1f} times a launch",
                 flush=True,
             )
     if ratios:

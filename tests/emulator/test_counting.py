@@ -259,13 +259,15 @@ def test_stacks_of_their_own_give_equal_counts() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", ["frontier_numbers", "frontier_queue", "push_private"])
+@pytest.mark.parametrize(
+    "name", ["edge_simple", "frontier_numbers", "frontier_queue", "push_private", "simple"]
+)
 def test_counting_is_not_much_slower_than_emulation(name: str) -> None:
-    """Three to four times as slow on this graph: the bound leaves room for a busy machine."""
+    """Three to seven times as slow a launch on this graph: the bound leaves room for a busy machine."""
     variant = find(name)
     assert issubclass(variant, KernelProgram)
     plain, _, counted = costs(variant, load("lattice(rows=60,columns=60):symmetrised"), repeats=3)
-    assert counted.over(plain) < 15
+    assert counted.over_a_launch(plain) < 15
 
 
 def test_counting_and_watching_exclude_each_other() -> None:

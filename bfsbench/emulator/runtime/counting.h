@@ -141,7 +141,7 @@ class Counting {
     struct Site {
         uint32_t epoch = 0;
         size_t count = 0;    // index in counts_, in that epoch
-        uint32_t usual = 0;  // the epoch in which it last was a plain load from a buffer, with all that follows up to date
+        uint32_t usual = 0;  // if it last was a plain load from a buffer, the epoch of that
         Place place;       // where it went last
         const char* region = nullptr;
         Touched* touched = nullptr;
