@@ -47,7 +47,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
     class NextFrontier(Struct):
         _fields_: ClassVar = [
             ("barrier", CountedBarrier),
-            ("must_pull", c_int),
+            ("unlisted", c_int),
             ("rests", c_uint),
             ("queued_units", c_uint),
         ]

@@ -160,7 +160,7 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     own.given.add(mine);
     __syncthreads();
     if (threadIdx.x == 0) {
-        if (own.limit.passed) store_relaxed(&next.must_pull, 1);
+        if (own.limit.passed) store_relaxed(&next.unlisted, 1), result.unqueued = 1;
         if (held + own.spilled_parts > 0) own.place = next.barrier.reserve(held + own.spilled_parts);
         result.found.sum = {own.given.sum.edges, 0};
     }

@@ -132,7 +132,7 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
     at.last = at.next;
     if (notice) {
-        at.now.must_pull = load_relaxed(&now.must_pull);
+        at.now.must_pull = at.now.unqueued && load_relaxed(&now.unlisted);
         at.now.rests = load_relaxed(&now.rests);
         failed = load_relaxed(&state.failed);
         if (at.last == RUN_LEVELS) at.level = load_relaxed(&state.level);

@@ -155,8 +155,8 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         }
     if (!last) return;
     const bool listed = buffers.claimed.all_fit(), passed = buffers.limit.passed;
-    if (passed && !listed) store_relaxed(&next.must_pull, 1);
-    result = {buffers.found, passed && !listed, passed && listed};
+    if (!listed) store_relaxed(&next.unlisted, 1);  // matters if any block has stopped queueing, not only this one
+    result = {buffers.found, !listed, passed};
 }
 
 // Claim what some arcs of a run lead to: a fixed number a lane, from the first one on.

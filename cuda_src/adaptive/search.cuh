@@ -23,15 +23,15 @@ typedef cut_row<PART, OF_ARRAY> queue_row;  // as queued in global memory
 struct frontier {
     tally found;      // its edges alone if a cluster hands it on, which does not count vertices
     unsigned queued;  // parts
-    int unqueued;     // not all of it has been queued, but it can be
-    int must_pull;    // not all of it has been queued, nor can it be
+    int unqueued;     // not all of it has been queued
+    int must_pull;    // nor can it be, since some of it is on no list of a block, but in the bitmap alone
     unsigned rests;   // pieces of long rows that are left of the level that found it
 };
 
 // The same while blocks add to it, in global memory. What is not in the words of the barrier comes with a notice.
 struct next_frontier {
     counted_barrier barrier;
-    int must_pull;
+    int unlisted;  // some of it is on no list of a block, though perhaps in the queue
     unsigned rests;
     unsigned queued_units;  // of edges, see edge_limit
 };

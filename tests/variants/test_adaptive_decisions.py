@@ -11,9 +11,10 @@ from bfsbench.backends.base import Device
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import random_digraph
-from tests.variants.adaptive_searches import layers_of
-from tests.variants.searching import layered
+from tests.variants.adaptive_searches import layers_of, took_steps
+from tests.variants.searching import layered, levels_of, prepared
 
 
 class Decisions:
@@ -136,3 +137,23 @@ def test_what_a_cluster_no_longer_queues_is_pulled(device: Device) -> None:
     """All long rows are found by one block, and there is no room for them."""
     graph = beside_others(tree(32, 7000), 25_000)
     assert layers_of(device, graph, CLUSTER_SIZE=8)[:3] == ["cluster", "cluster", "pull"]
+
+
+@pytest.mark.parametrize(("parts", "layer"), [(512, "push"), (513, "pull")])
+def test_what_is_on_no_list_is_not_left_to_the_lists(device: Device, parts: int, layer: str) -> None:
+    """Two blocks take turns by parts of the row of vertex 0. What the second finds has so many edges that it
+    stops queueing; pushing pays all the same, so that lists are queued after all, in a step of their own. The
+    first finds few edges and goes on, but of 513 parts more than its list holds: 8,192 vertices."""
+    found, leaf = range(1, 1 + parts * 32), 1 + parts * 32
+    first = [v for v in found if (v - 1) // 32 % 2 == 0]
+    second = [v for v in found if (v - 1) // 32 % 2 == 1]
+    edges = [(0, v) for v in found]
+    edges += [(v, leaf + i) for i, v in enumerate(first[::4])]
+    edges += [(v, leaf) for v in second for _ in range(6)]
+    graph = beside_others(edges, 40_000)
+    knobs = {"CLUSTER_SIZE": 1, "SMALL_PARTS": 0, "PUSHED_EDGE": 20}
+    assert layers_of(device, graph, 0, 2, **knobs) == ["push", layer, "push"]
+    search = prepared(Adaptive, device, graph, 2, **knobs)
+    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+    steps = 5  # the cluster's, three levels, and one that queues what the lists hold, or a bitmap
+    assert took_steps(search, steps)
