@@ -5,15 +5,16 @@
 //   push     middling ones: all blocks, a queue in global memory (push.cuh)
 //   pull     large ones: all blocks, bitmaps instead of a queue (pull.cuh)
 //
-// All blocks are resident and meet at a barrier in global memory after each step, that is a level of push or pull, or a
-// run of levels in the cluster. What comes next each decides for itself, from the same numbers: see course.cuh.
+// All blocks are resident and meet at a barrier in global memory after each step, which is mostly a level or a run of
+// levels in the cluster (enum step_kind). What comes next each decides for itself, from the same numbers: course.cuh.
 
 #include "course.cuh"
 #include "pull.cuh"
 #include "push.cuh"
 #include "small.cuh"
 
-// A block is in one regime at a time. With wide offsets, queues and shares are half as long, to have room in 48 KB.
+// A block is in one regime at a time; only the list of a push may be read a step later, by QUEUE. With wide offsets,
+// queues and shares are half as long, to have room in 48 KB.
 union workspace {
     cluster_queues cluster;
     push_buffers push;
@@ -61,7 +62,7 @@ __device__ __noinline__ void close_unreachable(const bfs &search, int source) {
     }
 }
 
-// The search, step by step. For all threads of all blocks, which decide alike. With no source it only shows whether all
+// The search, step by step. For all threads of all blocks, which decide alike. With no source, -1, it shows whether all
 // blocks are resident, and makes the bitmaps what a search is to find.
 extern "C" __global__ void __launch_bounds__(1024, 1)
 #if CLUSTER_SIZE > 1
@@ -73,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __shared__ course at;
     __shared__ step_result result;
     if (threadIdx.x == 0) {
-        // Nothing is known yet, and nothing to be learned, as after QUEUE.
+        // `last` is QUEUE for this call alone: then decide() learns nothing.
         at = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, 0, search.state->first_step, 0, QUEUE};
         result = {};
         decide(search, at);
@@ -103,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case END: end_search(search, complete, visited); return;
         case FAIL: return;
         }
-        if (at.next == PUSH || at.next == QUEUE)
+        if (at.next == PUSH || at.next == QUEUE)  // of QUEUE the level has been counted already
             queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level + 1 : level, result);
         __syncthreads();
         if (threadIdx.x == 0) {

@@ -41,12 +41,12 @@ struct cluster_queues {
     unsigned stopped, left;      // where one block alone has stopped: the level, and its parts
     unsigned place;              // in global memory
     edge_limit<next_frontier> limit;  // of rows that found no place
-    block_tally given;           // to all blocks, in parts and spilled rows; only its edges are told
+    block_tally given;           // what goes to global memory; only its edges are told
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
 
-// Set rows aside for global memory: each lane one or none. For whole warps. Tells this many blocks.
+// Set rows aside for global memory: each lane one or none; tell all blocks, or its own alone. For whole warps.
 __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
@@ -72,15 +72,15 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
 
 // Queue long rows in the cluster: each lane one row with its number of parts, or none. All parts are dealt out to the
 // blocks as if they were of one row; a block that is alone keeps them. False if there is no room; places that have been
-// reserved then hold empty parts. It is not tried if `warps` with as much to queue would have more than `most`.
+// reserved then hold empty parts. It is not tried if the level would outgrow `most`, had `warps` as much to queue.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
-    unsigned total, slot = 0, share = 0;  // lane r reserves in the r-th block from the target on
+    unsigned total, slot = 0, share = 0;
     const unsigned before = sum_before(parts, total);
     if (total > CLUSTER_SIZE * CLUSTER_PARTS || total * warps > most) return false;
     const unsigned blocks = alone ? 1 : CLUSTER_SIZE;
-    if (lane < blocks) {
+    if (lane < blocks) {  // lane r reserves in the r-th block from the target on
         share = (total + blocks - 1 - lane) / blocks;
         slot = atomicAdd(in_block(&own.sizes[level], (target + lane) % blocks), share);
     }
@@ -130,7 +130,7 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
     }
 }
 
-// Take the source or, if that is negative, a share of the frontier from the queue in global memory.
+// Take the source, one row, or if that is negative a share of the frontier from the queue in global memory.
 __device__ __forceinline__ void take_frontier(const bfs &search, unsigned *visited, cluster_queues &own, int step,
                                               unsigned level, unsigned queued, int source) {
     const unsigned lane = threadIdx.x % 32, stride = CLUSTER_SIZE * blockDim.x;

@@ -3,11 +3,11 @@
 
 #include "search.cuh"
 
-constexpr float QUEUE_LOOKS = 8e5f;  // to put a pulled frontier in a queue, if all blocks are to push it
+constexpr float QUEUE_LOOKS = 8e5f;  // to put what is not queued yet in a queue, for all blocks to push
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
 constexpr int FAR_BELOW = 2;           // times that a frontier has fewer edges than pay if it is not asked again
 constexpr float UNSURE = 1.6f;         // times, until a level has shown how arcs are spread
-constexpr int MIXED = 64;              // parts for each further one of a row, from which on they are mixed
+constexpr int MIXED = 64;              // vertices: with more than one further part for so many, parts are mixed
 constexpr float LEAST_SPREAD = 0.02f;  // no smaller share of the expected vertices is believed
 
 // A level pushed or pulled by all blocks, what is left of long rows of a pulled one, a frontier put in a queue after
@@ -30,12 +30,12 @@ struct course {
     int mixed;          // whether the parts queued are of short rows and of hubs
     edge_share share;   // of a block in the edges that are queued in the next step
 
-    // Whether the next step queues what the last one has pushed to, which is still on the blocks' lists.
+    // Whether the next step queues what the last one, a push, has claimed: it is still on the blocks' lists.
     __device__ __forceinline__ bool queues_list() const { return next == QUEUE && last == PUSH; }
 };
 
 // The share of `rows` unreached vertices, with `arcs` arcs, that this number of edges meets if they are spread evenly:
-// about as many as fewer of both, edges that lead on and vertices to be found.
+// `hits` of them lead to such vertices, and meet about min(hits, rows).
 __device__ __forceinline__ float met_by(edge_t edges, float rows, float arcs, const bfs &search) {
     const float hits = __fdividef((float)edges * arcs, (float)search.num_edges);
     return __fdividef(hits, hits + rows + 1);
@@ -68,16 +68,14 @@ __device__ __forceinline__ void learn_spread(const bfs &search, course &at) {
     at.cover = at.cover > 0 ? (at.cover + cover) / 2 : cover;
 }
 
-// The share of one of `blocks` blocks in the edges from which on nothing more is queued, since the next level will be
-// pulled.
+// The share of one of `blocks` blocks in the limit to the edges that are queued, since more are pulled.
 __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pulling, unsigned blocks) {
     if (!search.when.may_pull) return edge_share::unlimited();
     return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * edge_share::UNITS)), 1e9f),
             blocks * edge_share::UNITS};
 }
 
-// Whether parts of short rows and of hubs are queued together. A cluster leaves parts of QUAD arcs, and longer ones of
-// long rows.
+// Whether parts of short rows and of hubs are queued together. A cluster leaves parts of QUAD arcs, long rows excepted.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
@@ -93,7 +91,8 @@ __device__ __forceinline__ void learn(const bfs &search, course &at) {
 }
 
 // Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew
-// from which on it pays: all wait meanwhile. What a pushed level has shown is learned while the next is waited for.
+// from which on it pays: all wait meanwhile. What a pushed level has shown is learned while the next is waited for;
+// both are pushed, so the next has a share by then, as last computed.
 __device__ __forceinline__ void decide(const bfs &search, course &at) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
@@ -117,13 +116,13 @@ __device__ __forceinline__ void decide(const bfs &search, course &at) {
     }
 }
 
-// Wait until all blocks have ended the step, learn what they found, and decide on the next. For the first thread of
+// Wait until all blocks have ended the step, read what they found, and decide on the next. For the first thread of
 // each block, which has arrived at the barrier.
 __device__ __forceinline__ course after_step(const bfs &search, int max_polls, course at) {
     search_state &state = *search.state;
     const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
-    if (at.unlearned) {
+    if (at.unlearned) {  // put off by decide(), and done while the others end this step
         learn(search, at);
         at.worth = edges_worth_pulling(search, at);
         at.share = share_of(search, at.worth, gridDim.x);

@@ -17,12 +17,11 @@
 
 constexpr int PATIENCE = 8;  // rounds of windows
 constexpr int PIECE = 32 * WINDOW;  // arcs of such a row that a warp looks at together
-constexpr int WARP_PIECES = 4;  // that a warp looks at before it leaves the rest to all blocks, if it is as long
-constexpr int FEW_FOUND = 64;  // vertices of a block that are queued at once, so that a small level needs no step more
+constexpr int WARP_PIECES = 4;  // that a warp looks at before it leaves the rest to all blocks, if that is longer
+constexpr int FEW_FOUND = 64;  // vertices of a block that are queued at once, so that a small level needs no QUEUE step
 
-// Whether the rest of a row begins with a window or several that have a parent, for few rows: each is of one of the
-// lanes `active`, and that many lanes look at a window each. For whole warps whose list is empty, which tells them of
-// the rows.
+// For few rows, those of the lanes `active`: whether there is a parent in the first windows of the rest [at, end). So
+// many lanes look at each row, each at a window. For whole warps whose list is empty: it holds the rows meanwhile.
 __device__ __forceinline__ bool has_parent_together(const bfs &search, const unsigned *visited, pull_lists &lists,
                                                     edge_t at, edge_t end, unsigned active, unsigned lanes,
                                                     int &its_parent) {
@@ -47,8 +46,9 @@ __device__ __forceinline__ bool has_parent_together(const bfs &search, const uns
     return at < end && (finders >> rank * lanes & ALL_LANES >> (32 - lanes));
 }
 
-__device__ __forceinline__ void reach(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
-                                      int level, int parent, edge_t degree, tally &found) {
+// Reach a vertex of the block's share, of the level after this one.
+__device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
+                                           int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh[slot / 32], 1u << slot % 32);
     search.reach(share.vertex(slot), level + 1, parent);
     found.count(degree);
@@ -91,7 +91,7 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
                        : has_parent_together(search, visited, lists, at, end, active, lanes, parent);
         if (at == end) continue;
         if (reached) {
-            reach(search, lists, share, slot, level, parent, degree, found);
+            reach_slot(search, lists, share, slot, level, parent, degree, found);
             at = end;
         } else {
             at = min(window_end(at, end) + (lanes - 1) * WINDOW, end);
@@ -135,7 +135,7 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
         bool reached = false;
         int pieces = 0, parent = 0;
-        for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {  // whole windows
+        for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {  // begins a window
             if (++pieces > WARP_PIECES && end - rest > WARP_PIECES * PIECE) {
                 put_off(search, share.vertex(slot), begin, rest, end, step, result);
                 break;
@@ -143,13 +143,13 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
             const edge_t at = min(rest + lane * WINDOW, end);
             reached = any_parent(has_parent(search, visited, at, min(at + WINDOW, end), parent), parent);
         }
-        if (reached && lane == 0) reach(search, lists, share, slot, level, parent, end - begin, found);
+        if (reached && lane == 0) reach_slot(search, lists, share, slot, level, parent, end - begin, found);
     }
     return found;
 }
 
 // Look at the pieces of rows that have been put off, a warp at each: for all blocks. Several may find parents of one
-// vertex, and the first to set its bit has found it.
+// vertex, and the first to set its bit has found it; `level` is that of these vertices.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
                                         int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
@@ -182,7 +182,7 @@ __device__ __noinline__ void queue_found(const bfs &search, const pull_lists &li
     }
 }
 
-// Find the vertices of the next level: for all blocks. Makes the other bitmap the complete one.
+// Find the vertices of the next level: for all blocks. Fills the other bitmap, which is the complete one from then on.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
                                            pull_lists &lists, int step, int level, step_result &result) {
     tally found = {0, 0};

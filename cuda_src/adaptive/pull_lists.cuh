@@ -14,14 +14,14 @@ struct pull_lists {
     unsigned slots[MAX_WARPS][WAITING];  // bit of the block's share of the bitmap
     unsigned fresh[FRESH];               // vertices found
     unsigned long_slots[LONG_ROWS];
-    offset_t long_rests[LONG_ROWS];      // where what has not been looked at begins
+    offset_t long_rests[LONG_ROWS];      // where to go on
     unsigned num_long;
 };
 
 // The vertices that a warp looks for parents of. The warps of a block take the words of its share of the bitmap in
 // turn, and each reads the offsets of a word's vertices one word ahead.
 struct candidates {
-    const bfs &of;
+    const bfs &search;
     const unsigned *visited;
     const pull_lists &lists;
     const word_share &own;
@@ -30,15 +30,15 @@ struct candidates {
 
     __device__ __forceinline__ bool read_batch() {
         const unsigned k = at.nth_word(threadIdx.x % 32);
-        at.words = k < own.words ? of.open[own.word(k)] & ~visited[own.word(k)] : 0;
+        at.words = k < own.words ? search.open[own.word(k)] & ~visited[own.word(k)] : 0;
         if (LIKELY_FIRST && at.words != 0) at.words &= ~lists.fresh[k];
         at.pending = __ballot_sync(ALL_LANES, at.words != 0);
         return __any_sync(ALL_LANES, k < own.words);
     }
     __device__ __forceinline__ void read_row(unsigned of_slot) {
-        const int v = min(own.vertex(of_slot), of.num_vertices - 1);
-        begin = __ldg(&of.column_offsets[v]);
-        end = __ldg(&of.column_offsets[v + 1]);
+        const int v = min(own.vertex(of_slot), search.num_vertices - 1);
+        begin = __ldg(&search.column_offsets[v]);
+        end = __ldg(&search.column_offsets[v + 1]);
     }
     // Take the next word, if there is one; the first if `batch` is the one before the first.
     __device__ __forceinline__ void advance() {

@@ -3,9 +3,9 @@
 // A level is two phases, so that each access of the chain (part, arc, look, claim, offsets, place) is made once, by all
 // threads together. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to and
 // puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, and
-// parts for the next step, for which the block reserves places in the queue with one or two atomics. A warp that finds
-// no room on the list queues by itself. Once so much is found that the next level is likely to be pulled, nothing more
-// is queued; if it turns out to be pushed, a step in between queues what the lists still hold.
+// parts for the next step, for which the block reserves places in the queue: with one atomic, and one more a round if
+// rows have several parts. A warp that finds no room on the list queues by itself. Once so much is found that the next
+// level is likely to be pulled, nothing more is queued; if it turns out to be pushed, a step in between queues lists.
 //
 // A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before, which spares most
 // atomics; a look that is outdated finds a bit unset, and the claim decides.
@@ -22,9 +22,9 @@ constexpr unsigned LONG_RESTS = 256;  // longer rows of a block that are written
 struct push_buffers {
     block_list<CLAIMED> claimed;
     unsigned place;          // in the queue: the list's rows have their first parts there, in its order
-    unsigned further;        // parts, of the vertices at hand
+    unsigned further;        // parts of a round's vertices, without the first ones
     unsigned further_place;  // of these in the queue
-    unsigned long_rows;      // of the vertices at hand, without their first parts
+    unsigned long_rows;      // of these vertices; up to LONG_RESTS are set aside, without their first parts
     part rests[LONG_RESTS];
     unsigned slots[LONG_RESTS];  // where their parts begin among the further ones
     edge_limit<next_frontier> limit;
@@ -39,7 +39,7 @@ __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &s
     buffers.found.reset();
 }
 
-// Give a vertex that has been claimed its level; it has its parent since the claim. Returns its row.
+// Give a vertex that has been claimed its level; with TREE it has its parent since the claim. Returns its row.
 __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int level, tally &found) {
     const queue_row row = search.row_of(v);
     search.answer.level(v, level);
@@ -47,7 +47,7 @@ __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int
     return row;
 }
 
-// Reach and queue what a warp has claimed and found no room for.
+// Reach and queue what a warp has claimed and found no room for on the list.
 __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buffers, bool mine, int v, int step,
                                             int level) {
     tally found = {0, 0};
@@ -67,7 +67,7 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
 }
 
 // The first thread of the last warp, which has the fewest vertices of the list.
-__device__ __forceinline__ unsigned last_warp() { return blockDim.x - 32; }
+__device__ __forceinline__ unsigned leader_of_last_warp() { return blockDim.x - 32; }
 
 // Set the row of a lane aside, but for its first part, if it is long and there is room. Returns how many further parts
 // the lane is left with.
@@ -108,14 +108,14 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     __syncthreads();
     const unsigned all_further = buffers.further;
     part *const queue = search.queue(step);
-    // benign race: one thread may pass the limit meanwhile, and what others queue then is not read
+    // benign race: one thread may set `passed` meanwhile; what others still write here is then not read
     if (!buffers.limit.passed)
         for (int k = 0; k < count; ++k) {
             const unsigned i = first + k * blockDim.x + threadIdx.x;
             if (i < size) queue[buffers.place + i] = rows[k].nth(0);
         }
     if (threadIdx.x == 0 && all_further > 0) buffers.further_place = next.barrier.reserve(all_further);
-    if (threadIdx.x == last_warp() && buffers.limit.count_all(buffers.found.sum.edges, next))
+    if (threadIdx.x == leader_of_last_warp() && buffers.limit.count_all(buffers.found.sum.edges, next))
         buffers.limit.look_again(next);
     if (all_further == 0) return;
     __syncthreads();
@@ -130,13 +130,13 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     if (buffers.long_rows > 0) write_rests(queue + buffers.further_place, buffers);
 }
 
-// Reach the vertices on the block's list and queue their rows for a step; leave what the block has found. For all
-// blocks, after push_level or list_frontier, or a step later to queue what was not queued then. Nothing is known of the
-// rows yet when places for their first parts are reserved: the answer is waited for together with the offsets.
+// Reach the vertices on the block's list, which are of this level, and queue their rows for this step; leave what the
+// block has found. For all blocks, after push_level or list_frontier, or a step later to queue what was not queued.
+// Places for first parts are reserved before the rows are known: the answer is waited for together with the offsets.
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               step_result &result) {
     next_frontier &next = search.state->frontiers[step];
-    const bool last = threadIdx.x == last_warp();
+    const bool last = threadIdx.x == leader_of_last_warp();
     __syncthreads();
     const unsigned size = buffers.claimed.listed();
     unsigned place = 0;

@@ -42,7 +42,7 @@ struct search_state {
     in_turn<next_frontier, 3> frontiers;
     int level;       // at which a cluster has stopped
     int failed;      // a block gave up waiting for the others
-    int first_step;  // of the next search: the last one leaves two frontiers empty, from there on
+    int first_step;  // of the next search: the last one leaves the two frontiers after it empty
 };
 
 // When to do what.
@@ -62,8 +62,8 @@ struct bfs {
     offset_t num_edges;
     search_answer answer;
     thresholds when;
-    unsigned *open;   // a bit a vertex: not known to have no in-neighbours (those have their level)
-    part *queues[2];  // of even and of odd steps; a search queues a vertex once, so they cannot overflow
+    unsigned *open;   // a bit a vertex: 0 if it is known to have no in-neighbours (and has its level)
+    part *queues[2];  // of even and of odd steps, each with room for all rows and what a cluster holds
     search_state *state;
 
     __device__ __forceinline__ part *queue(int step) const { return queues[step % 2]; }

@@ -1,7 +1,7 @@
 // Levels run by one cluster while they are small, and by one of its blocks while they are tiny.
 //
-// One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others go to
-// the cluster's barrier meanwhile: so what they still look at is not written.
+// One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others wait
+// at the cluster's barrier meanwhile: of what is theirs only words are written that they read after it.
 //
 // The host defines LEVELS_AT_A_TIME, which bounds how long the other blocks wait at the barrier, and TINY_LEVELS: after
 // so many levels those to come are expected to be tiny, too.
@@ -35,7 +35,7 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
 }
 
 // Run levels from this one on, before the last, while they are tiny: for the first block of a cluster. Leaves to all of
-// them where it has stopped, and with how many parts: with an upper bound if some had no place.
+// them where it has stopped, and with how many parts: with ~0u if some had no place.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                 level_record *records, int step, unsigned level, unsigned last) {
     const unsigned most = search.when.tiny;
@@ -72,7 +72,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         own.given.reset();
         own.spilled_rows = own.spilled_parts = own.place = 0;
     }
-    unsigned total = source < 0 ? queued : 1, tiny_levels = 0;  // one after another
+    unsigned total = source < 0 ? queued : 1, tiny_levels = 0;  // the source counts as one; in a row
     cluster_sync();
     take_frontier(search, visited, own, step, level, total, source);
     cluster_sync();
@@ -87,19 +87,19 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         // For the decision after this level: it comes late, but free.
         const unsigned lane = threadIdx.x % 32;
         const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-        unsigned sum = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
+        const unsigned size = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
         if (own.held(level) * QUAD <= blockDim.x)
             expand_share<narrow_level>(search, visited, own, step + 1, level);
         else
             expand_share<crowded_level>(search, visited, own, step + 1, level);
         if (counts) {
-            sum = warp_sum(sum);
+            const unsigned sum = warp_sum(size);
             if (lane == 0) own.total[level] = sum;
             if (lane == 1) own.sizes[level + 2] = 0;
             if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
         }
         cluster_sync();
-        total = own.total[level];  // of the level just expanded, so a frontier may exceed `small` by one level
+        total = own.total[level];  // of the level just expanded, so one is expanded that exceeds `small`
         ++level;
     }
     if (total > 0) give_frontier(search, own, step + 1, level, result);

@@ -1,6 +1,6 @@
 // Relaxed accesses, for words that one thread may write while another writes or looks, where nothing orders the two.
-// Each is whole, all threads see one order of the values of a word, and nothing follows for other words. On a GPU
-// these loads are those of __ldcg, which PTX calls weak.
+// Each is whole, all threads see one order of the values of a word, and nothing follows for other words. On
+// compute capability 9.0 these loads are the instruction of __ldcg, which PTX calls weak.
 #pragma once
 
 // From global memory.

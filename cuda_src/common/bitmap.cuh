@@ -8,9 +8,9 @@ __device__ __forceinline__ unsigned tail_bits(unsigned num_vertices) {
     return num_vertices % 32 ? ALL_LANES << num_vertices % 32 : 0;
 }
 
-// Visit the vertices of a bitmap: for all blocks. Each lane calls bits_of(w, there) for words, which may not be there;
-// where that has bits, all lanes of the warp call visit(set, v), each for a vertex of the word. No warp is to have many
-// words, and others none.
+// Visit the vertices of a bitmap: for all blocks. Each lane calls bits_of(w, there) for words, also with there = false;
+// where the result has bits, all lanes of the warp call visit(set, v), each for a vertex of the word. Words are spread
+// over all warps before one has many.
 template <class BitsOf, class Visit>
 __device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Visit visit) {
     const unsigned warps = grid_threads() / 32, few = min((words + warps - 1) / warps, 32u), lane = threadIdx.x % 32;

@@ -1,11 +1,11 @@
-// A limit to the edges of what all blocks queue together: once it is passed, nothing more need be queued.
+// A limit to the edges of what all blocks find together: once it is passed, nothing more need be queued.
 #pragma once
 
 #include "atomics.cuh"
 #include "warp.cuh"
 
-// A block's share in the limit. It tells the others of every `unit` edges, of which UNITS are its share, and all
-// together may queue `most_units` of these; so the row of a hub alone decides nothing.
+// A block's share in the limit. It tells the others of every `unit` edges, of which UNITS are its share; the limit is
+// passed when all have told more than `most_units` of these. So the row of a hub alone decides nothing.
 struct edge_share {
     static constexpr unsigned UNITS = 4;
 
@@ -14,7 +14,7 @@ struct edge_share {
     __device__ __forceinline__ static edge_share unlimited() { return {ALL_LANES, ALL_LANES}; }
 };
 
-// How many edges a block has queued, in shared memory. What blocks have told each other is the member `queued_units` of
+// How many edges a block has found, in shared memory. What blocks have told each other is the member `queued_units` of
 // a frontier, in global memory.
 template <class Frontier>
 struct edge_limit {

@@ -9,7 +9,7 @@ struct alignas(2 * sizeof(offset_t)) part {
     int length;
 };
 
-// A row of the graph, cut at multiples of `size` arcs of the array, or of the row.
+// A row of the graph, cut every `size` arcs: of the array, from the window on that the row begins in, or of the row.
 enum cut_kind { OF_ARRAY, OF_ROW };
 template <unsigned size, cut_kind cut>
 struct cut_row {

@@ -5,7 +5,7 @@
 
 constexpr int WINDOW = 8;  // arcs that a thread reads at a time: a sector of 32 bytes
 
-// Where the window ends with which the rest of a row begins.
+// Where the first window of the rest [at, end) of a row ends.
 __device__ __forceinline__ edge_t window_end(edge_t at, edge_t end) {
     return min((at & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
 }
