@@ -12,12 +12,11 @@ that were not measured.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.bench.point import knob_values
@@ -174,12 +173,6 @@ def span(values: Iterable[float]) -> str:
     ordered = sorted(values)
     ends = [number(ordered[0]), number(ordered[-1])]
     return " to ".join(dict.fromkeys(ends))
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """Of positive numbers."""
-    logs = [math.log(value) for value in values]
-    return math.exp(sum(logs) / len(logs))
 
 
 def compared(folder: Path, a: str, b: str, threshold: float = 0.05) -> Comparison:

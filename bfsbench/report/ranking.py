@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.report.rows import (
     EMULATED,
+    GRAPH,
     Kind,
     comparable,
     fastest,
@@ -20,7 +21,6 @@ from bfsbench.report.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-GRAPH = ("graph", "graph_checksum")
 SEARCH = ("variant", "backend", "device")
 ALL = "all"
 """Stands for every family of graphs."""

@@ -16,7 +16,10 @@ from bfsbench.variants import find, find_family
 if TYPE_CHECKING:
     import pandas as pd
 
-SETTING = ("graph", "graph_checksum", "variant", "backend", "device", "host_cpu")
+GRAPH = ("graph", "graph_checksum")
+"""Columns that tell graphs apart."""
+
+SETTING = (*GRAPH, "variant", "backend", "device", "host_cpu")
 """Columns that must agree before two times are compared to choose a configuration; hosts may differ."""
 
 SHAPE = ("grid", "block", "knobs")
@@ -28,10 +31,8 @@ COLD = "_cold"
 EMULATED = "_emulated"
 """Suffix of the names of tables and pictures of emulated kernels."""
 
-_SEARCH = ["graph", "graph_checksum", "source", "host", "host_cpu"]
+_SEARCH = [*GRAPH, "source", "host", "host_cpu"]
 """Columns that must agree before a speed-up is computed."""
-
-_GRAPH = ["graph", "graph_checksum"]
 
 _TIMED = ("search_ms", "search_ms_median", "search_ms_max", "preprocess_ms")
 
@@ -62,7 +63,7 @@ class Kind:
     @cached_property
     def _names(self) -> dict[Hashable, dict[int, str]]:
         """See ``names_of_sources``, by graph and checksum."""
-        return names_of_sources(self.rows, ["graph", "graph_checksum"])
+        return names_of_sources(self.rows, [*GRAPH])
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
@@ -250,22 +251,22 @@ def comparable(rows: pd.DataFrame, family: Family | None = None, *, also: Sequen
     """
     counting = _counting(rows)
     found = configurations(rows.merge(counting), family, also=also)
-    wanted = counting.groupby(_GRAPH, as_index=False).size()
-    return found[found["sources"] == found[_GRAPH].merge(wanted, how="left")["size"]]
+    wanted = counting.groupby(list(GRAPH), as_index=False).size()
+    return found[found["sources"] == found[[*GRAPH]].merge(wanted, how="left")["size"]]
 
 
 def _counting(rows: pd.DataFrame) -> pd.DataFrame:
     """The graphs with the sources that count there."""
     import pandas as pd
 
-    runs = with_device(rows)[[*_GRAPH, "variant", "device", "source"]].drop_duplicates()
+    runs = with_device(rows)[[*GRAPH, "variant", "device", "source"]].drop_duplicates()
     runs = runs.assign(known=runs["source"].fillna(-1))
     parts = [runs.iloc[:0]]
-    for _, some in runs.groupby(_GRAPH):
+    for _, some in runs.groupby(list(GRAPH)):
         sets = some.groupby(["variant", "device"])["known"].agg(frozenset)
         counting = max(sets, key=partial(_comparisons, sets))
         parts.append(some[some["known"].isin(counting)])
-    return pd.concat(parts)[[*_GRAPH, "source"]].drop_duplicates()
+    return pd.concat(parts)[[*GRAPH, "source"]].drop_duplicates()
 
 
 def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, int]:
@@ -276,8 +277,8 @@ def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, 
 
 def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
     """The vertices from which each graph (name, checksum) was searched; none of a family without sources."""
-    searched = rows[["graph", "graph_checksum", "source"]].drop_duplicates()
-    groups = searched.groupby(["graph", "graph_checksum"])["source"]
+    searched = rows[[*GRAPH, "source"]].drop_duplicates()
+    groups = searched.groupby(list(GRAPH))["source"]
     return {key: sorted(map(int, sources.dropna().unique())) for key, sources in groups}
 
 

@@ -7,18 +7,19 @@ TUNED.csv is from `bfsbench tune --variant all --method axes`. Programs of the C
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import click
 
 from bfsbench.bench.plan import Axes, Crossing, Part
 from bfsbench.bench.point import knob_values
-from bfsbench.bench.runner import Method
+from bfsbench.bench.runner import Measured, Method
 from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.sources import SourceChoice
 from bfsbench.bench.sweep import Request, SweepProgress, sweep
 from bfsbench.errors import UsageError
-from bfsbench.graphs.load import resolve
+from bfsbench.graphs.load import Progress, resolve
 from bfsbench.programs import Knob
 from bfsbench.texts import Rows
 from bfsbench.variants import all_variants, find_family
@@ -28,11 +29,11 @@ from bfsbench.variants.base import Variant
 class Lines(SweepProgress):
     """A line for each graph and for each point without a time."""
 
-    def loading(self, name: str):  # type: ignore[no-untyped-def]
+    def loading(self, name: str) -> AbstractContextManager[Progress | None]:
         click.echo(name)
         return super().loading(name)
 
-    def done(self, measured) -> None:  # type: ignore[no-untyped-def]
+    def done(self, measured: Measured) -> None:
         row = measured.row
         if row["status"] != "ok":
             click.echo(f"{row['graph']} {row['variant']} {row['knobs']}: {row['status']}: {row['reason']}")

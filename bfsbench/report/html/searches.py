@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.report.footnotes import with_footnotes
@@ -60,12 +61,12 @@ def _compared(measured: Measured) -> pd.DataFrame:
 
 def _against(first: Sequence[Cell], cells: Sequence[Cell]) -> float | None:
     """The geometric mean of a search's times over those of another, on the graphs where both are compared."""
-    logs = [
-        math.log(mine["ratio"] / its["ratio"])
+    found = [
+        mine["ratio"] / its["ratio"]
         for its, mine in zip(first, cells, strict=True)
         if isinstance(its, dict) and isinstance(mine, dict) and its["ratio"] and mine["ratio"]
     ]
-    return math.exp(math.fsum(logs) / len(logs)) if logs else None
+    return geometric_mean(found) if found else None
 
 
 def _footnotes(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -89,16 +90,16 @@ def _graphs(measured: Measured, compared: set[str]) -> list[dict[str, Any]]:
 
 def _search(label: str, measured: Measured, compared: pd.DataFrame) -> dict[str, Any]:
     rows = measured.rows[measured.rows["label"] == label]
-    logs = [math.log(ratio) for ratio in compared["ratio"]]
+    found = compared["ratio"]
     variant = str(rows["variant"].iloc[0])
     return {
         "label": label,
         "name": label.replace(variant, with_aliases(variant), 1),
         "host": bool((rows["backend"] == "host").all()),
         "graphs": len(compared),
-        "mean": math.exp(math.fsum(logs) / len(logs)) if logs else None,
-        "best": int((compared["ratio"] == 1).sum()),
-        "worst": float(compared["ratio"].max()) if logs else None,
+        "mean": geometric_mean(found) if len(found) else None,
+        "best": int((found == 1).sum()),
+        "worst": float(found.max()) if len(found) else None,
         "prepared": _known(compared["preprocess_ms"].median()),
     }
 
