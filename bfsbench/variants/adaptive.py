@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from ctypes import c_int, c_longlong, c_uint, c_void_p
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from bfsbench.backends.base import Buffer, Device, Launch, Struct
 from bfsbench.errors import LaunchError
 from bfsbench.families.bfs.layouts import CountedBarrier
 from bfsbench.variants.base import Knob, OneLaunchVariant
 from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
+from bfsbench.variants.short_rows import (
+    LONGEST_ROW,
+    MOST_VERTICES,
+    entries_with_records,
+    longest_row,
+    with_records,
+)
 
 _PART = 32
 """Arcs of a part."""
@@ -27,6 +32,13 @@ _SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 40
 """Parts of the largest frontier that a cluster expands, for each of its blocks. The claims of a small graph
 meet in few lines of the L2 cache, where a cluster makes them one by one: so one of 16 blocks takes no more
 than these for each vertex, but at least what one of 8 takes."""
+_REGIONS, _LEAST_REGION = 9, 7
+"""Leading bits of a vertex that say which block of a cluster gets it, and at least so many others: those of
+four words of a bitmap."""
+_LEAST_VERTICES = 1 << 14
+"""For which rows are made records of, unless that is asked for."""
+_STATIC_SHARED = 40 << 10
+"""Shared memory that the kernel has besides the bitmap, at most, in bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
 """Blocks whose arrivals fit the words of the barrier."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
@@ -88,6 +100,8 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("open", c_void_p),
             ("queues", c_void_p * 2),
             ("state", c_void_p),
+            ("region_shift", c_int),
+            ("first_record", offset),
         ]
 
     structs = (Part, NextFrontier, SearchState, SearchAnswer, Thresholds, Bfs)
@@ -105,7 +119,7 @@ class Adaptive(OneLaunchVariant):
     """
 
     name = "adaptive"
-    kernel_files = ("adaptive", "likely_parents")
+    kernel_files = ("adaptive", "likely_parents", "short_rows")
     summary = (
         "one launch: small frontiers in a thread-block cluster, larger ones pushed or pulled by all blocks"
     )
@@ -154,6 +168,14 @@ class Adaptive(OneLaunchVariant):
             compile_time=True,
         ),
         Knob(
+            "SHORT_ROWS",
+            -1,
+            f"1, for graphs with rows of at most {LONGEST_ROW} arcs: these are made records of beforehand, "
+            "and the cluster has the bitmap in its shared memory; -1: where that can be and pays",
+            choices=(-1, 0, 1),
+            compile_time=True,
+        ),
+        Knob(
             "TREE",
             0,
             "1: the search leaves the parent of each vertex instead of its level, and reads COO as well",
@@ -188,13 +210,14 @@ class Adaptive(OneLaunchVariant):
         mean = int(self.num_edges) / max(1, self.num_vertices)
         if self.num_vertices <= _LARGE or mean < _THIN:
             return False
-        return mean >= _DENSE or int(np.diff(self.host_graph.row_offsets).max()) >= _HUB * mean
+        return mean >= _DENSE or self._longest_row >= _HUB * mean
 
     def defines(self) -> dict[str, int | str]:
         return {
             **super().defines(),
             "CLUSTER_SIZE": self.cluster_size(),
             "CLUSTER_PARTS": self._cluster_parts(),
+            "SHORT_ROWS": int(self._makes_records()),
         }
 
     @property
@@ -211,6 +234,39 @@ class Adaptive(OneLaunchVariant):
         """Parts that a block of the cluster can queue."""
         return _BLOCK_PARTS * 4 // self.num_edges.itemsize
 
+    def _makes_records(self) -> bool:
+        """Raises LaunchError if records are asked for and cannot be made."""
+        asked = int(self.knob["SHORT_ROWS"])
+        if asked == 0 or (asked < 0 and self.num_vertices < _LEAST_VERTICES):
+            return False
+        most = self.device.limits.shared_memory_per_block_optin - _STATIC_SHARED
+        arguments = self.num_vertices, int(self.num_edges), self._longest_row
+        for unfit, why in (
+            (self._longest_row > LONGEST_ROW, f"a row has {self._longest_row} arcs, more than {LONGEST_ROW}"),
+            (self.leaves_tree, "records have no place in COO (TREE)"),
+            (self.num_edges.itemsize == 8, "offsets have 64 bits"),
+            (self.num_vertices > MOST_VERTICES, f"more than {MOST_VERTICES} vertices"),
+            (entries_with_records(*arguments)[1] >= 1 << 31, "records need offsets of 64 bits"),
+            (self._bitmap_bytes() > most, f"the bitmap of a block has more than {most} bytes"),
+        ):
+            if unfit and asked > 0:
+                raise LaunchError(f"adaptive: no records can be made of rows: {why} (SHORT_ROWS)")
+            if unfit:
+                return False
+        return True
+
+    @cached_property
+    def _longest_row(self) -> int:
+        return longest_row(self.graph)
+
+    def _region_shift(self) -> int:
+        return max(_LEAST_REGION, int(self.num_vertices).bit_length() - _REGIONS)
+
+    def _bitmap_bytes(self) -> int:
+        """Of the regions that one block of the cluster has."""
+        regions = -(-self.num_vertices // (1 << self._region_shift()))
+        return -(-regions // self.cluster_size()) << (self._region_shift() - 3)
+
     def prepare(self) -> None:
         """Raises LaunchError if the device cannot hold even one cluster of such blocks."""
         warp = self.device.limits.warp_size
@@ -221,22 +277,23 @@ class Adaptive(OneLaunchVariant):
             bitmap.fill(0)  # so that the first launch reads nothing unknown
         self.state = self.device.signal(self._structs()["search_state"])
         self.state.fill(0)
-        search = self._search(unopened)
+        queues = self._queues()
         while True:
             try:
+                search = self._search(queues, unopened)
                 return self._bind({"search": search, "visited": visited, "visited_then": visited_then})
             except LaunchError:
                 if self.knob["CLUSTER_SIZE"] or self.cluster_size() == 1:
                     raise
                 self.largest_cluster = self.cluster_size() // 2
-                search.when = self._thresholds()
 
     def _bind(self, arguments: dict[str, Any]) -> None:
         """Raises LaunchError if the device cannot hold even one cluster."""
         kernel = self.kernel(self.name)
-        launch = {**arguments, "block": self.block, "scalars": ("source",)}
+        shared = self._bitmap_bytes() if self._makes_records() else 0
+        launch = {**arguments, "block": self.block, "shared": shared, "scalars": ("source",)}
         probe = kernel.bind(**launch, records=None, max_polls=self.probe_polls)
-        self.num_blocks = self._resident_blocks(probe, kernel.resident_blocks(self.block))
+        self.num_blocks = self._resident_blocks(probe, kernel.resident_blocks(self.block, shared))
         self.search = kernel.bind(**launch, records=self.records, max_polls=self.max_polls)
 
     def _small_parts(self) -> int:
@@ -251,12 +308,16 @@ class Adaptive(OneLaunchVariant):
         row = max(1, -(-int(self.num_edges) // (_QUAD * self.num_vertices)))
         return min(int(self.knob["TINY_PARTS"]), self._cluster_parts() // (_QUAD * row))
 
-    def _search(self, unopened: Buffer) -> Struct:
+    def _search(self, queues: tuple[Buffer, Buffer], unopened: Buffer) -> Struct:
         graph, pulls = self.graph, self.knob["MAY_PULL"]
+        likely = graph.once(likely_parents_first) if pulls and self.knob["LIKELY_FIRST"] else None
+        short = graph.once(with_records) if self._makes_records() else None
+        self.preprocess_ms = sum(made.milliseconds for made in (likely, short) if made)
         return self._structs()["bfs"](
-            **graph.csr,
+            row_offsets=graph.row_offsets,
+            column_indices=short.column_indices if short else graph.column_indices,
             column_offsets=graph.column_offsets if pulls else None,
-            row_indices=self._row_indices() if pulls else None,
+            row_indices=likely.row_indices if likely else graph.row_indices if pulls else None,
             column_indices_end=int(self.host_graph.row_offsets[-1]),
             row_indices_end=int(self.host_graph.column_offsets[-1]),
             num_vertices=self.num_vertices,
@@ -264,8 +325,10 @@ class Adaptive(OneLaunchVariant):
             answer=self._answer(),
             when=self._thresholds(),
             open=unopened,
-            queues=self._queues(),
+            queues=queues,
             state=self.state,
+            region_shift=self._region_shift(),
+            first_record=short.first_record if short else 0,
         )
 
     def _thresholds(self) -> Struct:
@@ -283,13 +346,6 @@ class Adaptive(OneLaunchVariant):
         if self.leaves_tree:
             return answer(parents=self.level_array, edge_sources=self.graph.edge_sources)
         return answer(levels=self.level_array)
-
-    def _row_indices(self) -> Buffer:
-        if not self.knob["LIKELY_FIRST"]:
-            return self.graph.row_indices
-        ordered = self.graph.once(likely_parents_first)
-        self.preprocess_ms = ordered.milliseconds
-        return ordered.row_indices
 
     def _queues(self) -> tuple[Buffer, Buffer]:
         """Two queues of row parts, with room for all rows, as a search queues a vertex once, and for what a

@@ -16,9 +16,30 @@
 #include "search.cuh"
 
 constexpr int SPILLED_ROWS = 512;  // that a block keeps until it has come to the end of the level
-constexpr int REGION_BITS = 9;  // leading bits of a vertex that say which block of the cluster gets it
 
 typedef cut_row<QUAD, OF_ROW> cluster_row;
+__device__ __forceinline__ cluster_row whole_row(const bfs &, const cluster_row &row) { return row; }
+
+#if SHORT_ROWS
+#include "short_rows.cuh"
+#else
+typedef cluster_row found_row;
+constexpr bool MAY_BE_LONG = true;  // a row: of more parts than a lane writes by itself
+__device__ __forceinline__ found_row row_found(const bfs &search, int v) { return search.row_of<found_row>(v); }
+
+// Where claims are made: in the bitmap of the whole search.
+struct cluster_bitmap {
+    unsigned *visited;
+
+    __device__ __forceinline__ cluster_bitmap(const bfs &, unsigned *visited) : visited(visited) {}
+    __device__ __forceinline__ unsigned look(int v) const { return load_relaxed(&visited[v / 32u]); }
+    __device__ __forceinline__ unsigned claim(bool mine, int v) const {
+        return set_bits(mine, &visited[v / 32u], 1u << v % 32);
+    }
+    __device__ __forceinline__ void load(const unsigned *, bool) const {}  // it stays where it is
+    __device__ __forceinline__ void store(unsigned *, unsigned) const {}
+};
+#endif
 
 // How a block expands its share of a level. With few arcs, each thread takes one, claims at once, and reads offsets
 // while the claim is on its way, for nothing if another thread has been first.
@@ -36,8 +57,10 @@ struct cluster_queues {
     unsigned first_parts[SPILLED_ROWS];  // where those of each begin among the parts of all
     unsigned spilled_rows, spilled_parts;
     in_turn<unsigned, 3> sizes;  // of levels; may exceed the capacity, by what has been spilled
-    in_turn<unsigned, 2> total;  // of the whole cluster
     in_turn<int, 2> overflow;    // whether something of a level has been spilled
+    in_turn<int, 2> pause;       // enum pause_kind, before a level
+    unsigned total, tiny_levels; // of the level before a pause, in the whole cluster; in a row, up to it
+    unsigned last;               // level before which the cluster stops in any case
     unsigned stopped, left;      // where one block alone has stopped: the level, and its parts
     unsigned place;              // in global memory
     edge_limit<next_frontier> limit;  // of rows that found no place
@@ -100,10 +123,10 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
 
 // Queue rows for the next level of the cluster: each lane some, or empty ones; short ones in the block that `target`
 // says. For `warps` and `most` see above.
-template <class Level, int at_a_time = Level::ARCS>
-__device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own,
-                                           const cluster_row (&rows)[at_a_time], const unsigned (&target)[at_a_time],
-                                           unsigned warps, unsigned most, int step, unsigned level) {
+template <class Level, class Row, int at_a_time = Level::ARCS>
+__device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
+                                           const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,
+                                           unsigned level) {
     const unsigned few = 8;  // parts that a lane writes by itself
     unsigned parts[at_a_time], slots[at_a_time];
     for (int k = 0; k < at_a_time; ++k) {
@@ -115,7 +138,7 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
             slots[k] = atomicAdd(in_block(&own.sizes[level], target[k]), parts[k]);
     }
     for (int k = 0; k < at_a_time; ++k) {
-        bool spill = parts[k] <= few && slots[k] + parts[k] > CLUSTER_PARTS;
+        bool spill = parts[k] > 0 && parts[k] <= few && slots[k] + parts[k] > CLUSTER_PARTS;
         if (parts[k] <= few)
 #pragma unroll 1
             for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i) {
@@ -123,16 +146,17 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
                 *(Level::ALONE ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
             }
         const unsigned many = parts[k] > few ? parts[k] : 0;
-        if (__any_sync(ALL_LANES, many > 0) && !queue_long_rows(own, rows[k], many, warps, most, level, Level::ALONE))
+        if (MAY_BE_LONG && __any_sync(ALL_LANES, many > 0) &&
+            !queue_long_rows(own, whole_row(search, rows[k]), many, warps, most, level, Level::ALONE))
             spill = spill || many > 0;
         if (__any_sync(ALL_LANES, spill))
-            spill_rows(search, own, rows[k], spill, step, level, Level::ALONE ? 1 : CLUSTER_SIZE);
+            spill_rows(search, own, whole_row(search, rows[k]), spill, step, level, Level::ALONE ? 1 : CLUSTER_SIZE);
     }
 }
 
 // Take the source, one row, or if that is negative a share of the frontier from the queue in global memory.
-__device__ __forceinline__ void take_frontier(const bfs &search, unsigned *visited, cluster_queues &own, int step,
-                                              unsigned level, unsigned queued, int source) {
+__device__ __forceinline__ void take_frontier(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
+                                              int step, unsigned level, unsigned queued, int source) {
     const unsigned lane = threadIdx.x % 32, stride = CLUSTER_SIZE * blockDim.x;
     const unsigned most = source < 0 ? CLUSTER_SIZE * CLUSTER_PARTS : CLUSTER_PARTS;
     for (unsigned i = cluster_rank() * blockDim.x + threadIdx.x; i - lane < queued; i += stride) {
@@ -142,11 +166,11 @@ __device__ __forceinline__ void take_frontier(const bfs &search, unsigned *visit
             row[0] = {(edge_t)from.begin, (edge_t)from.begin + from.length};
         } else if (i < queued) {
             row[0] = search.row_of<cluster_row>(source);
-            visited[source / 32] |= 1u << source % 32;
+            bitmap.claim(true, source);
             search.reach(source, 0, source);
         }
         const unsigned target[1] = {i % CLUSTER_SIZE};
-        queue_rows<narrow_level>(search, own, row, target, 1, most, step + 1, level);
+        queue_rows<narrow_level, cluster_row>(search, own, row, target, 1, most, step + 1, level);
     }
 }
 
@@ -174,43 +198,44 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
 // Expand this block's share of a level. Lanes without an arc read the first one, rather than be jumped over: then all
 // accesses are on their way together.
 template <class Level, int at_a_time = Level::ARCS>
-__device__ __forceinline__ void expand_share(const bfs &search, unsigned *visited, cluster_queues &own, int step,
-                                             unsigned level) {
+__device__ __forceinline__ void expand_share(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
+                                             int step, unsigned level) {
     const unsigned arcs = own.held(level) * QUAD;
-    const int shift = max(0, 32 - __clz(search.num_vertices) - REGION_BITS);
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
         edge_t at[at_a_time];
-        int v[at_a_time], parent[at_a_time];
+        int entry[at_a_time], v[at_a_time], parent[at_a_time];
         bool mine[at_a_time];
         unsigned words[at_a_time], target[at_a_time];
-        cluster_row rows[at_a_time];
+        found_row rows[at_a_time];
         for (int k = 0; k < at_a_time; ++k) {
             const unsigned arc = i + k * blockDim.x;
             const part from = arc < arcs ? own.parts[level][arc / QUAD] : part{0, 0};
             mine[k] = (int)(arc % QUAD) < from.length;
             at[k] = mine[k] ? from.begin + arc % QUAD : 0;
-            v[k] = __ldg(&search.column_indices[at[k]]);
+            entry[k] = __ldg(&search.column_indices[at[k]]);
+            mine[k] = mine[k] && is_arc(entry[k]);
+            v[k] = neighbour_of(entry[k]);
             if (!Level::LOOKS) parent[k] = search.answer.tail(at[k]);
         }
         for (int k = 0; k < at_a_time; ++k)
-            words[k] = Level::LOOKS && mine[k] ? load_relaxed(&visited[v[k] / 32u]) : 0;
+            words[k] = Level::LOOKS && mine[k] ? bitmap.look(v[k]) : 0;
         for (int k = 0; k < at_a_time; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         for (int k = 0; k < at_a_time; ++k) {
-            if (!Level::LOOKS) rows[k] = search.row_of<cluster_row>(v[k]);
-            words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
+            if (!Level::LOOKS) rows[k] = row_found(search, entry[k]);
+            words[k] = bitmap.claim(mine[k], v[k]);
         }
         for (int k = 0; k < at_a_time; ++k) {
-            target[k] = ((unsigned)v[k] >> shift) % CLUSTER_SIZE;
+            target[k] = ((unsigned)v[k] >> search.region_shift) % CLUSTER_SIZE;
             mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
             if (!mine[k]) {
-                rows[k] = cluster_row{0, 0};
+                rows[k] = found_row{};
                 continue;
             }
-            if (Level::LOOKS) rows[k] = search.row_of<cluster_row>(v[k]), parent[k] = search.answer.tail(at[k]);
+            if (Level::LOOKS) rows[k] = row_found(search, entry[k]), parent[k] = search.answer.tail(at[k]);
             if (Level::LOOKS) prefetch(&search.column_indices[rows[k].begin]);
             search.reach(v[k], level + 1, parent[k]);
         }
         const unsigned warps = (arcs + 31) / 32, most = Level::ALONE ? CLUSTER_PARTS : search.when.small / CLUSTER_SIZE;
-        queue_rows<Level>(search, own, rows, target, warps, most, step, level + 1);
+        queue_rows<Level, found_row>(search, own, rows, target, warps, most, step, level + 1);
     }
 }

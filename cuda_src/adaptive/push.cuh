@@ -169,9 +169,10 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
     unsigned words[count];
     for (int k = 0; k < count; ++k) {
         const unsigned n = first + k * 32 + threadIdx.x % 32;
-        mine[k] = n < arcs.total;
         arc[k] = arcs.nth(min(n, arcs.total - 1));
-        v[k] = __ldg(&search.column_indices[arc[k]]);
+        const int entry = __ldg(&search.column_indices[arc[k]]);
+        mine[k] = n < arcs.total && is_arc(entry);
+        v[k] = neighbour_of(entry);
     }
     for (int k = 0; k < count; ++k) words[k] = look(&visited[v[k] / 32u]);
     for (int k = 0; k < count; ++k) {

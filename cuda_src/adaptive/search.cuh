@@ -9,6 +9,7 @@
 #include "edge_limit.cuh"
 #include "graph.cuh"
 #include "in_turn.cuh"
+#include "neighbour.cuh"
 #include "profile.cuh"
 #include "row_parts.cuh"
 #include "tally.cuh"
@@ -65,6 +66,8 @@ struct bfs {
     unsigned *open;   // a bit a vertex: 0 if it is known to have no in-neighbours (and has its level)
     part *queues[2];  // of even and of odd steps, each with room for all rows and what a cluster holds
     search_state *state;
+    int region_shift;       // bits of an id within its region, of which the blocks of a cluster have some each
+    offset_t first_record;  // among the column indices (short_rows.cuh)
 
     __device__ __forceinline__ part *queue(int step) const { return queues[step % 2]; }
     template <class Row = queue_row>

@@ -34,18 +34,18 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
     return total;
 }
 
-// Run levels from this one on, before the last, while they are tiny: for the first block of a cluster. Leaves to all of
+// Run levels from this one on, before own.last, while they are tiny: for the first block of a cluster. Leaves to all of
 // them where it has stopped, and with how many parts: with ~0u if some had no place.
-__device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *visited, cluster_queues &own,
-                                                level_record *records, int step, unsigned level, unsigned last) {
+__device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
+                                                level_record *records, int step, unsigned level) {
     const unsigned most = search.when.tiny;
     unsigned parts = gather_frontier(own, level, most);
-    while (parts > 0 && parts <= most && !own.overflow[level] && level < last) {
+    while (parts > 0 && parts <= most && !own.overflow[level] && level < own.last) {
         if (threadIdx.x == 0) {
             own.sizes[level + 2] = 0;
             note_level(records, level, 0, LAYER_BLOCK);
         }
-        expand_share<lone_level>(search, visited, own, step, level);
+        expand_share<lone_level>(search, bitmap, own, step, level);
         __syncthreads();
         ++level;
         parts = own.sizes[level];
@@ -58,50 +58,78 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, unsigned *vis
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
+// Why the blocks of a cluster look up from a run of levels.
+enum pause_kind { NO_PAUSE, TO_STOP, TO_GO_ON_ALONE };
+
+// Say whether there is a pause after a level, which is being expanded and of which this is the total.
+__device__ __forceinline__ void note_total(const bfs &search, cluster_queues &own, unsigned total, unsigned level) {
+    const bool stops = total == 0 || total > search.when.small || level + 1 >= own.last;
+    own.total = total;
+    own.tiny_levels = total <= search.when.tiny ? own.tiny_levels + 1 : 0;
+    own.pause[level + 1] = stops ? TO_STOP : own.tiny_levels >= TINY_LEVELS ? TO_GO_ON_ALONE : NO_PAUSE;
+    own.sizes[level + 2] = 0;
+}
+
+// Run levels from this one on until there is a pause: for all blocks of a cluster. Returns the first level that has not
+// been expanded. The last warp of a block counts the parts of a level while that is expanded, which costs no time: so
+// one is expanded that exceeds what is small. What a warp without work executes would delay the others.
+__device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
+                                                 level_record *records, int step, unsigned level) {
+    const unsigned lane = threadIdx.x % 32;
+    const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
+    if (threadIdx.x == blockDim.x - 1) own.tiny_levels = 0;
+    do {
+        const unsigned arcs = own.held(level) * QUAD;
+        if (counts || threadIdx.x - lane < arcs) {
+            const unsigned size = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
+            if (arcs <= blockDim.x)
+                expand_share<narrow_level>(search, bitmap, own, step, level);
+            else
+                expand_share<crowded_level>(search, bitmap, own, step, level);
+            if (counts) {
+                const unsigned total = warp_sum(size);
+                if (lane == 31) note_total(search, own, total, level);
+                if (lane == 1 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
+            }
+        }
+        cluster_sync();
+        ++level;
+    } while (!(own.pause[level] | own.overflow[level]));
+    return level;
+}
+
 // Run levels from this one on while they are small: for all blocks of one cluster. They begin with the source, queued
 // as one row, or if that is negative with the queue in global memory. Leaves in state->level the first level that has
 // not been expanded, perhaps the one it began with, and its frontier in global memory, unless that is to be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const edge_share &share, step_result &result) {
-    const unsigned last = level + LEVELS_AT_A_TIME;
     if (threadIdx.x < 3) own.sizes.all[threadIdx.x] = 0;
     if (threadIdx.x < 2) own.overflow.all[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
         own.limit.reset(share);
         own.given.reset();
         own.spilled_rows = own.spilled_parts = own.place = 0;
+        own.last = level + LEVELS_AT_A_TIME;
     }
-    unsigned total = source < 0 ? queued : 1, tiny_levels = 0;  // the source counts as one; in a row
+    const cluster_bitmap bitmap(search, visited);
+    bitmap.load(visited, source >= 0);
+    unsigned total = source < 0 ? queued : 1;  // the source counts as one
+    bool alone = false;
     cluster_sync();
-    take_frontier(search, visited, own, step, level, total, source);
+    take_frontier(search, bitmap, own, step, level, total, source);
     cluster_sync();
-    while (total > 0 && total <= search.when.small && !own.overflow[level] && level < last) {
-        tiny_levels = total <= search.when.tiny ? tiny_levels + 1 : 0;
-        if (tiny_levels > TINY_LEVELS) {
-            if (cluster_rank() == 0) run_tiny_levels(search, visited, own, records, step + 1, level, last);
+    while (total > 0 && total <= search.when.small && !own.overflow[level] && level < own.last) {
+        if (alone) {
+            if (cluster_rank() == 0) run_tiny_levels(search, bitmap, own, records, step + 1, level);
             cluster_sync();
-            level = own.stopped, total = own.left, tiny_levels = 0;
-            continue;
+            level = own.stopped, total = own.left, alone = false;
+        } else {
+            level = run_together(search, bitmap, own, records, step + 1, level);
+            total = own.total, alone = own.pause[level] == TO_GO_ON_ALONE;
         }
-        // For the decision after this level: it comes late, but free.
-        const unsigned lane = threadIdx.x % 32;
-        const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-        const unsigned size = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
-        if (own.held(level) * QUAD <= blockDim.x)
-            expand_share<narrow_level>(search, visited, own, step + 1, level);
-        else
-            expand_share<crowded_level>(search, visited, own, step + 1, level);
-        if (counts) {
-            const unsigned sum = warp_sum(size);
-            if (lane == 0) own.total[level] = sum;
-            if (lane == 1) own.sizes[level + 2] = 0;
-            if (lane == 2 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
-        }
-        cluster_sync();
-        total = own.total[level];  // of the level just expanded, so one is expanded that exceeds `small`
-        ++level;
     }
+    bitmap.store(visited, tail_bits(search.num_vertices));
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
         store_relaxed(&search.state->level, (int)level);

@@ -12,7 +12,10 @@ from bfsbench.variants import all_variants
 from bfsbench.variants.base import KernelProgram, KernelVariant
 
 _MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
-    "adaptive": {"CLUSTER_SIZE": (16, 1, 2, 4, 8)},  # 0 means a default, not a size
+    "adaptive": {
+        "CLUSTER_SIZE": (16, 1, 2, 4, 8),
+        "SHORT_ROWS": (0, 1),
+    },  # their defaults depend on the graph
     "bfs4k": {"CHILD_KERNELS": (1, 0)},
     "apsp_fw": {"TRACKS": (0, 1)},
     "apsp_fw_blocked": {"TRACKS": (0, 1)},
@@ -26,6 +29,7 @@ _OTHER_FILES: Mapping[str, Mapping[str, int]] = {
     "pack_parts": {"TABLE_BITS": 13, "TABLE": 8192, "MAX_GHOSTS": 6144},
     "parents": {"NO_PARENT": -1},
     "probe": {"CHAINS": 32},
+    "short_rows": {"TWO": 1},
     "tree_check": {"NO_PARENT": -1},
 }
 """Kernel files that are not of a variant's name, and the macros they need."""
@@ -77,6 +81,8 @@ def _builds(
     changes = [{name: value} for name, values in axes.items() for value in values[1:]]
     for wide in (0, 1):
         for change in ({}, *changes):
+            if wide and change.get("SHORT_ROWS"):
+                continue  # not for such graphs
             widths = {"WIDE_OFFSETS": wide}
             if file == "adaptive":
                 widths |= {"CLUSTER_PARTS": 2048 >> wide}
