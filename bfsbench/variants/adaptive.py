@@ -146,7 +146,7 @@ class Adaptive(OneLaunchVariant):
         ),
         Knob(
             "TINY_PARTS",
-            256,
+            192,
             "parts of 4 arcs in the largest frontier that one block of the cluster expands alone; fewer "
             "where rows are long",
             minimum=0,
