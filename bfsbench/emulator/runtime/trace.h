@@ -168,18 +168,18 @@ class Trace {
     }
 
     // A plain load of a multiple of its bytes, or a jump, if that is all there is to it. Otherwise nothing is done, and
-    // there is more to do.
+    // there is more to do: for the first entry, too, so that this calls nothing and needs no room on the stack.
     template <size_t kBytes>
     bool load_quickly(const char* address, const void* site) {
         unsigned end = *end_, op = ops_->quick_load(site);
-        if (!op || end > kPlenty || site <= place_ || changes_->put_aside) return false;
+        if (!op || !has_entries(end) || site <= place_ || changes_->put_aside) return false;
         if (changes_->may_be_old<kBytes>(address)) return false;
         put(end, {op, address}, site);
         return true;
     }
     bool jump_quickly(const void* place) {
         unsigned end = *end_, op = ops_->quick_jump(place_, place);
-        if (!op || end > kPlenty) return false;
+        if (!op || !has_entries(end)) return false;
         put(end, {op, nullptr}, place);
         return true;
     }
@@ -195,8 +195,9 @@ class Trace {
     }
     // There is room for another jump and a step behind the next entry.
     static constexpr unsigned kPlenty = Traces::kRoom - 3;
+    // But not too many of them.
+    static bool has_entries(unsigned end) { return end - 1 < kPlenty; }
     void put(unsigned end, Entry entry, const void* place) {
-        if (!end) begin_anew();
         place_ = place;
         first_[end * kWarpSize] = entry;
         *end_ = static_cast<uint8_t>(end + 1);
@@ -204,6 +205,7 @@ class Trace {
     // Whether there is room for less than another jump and a step.
     bool add(Entry entry) {
         unsigned end = *end_;
+        if (!end) begin_anew();
         put(end, entry, place_);
         return end > kPlenty;
     }
