@@ -60,7 +60,7 @@ void Lockstep::begin(unsigned threads, unsigned on) {
         memset(traces.end, 0, sizeof traces.end);
     }
     turns_.clear();
-    next_ = traced_ = traced_warps_ = rounds_ = 0;
+    next_ = traced_ = traced_warps_ = changed_warps_ = rounds_ = 0;
     leave_ = Leave::no;
     time = close_until_ = 0;
 }
@@ -120,19 +120,17 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return same;
 }
 
+// Those whose traces are empty.
 unsigned Lockstep::done(unsigned index, unsigned lanes) const {
-    const Traces& traces = traces_[index];
-    if (lanes == kAllLanes) {
-        uint8_t least = Traces::kRoom;
-        for (uint8_t end : traces.end) least = std::min(least, end);
-        if (least) return 0;
-    }
+    constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7f, kGather = 0x0102040810204080;
     unsigned found = 0;
-    for (unsigned left = lanes; left; left &= left - 1) {
-        auto lane = static_cast<unsigned>(__builtin_ctz(left));
-        found |= unsigned{traces.end[lane] == 0} << lane;
+    for (unsigned first = 0; first < kWarpSize; first += 8) {
+        uint64_t ends;
+        memcpy(&ends, traces_[index].end + first, sizeof ends);
+        uint64_t empty = ~((ends & kLow) + kLow | ends | kLow) >> 7;  // 1 in each byte that is 0
+        found |= static_cast<unsigned>(empty * kGather >> 56) << first;
     }
-    return found;
+    return found & lanes;
 }
 
 // If all lanes of the warp are one group and do the same next, the step that this leads to.
@@ -278,13 +276,16 @@ void Lockstep::end(unsigned index, unsigned lanes) {
     if (!on) return;
     warp.awaits &= ~on;
     warp.runs = true;
+    changed_warps_ |= 1u << index;
     for (; on; on &= on - 1) turns_.push_back(index * kWarpSize + static_cast<unsigned>(__builtin_ctz(on)));
 }
 
 void Lockstep::begin_round() {
     turns_.clear();
     next_ = 0;
-    each_lane(traced_warps_, [this](unsigned index) {
+    unsigned changed = changed_warps_ & traced_warps_;
+    changed_warps_ &= ~changed;
+    each_lane(changed, [this](unsigned index) {
         WarpRun& warp = warps_[index];
         warp.runs = false;
         unsigned fresh = warp.traced & ~warp.waiting & ~warp.together, ended = 0;

@@ -119,6 +119,7 @@ class Lockstep {
         if (!(warp.traced & bit)) ++traced_;
         warp.traced |= bit;
         traced_warps_ |= 1u << rank / kWarpSize;
+        changed_warps_ |= 1u << rank / kWarpSize;
         warp.stores_before[rank % kWarpSize] = stores;
     }
     bool any_traced() const { return traced_ > 0; }
@@ -195,6 +196,7 @@ class Lockstep {
     std::vector<unsigned> turns_;  // ranks
     size_t next_ = 0;              // index of the first of them that has not gone on
     unsigned traced_ = 0, traced_warps_ = 0;
+    unsigned changed_warps_ = 0;  // those with lanes that have begun a trace, or go on, since the last round
     static_assert(32 * kWarpSize >= 1024);  // warps have bits
     unsigned rounds_ = 0;  // of the turn
     uint64_t close_until_ = 0;

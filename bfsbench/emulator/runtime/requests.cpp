@@ -72,7 +72,8 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     const char* begin = site.place.begin;
     size_t last = site.place.bytes - 1, beyond = op.bytes - 1, beside = 0, crosses = 0;
     uint32_t sectors[kWarpSize];
-    unsigned number = 0, members = kWarpSize;
+    unsigned number = 0;
+    bool old = false;
     if (lanes == ~0u) {
         uint32_t of_lanes[1 + kWarpSize] = {~0u};
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
@@ -85,22 +86,23 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
             sectors[number] = of_lanes[1 + lane];
             number += of_lanes[1 + lane] != of_lanes[lane];
         }
+        old = !site.waits && near_stores(site, sectors, number);
     } else {
-        uint32_t previous = ~0u;
-        members = static_cast<unsigned>(__builtin_popcount(lanes));
         each_lane(lanes, [&](unsigned lane) {
-            auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
+            const char* address = warp.now[lane].address();
+            auto offset = static_cast<size_t>(address - begin);
             beside |= offset | (last - offset);
             crosses |= offset ^ (offset + beyond);
-            sectors[number] = static_cast<uint32_t>(offset / kSector);
-            number += sectors[number] != previous;
-            previous = static_cast<uint32_t>(offset / kSector);
+            old |= views_.changes.near(address) != 0;
+            sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
+        old |= reinterpret_cast<uintptr_t>(begin) % kSector != 0;  // what is near is known by address
     }
     if (beside >> 63 || crosses >= kSector) return false;
+    auto members = static_cast<unsigned>(__builtin_popcount(lanes));
     if (!site.waits) {
         site.loads += members;
-        if (near_stores(site, sectors, number)) count_overtaken(warp, lanes, op, site);
+        if (old && views_.stores()) count_overtaken(warp, lanes, op, site);
     }
     Count& count = counts_[site.count];
     ++count.executions;
