@@ -23,6 +23,7 @@ constexpr unsigned kAllLanes = ~0u;
 
 void WarpRun::begin(unsigned lanes) {
     traced = waiting = together = awaits = 0;
+    empty = ~0u;
     runs = false;
     issued = 0;
     groups = 1, groups_waiting = groups_issued = common = leads = others = 0;
@@ -116,21 +117,9 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
         traces.begin[lane] = static_cast<uint8_t>(row + 1);
     });
     each_lane(last, [&](unsigned lane) { traces.begin[lane] = traces.end[lane] = 0; });
+    warp.empty |= last;
     done |= last;
     return same;
-}
-
-// Those whose traces are empty.
-unsigned Lockstep::done(unsigned index, unsigned lanes) const {
-    constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7f, kGather = 0x0102040810204080;
-    unsigned found = 0;
-    for (unsigned first = 0; first < kWarpSize; first += 8) {
-        uint64_t ends;
-        memcpy(&ends, traces_[index].end + first, sizeof ends);
-        uint64_t empty = ~((ends & kLow) + kLow | ends | kLow) >> 7;  // 1 in each byte that is 0
-        found |= static_cast<unsigned>(empty * kGather >> 56) << first;
-    }
-    return found & lanes;
 }
 
 // If all lanes of the warp are one group and do the same next, the step that this leads to.
@@ -224,7 +213,7 @@ unsigned Lockstep::take(unsigned index) {
 
 void Lockstep::release(unsigned index, unsigned lanes) {
     WarpRun& warp = warps_[index];
-    unsigned ended = done(index, lanes);
+    unsigned ended = lanes & warp.empty;
     if (!warp.together) {
         for (unsigned left = warp.groups_issued; left; left &= left - 1) {
             auto group = static_cast<unsigned>(__builtin_ctz(left));
@@ -248,21 +237,34 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     unsigned ended = 0;
     while (lanes) {
         unsigned done = 0, same = pop_entries(index, lanes, done);
-        ended |= arrive(index, from, same, done);
-        lanes &= ~same;
+        if (same != lanes) {
+            ended |= arrive(index, from, same, done);
+            lanes &= ~same;
+            continue;
+        }
+        from = warps_[index].divide(from, lanes);
+        if (come_to_step(index, from, lanes)) break;
+        ended |= done;
+        lanes &= ~done;
     }
     return ended;
 }
 
 // The same for those of the group that have just taken the same entry out of their traces, some of which are done.
 unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
+    unsigned group = warps_[index].divide(from, lanes);
+    if (come_to_step(index, group, lanes)) return 0;
+    return done | advance(index, group, lanes & ~done);
+}
+
+// Whether the entry that lanes of a group have just taken is a step, at which they wait.
+bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
     WarpRun& warp = warps_[index];
-    unsigned group = warp.divide(from, lanes);
     const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
-    if (!step_to(warp.group[group].position, warp, op)) return done | advance(index, group, lanes & ~done);
+    if (!step_to(warp.group[group].position, warp, op)) return false;
     warp.waiting |= lanes;
     warp.groups_waiting |= 1u << group;
-    return 0;
+    return true;
 }
 
 // Of traces: lanes go on, if they wait for that.
