@@ -87,7 +87,7 @@ class Counting {
         views_.put_back();
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
-        bool waits = op.waits, full = tracing->come_to(site, op, address);
+        bool waits = op.waits, full = trace.come_to(site, op, address);
         if (full || waits) return await_steps(fiber);  // when it goes on, go_on() has been called for it
         if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);
     }

@@ -75,8 +75,8 @@ unsigned Lockstep::most_behind(const WarpRun& warp, unsigned groups, bool furthe
     return chosen;
 }
 
-void Lockstep::take_up(Trace& trace, unsigned rank, const void* place) {
-    trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place);
+void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const char* stack) {
+    trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
 // Of the lanes that are behind all others, or in front.
@@ -98,7 +98,7 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
         uint64_t differ = 0, first = entries[0].bits();
         for (unsigned lane = 0; lane < kWarpSize; ++lane) differ |= entries[lane].bits() ^ first;
         if (!rows_differ && !Entry::op_of(differ) && least > row + 1) {
-            for (unsigned lane = 0; lane < kWarpSize; ++lane) warp.now[lane] = entries[lane];
+            memcpy(warp.now, entries, sizeof warp.now);
             memset(traces.begin, row + 1, sizeof traces.begin);
             return lanes;
         }

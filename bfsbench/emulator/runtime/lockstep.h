@@ -111,7 +111,7 @@ class Lockstep {
     unsigned multiprocessor = 0;
 
     // The lane runs now.
-    void take_up(Trace& trace, unsigned rank, const void* place);
+    void take_up(Trace& trace, unsigned rank, const void* place, const char* stack);
     // A trace is empty no more.
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];

@@ -1,6 +1,7 @@
 // What a warp's execution of an instruction costs: requests, sectors, passes through shared memory.
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "counting.h"
@@ -74,15 +75,18 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     bool old = false, stores = !site.waits && views_.stores();
     if (lanes == ~0u) {
         uint32_t of_lanes[1 + kWarpSize] = {~0u};
+        uint8_t differs[kWarpSize];  // from the lane before
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
             auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
             beside |= offset | (last - offset);  // as signed numbers: one is negative
             crosses |= offset ^ (offset + beyond);
             of_lanes[1 + lane] = static_cast<uint32_t>(offset / kSector);
         }
-        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-            sectors[number] = of_lanes[1 + lane];
-            number += of_lanes[1 + lane] != of_lanes[lane];
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) differs[lane] = of_lanes[1 + lane] != of_lanes[lane];
+        uint64_t some;  // of eight lanes
+        for (unsigned first = 0; first < kWarpSize; first += sizeof some) {
+            memcpy(&some, differs + first, sizeof some);
+            for (; some; some &= some - 1) sectors[number++] = of_lanes[1 + first + __builtin_ctzll(some) / 8];
         }
         old = stores && near_stores(site, sectors, number);
     } else {
