@@ -39,15 +39,15 @@ APART void touch_counted(const char* address, const void* site) {
 template <size_t kBytes, Act kAct, Scope kScope, bool kAligned>
 inline void touch(const void* there, const void* site) {
     auto* address = static_cast<const char*>(there);
-    emu::Trace* trace = emu::tracing;
-    if (!trace) return touch_uncounted<kBytes, kAct, kScope>(address, site);
-    if (emu::StackPool::is_on(trace->stack, address)) return;
-    if (kAct != Act::read || kScope != Scope::none) return touch_counted<kBytes, kAct>(address, site);
-    if (!kAligned || !trace->load_quickly<kBytes>(address, site)) load_counted<kBytes>(address, site);
+    constexpr bool kIsLoad = kAct == Act::read && kScope == Scope::none;
+    if (kIsLoad && kAligned && emu::trace.load_quickly<kBytes>(address, site)) return;
+    if (!emu::trace.runs()) return touch_uncounted<kBytes, kAct, kScope>(address, site);
+    if (emu::trace.is_own(address)) return;
+    return kIsLoad ? load_counted<kBytes>(address, site) : touch_counted<kBytes, kAct>(address, site);
 }
 
 APART void jump_counted(const void* place) {
-    if (emu::tracing->come_to(place)) emu::await_steps(emu::here());
+    if (emu::trace.come_to(place)) emu::await_steps(emu::here());
 }
 
 APART void come_to_block() {
@@ -59,8 +59,9 @@ APART void come_to_block() {
 
 // At every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
-    if (emu::Trace* trace = emu::tracing) {
-        if (!trace->come_on(HERE) && !trace->jump_quickly(HERE)) jump_counted(HERE);
+    if (emu::trace.come_on(HERE)) return;
+    if (emu::trace.runs()) {
+        if (!emu::trace.jump_quickly(HERE)) jump_counted(HERE);
     } else if (emu::steps_left > 0) {
         --emu::steps_left;
     } else {

@@ -64,7 +64,7 @@ void Counting::forget() {
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     views_.put_back();
     if (is_note(address)) kind = Kind::note;
-    bool full = tracing->come_to(site, ops.at(site, Ops::shape(bytes, kind, false)), address);
+    bool full = trace.come_to(site, ops.at(site, Ops::shape(bytes, kind, false)), address);
     if (full || kind != Kind::note) worker->await_steps(fiber);
 }
 
@@ -121,7 +121,7 @@ void Counting::issue(ResidentBlock& block) {
 }
 
 void meet(const void* site) {
-    if (!tracing) return;
+    if (!trace.runs()) return;
     worker->machine.counting->step(here(), nullptr, site, 0, Kind::barrier);
 }
 

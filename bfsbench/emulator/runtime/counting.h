@@ -87,7 +87,7 @@ class Counting {
         views_.put_back();
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
-        bool waits = op.waits, full = tracing->come_to(site, op, address);
+        bool waits = op.waits, full = trace.come_to(site, op, address);
         if (full || waits) return await_steps(fiber);  // when it goes on, go_on() has been called for it
         if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);
     }
@@ -170,7 +170,11 @@ class Counting {
     void begin_epoch();
     bool is_note(const char* address) const { return static_cast<size_t>(address - notes_) < notes_bytes_; }
     void begin_level(const char* note);
-    Site& site_of(unsigned op);
+    Site& site_of(unsigned op) {
+        if (op < site_of_op_.size() && site_of_op_[op]) return *site_of_op_[op];
+        return find_site(op);
+    }
+    Site& find_site(unsigned op);
     Place find_global(const char* address) const;
     Place find(const ResidentBlock& block, const char* address) const;
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
@@ -181,7 +185,8 @@ class Counting {
     static constexpr unsigned kMostSectors = kWarpSize * (4095 / 32 + 2);
     static unsigned list_sectors(const Execution& execution, size_t most, uint32_t* sectors);
     bool count_sectors(const Execution& execution, Site& site, Count& count);
-    uint64_t count_distinct(WarpRun& warp, Site& site, Count& count, uint32_t* sectors, unsigned& number);
+    unsigned count_distinct(WarpRun& warp, Site& site, Count& count, const uint32_t* sectors, unsigned number,
+                            uint32_t place, uint32_t* listed, uint64_t& far);
     void count_collisions(const Execution& execution, Site& site, Count& count);
     void count_banks(const Execution& execution, const Site& site, Count& count);
     void follow_words(const Execution& execution, Site& site);

@@ -5,7 +5,7 @@
 
 namespace emu {
 
-__thread Trace* tracing = nullptr;
+__thread Trace trace;
 
 namespace {
 
@@ -29,13 +29,11 @@ void make_enough_room(Fiber& fiber, const char* top) {
 
 // The thread runs now, or the worker's loop if null.
 void set_current(Fiber* fiber) {
-    if (tracing) here().place = tracing->place();
+    if (trace.runs()) here().place = trace.place();
     current = fiber;
     Lockstep* lockstep = fiber ? block_of(*fiber).lockstep.get() : nullptr;
-    tracing = lockstep ? &worker->trace : nullptr;
-    if (!tracing) return;
-    tracing->stack = fiber->stack;
-    lockstep->take_up(*tracing, fiber->rank, fiber->place);
+    if (!lockstep) return trace.leave();
+    lockstep->take_up(trace, fiber->rank, fiber->place, fiber->stack);
 }
 
 // A lane whose turn it is and that has more to do than to arrive at a barrier; null if there is none.

@@ -23,6 +23,7 @@ constexpr unsigned kAllLanes = ~0u;
 
 void WarpRun::begin(unsigned lanes) {
     traced = waiting = together = awaits = 0;
+    empty = ~0u;
     runs = false;
     issued = 0;
     groups = 1, groups_waiting = groups_issued = common = leads = others = 0;
@@ -60,7 +61,7 @@ void Lockstep::begin(unsigned threads, unsigned on) {
         memset(traces.end, 0, sizeof traces.end);
     }
     turns_.clear();
-    next_ = traced_ = traced_warps_ = rounds_ = 0;
+    next_ = traced_ = traced_warps_ = changed_warps_ = rounds_ = 0;
     leave_ = Leave::no;
     time = close_until_ = 0;
 }
@@ -74,8 +75,8 @@ unsigned Lockstep::most_behind(const WarpRun& warp, unsigned groups, bool furthe
     return chosen;
 }
 
-void Lockstep::take_up(Trace& trace, unsigned rank, const void* place) {
-    trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place);
+void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const char* stack) {
+    trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
 // Of the lanes that are behind all others, or in front.
@@ -97,7 +98,7 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
         uint64_t differ = 0, first = entries[0].bits();
         for (unsigned lane = 0; lane < kWarpSize; ++lane) differ |= entries[lane].bits() ^ first;
         if (!rows_differ && !Entry::op_of(differ) && least > row + 1) {
-            for (unsigned lane = 0; lane < kWarpSize; ++lane) warp.now[lane] = entries[lane];
+            memcpy(warp.now, entries, sizeof warp.now);
             memset(traces.begin, row + 1, sizeof traces.begin);
             return lanes;
         }
@@ -116,23 +117,9 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
         traces.begin[lane] = static_cast<uint8_t>(row + 1);
     });
     each_lane(last, [&](unsigned lane) { traces.begin[lane] = traces.end[lane] = 0; });
+    warp.empty |= last;
     done |= last;
     return same;
-}
-
-unsigned Lockstep::done(unsigned index, unsigned lanes) const {
-    const Traces& traces = traces_[index];
-    if (lanes == kAllLanes) {
-        uint8_t least = Traces::kRoom;
-        for (uint8_t end : traces.end) least = std::min(least, end);
-        if (least) return 0;
-    }
-    unsigned found = 0;
-    for (unsigned left = lanes; left; left &= left - 1) {
-        auto lane = static_cast<unsigned>(__builtin_ctz(left));
-        found |= unsigned{traces.end[lane] == 0} << lane;
-    }
-    return found;
 }
 
 // If all lanes of the warp are one group and do the same next, the step that this leads to.
@@ -226,7 +213,7 @@ unsigned Lockstep::take(unsigned index) {
 
 void Lockstep::release(unsigned index, unsigned lanes) {
     WarpRun& warp = warps_[index];
-    unsigned ended = done(index, lanes);
+    unsigned ended = lanes & warp.empty;
     if (!warp.together) {
         for (unsigned left = warp.groups_issued; left; left &= left - 1) {
             auto group = static_cast<unsigned>(__builtin_ctz(left));
@@ -250,21 +237,34 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     unsigned ended = 0;
     while (lanes) {
         unsigned done = 0, same = pop_entries(index, lanes, done);
-        ended |= arrive(index, from, same, done);
-        lanes &= ~same;
+        if (same != lanes) {
+            ended |= arrive(index, from, same, done);
+            lanes &= ~same;
+            continue;
+        }
+        from = warps_[index].divide(from, lanes);
+        if (come_to_step(index, from, lanes)) break;
+        ended |= done;
+        lanes &= ~done;
     }
     return ended;
 }
 
 // The same for those of the group that have just taken the same entry out of their traces, some of which are done.
 unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
+    unsigned group = warps_[index].divide(from, lanes);
+    if (come_to_step(index, group, lanes)) return 0;
+    return done | advance(index, group, lanes & ~done);
+}
+
+// Whether the entry that lanes of a group have just taken is a step, at which they wait.
+bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
     WarpRun& warp = warps_[index];
-    unsigned group = warp.divide(from, lanes);
     const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
-    if (!step_to(warp.group[group].position, warp, op)) return done | advance(index, group, lanes & ~done);
+    if (!step_to(warp.group[group].position, warp, op)) return false;
     warp.waiting |= lanes;
     warp.groups_waiting |= 1u << group;
-    return 0;
+    return true;
 }
 
 // Of traces: lanes go on, if they wait for that.
@@ -278,13 +278,16 @@ void Lockstep::end(unsigned index, unsigned lanes) {
     if (!on) return;
     warp.awaits &= ~on;
     warp.runs = true;
+    changed_warps_ |= 1u << index;
     for (; on; on &= on - 1) turns_.push_back(index * kWarpSize + static_cast<unsigned>(__builtin_ctz(on)));
 }
 
 void Lockstep::begin_round() {
     turns_.clear();
     next_ = 0;
-    each_lane(traced_warps_, [this](unsigned index) {
+    unsigned changed = changed_warps_ & traced_warps_;
+    changed_warps_ &= ~changed;
+    each_lane(changed, [this](unsigned index) {
         WarpRun& warp = warps_[index];
         warp.runs = false;
         unsigned fresh = warp.traced & ~warp.waiting & ~warp.together, ended = 0;

@@ -38,6 +38,7 @@ struct WarpRun {
     unsigned waiting;   // those that are at a step, which has left the trace
     unsigned together;  // others, which are one group
     unsigned awaits;    // those that go on when their traces are done
+    unsigned empty;     // those whose traces are done; of some of them the last step is not
     bool runs;          // a lane is to go on before another step is issued
     uint64_t issued;
 
@@ -70,9 +71,9 @@ struct WarpRun {
     // Sectors of global memory that it has loaded, as far as a part of a first-level cache would hold them.
     static constexpr size_t kRecent = 512;
     std::vector<uint32_t> recent;
-    bool had_lately(const char* sector, size_t index) {
+    // The sector of this index in a region, of which all in memory have numbers.
+    bool had_lately(uint32_t index, uint32_t number) {
         uint32_t& slot = recent[index % kRecent];
-        auto number = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(sector) / 32);
         bool had = slot == number;
         slot = number;
         return had;
@@ -110,7 +111,7 @@ class Lockstep {
     unsigned multiprocessor = 0;
 
     // The lane runs now.
-    void take_up(Trace& trace, unsigned rank, const void* place);
+    void take_up(Trace& trace, unsigned rank, const void* place, const char* stack);
     // A trace is empty no more.
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];
@@ -118,7 +119,9 @@ class Lockstep {
         // A step that has left the trace may have yet to be issued: others let its lane go on from a collective.
         if (!(warp.traced & bit)) ++traced_;
         warp.traced |= bit;
+        warp.empty &= ~bit;
         traced_warps_ |= 1u << rank / kWarpSize;
+        changed_warps_ |= 1u << rank / kWarpSize;
         warp.stores_before[rank % kWarpSize] = stores;
     }
     bool any_traced() const { return traced_ > 0; }
@@ -182,10 +185,10 @@ class Lockstep {
     void scatter(unsigned warp);
     unsigned next_group(const WarpRun& warp) const;
     unsigned pop_entries(unsigned warp, unsigned lanes, unsigned& done);
-    unsigned done(unsigned warp, unsigned lanes) const;
     bool step_to(Position& position, const WarpRun& warp, const Op& op);
     unsigned advance(unsigned warp, unsigned group, unsigned lanes);
     unsigned arrive(unsigned warp, unsigned from, unsigned lanes, unsigned done);
+    bool come_to_step(unsigned warp, unsigned group, unsigned lanes);
     void end(unsigned warp, unsigned lanes);
 
     Loops& loops_;
@@ -195,6 +198,7 @@ class Lockstep {
     std::vector<unsigned> turns_;  // ranks
     size_t next_ = 0;              // index of the first of them that has not gone on
     unsigned traced_ = 0, traced_warps_ = 0;
+    unsigned changed_warps_ = 0;  // those with lanes that have begun a trace, or go on, since the last round
     static_assert(32 * kWarpSize >= 1024);  // warps have bits
     unsigned rounds_ = 0;  // of the turn
     uint64_t close_until_ = 0;

@@ -1,6 +1,7 @@
 // What a warp's execution of an instruction costs: requests, sectors, passes through shared memory.
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "counting.h"
@@ -27,11 +28,9 @@ unsigned FewNumbers::add(uint64_t number) {
     }
 }
 
-Counting::Site& Counting::site_of(unsigned op) {
+Counting::Site& Counting::find_site(unsigned op) {
     if (op >= site_of_op_.size()) site_of_op_.resize(ops.size());
-    Site*& site = site_of_op_[op];
-    if (!site) site = &sites_[ops[op].site];
-    return *site;
+    return *(site_of_op_[op] = &sites_[ops[op].site]);
 }
 
 // Lanes that go to different regions through one pointer are a request to each.
@@ -72,43 +71,49 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     const char* begin = site.place.begin;
     size_t last = site.place.bytes - 1, beyond = op.bytes - 1, beside = 0, crosses = 0;
     uint32_t sectors[kWarpSize];
-    unsigned number = 0, members = kWarpSize;
+    unsigned number = 0;
+    bool old = false, stores = !site.waits && views_.stores();
     if (lanes == ~0u) {
         uint32_t of_lanes[1 + kWarpSize] = {~0u};
+        uint8_t differs[kWarpSize];  // from the lane before
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
             auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
             beside |= offset | (last - offset);  // as signed numbers: one is negative
             crosses |= offset ^ (offset + beyond);
             of_lanes[1 + lane] = static_cast<uint32_t>(offset / kSector);
         }
-        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-            sectors[number] = of_lanes[1 + lane];
-            number += of_lanes[1 + lane] != of_lanes[lane];
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) differs[lane] = of_lanes[1 + lane] != of_lanes[lane];
+        uint64_t some;  // of eight lanes
+        for (unsigned first = 0; first < kWarpSize; first += sizeof some) {
+            memcpy(&some, differs + first, sizeof some);
+            for (; some; some &= some - 1) sectors[number++] = of_lanes[1 + first + __builtin_ctzll(some) / 8];
         }
+        old = stores && near_stores(site, sectors, number);
     } else {
-        uint32_t previous = ~0u;
-        members = static_cast<unsigned>(__builtin_popcount(lanes));
         each_lane(lanes, [&](unsigned lane) {
-            auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
+            const char* address = warp.now[lane].address();
+            auto offset = static_cast<size_t>(address - begin);
             beside |= offset | (last - offset);
             crosses |= offset ^ (offset + beyond);
-            sectors[number] = static_cast<uint32_t>(offset / kSector);
-            number += sectors[number] != previous;
-            previous = static_cast<uint32_t>(offset / kSector);
+            if (stores) old |= views_.changes.near(address) != 0;
+            sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
+        old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;  // what is near is known by address
     }
     if (beside >> 63 || crosses >= kSector) return false;
-    if (!site.waits) {
-        site.loads += members;
-        if (near_stores(site, sectors, number)) count_overtaken(warp, lanes, op, site);
-    }
+    auto members = static_cast<unsigned>(__builtin_popcount(lanes));
+    if (!site.waits) site.loads += members;
+    if (old) count_overtaken(warp, lanes, op, site);
     Count& count = counts_[site.count];
     ++count.executions;
     count.lanes += members;
     count.bytes += uint64_t{members} * op.bytes;
-    uint64_t far = count_distinct(warp, site, count, sectors, number);
     const Lockstep& lockstep = *block.lockstep;
-    views_.load(lockstep.multiprocessor, lockstep.time, site.place.buffer->place / kSector, sectors, number);
+    auto place = static_cast<uint32_t>(site.place.buffer->place / kSector);
+    uint64_t far = 0;
+    views_.load(lockstep.multiprocessor, lockstep.time, number, [&](uint32_t* log) {
+        return count_distinct(warp, site, count, sectors, number, place, log, far);
+    });
     count_step(warp, Kind::read, Memory::global, far > 0);
     return true;
 }
@@ -227,33 +232,40 @@ bool Counting::count_sectors(const Execution& execution, Site& site, Count& coun
     if (size_t needed = site.place.bytes / kSector + 2; touched.size() != needed) touched.resize(needed);
     uint32_t sectors[kMostSectors];
     unsigned number = list_sectors(execution, touched.size() - 1, sectors);
-    uint64_t far = count_distinct(lockstep.warp(execution.warp), site, count, sectors, number);
+    WarpRun& warp = lockstep.warp(execution.warp);
+    uint64_t far = 0;
     if (const Region* buffer = site.place.buffer; buffer && execution.op->plain) {
-        views_.load(lockstep.multiprocessor, lockstep.time, buffer->place / kSector, sectors, number);
+        auto place = static_cast<uint32_t>(buffer->place / kSector);
+        views_.load(lockstep.multiprocessor, lockstep.time, number, [&](uint32_t* log) {
+            return count_distinct(warp, site, count, sectors, number, place, log, far);
+        });
+    } else {
+        count_distinct(warp, site, count, sectors, number, 0, sectors, far);
     }
     return far > 0;
 }
 
-// Leaves each in the list only once. Returns how many are far.
-uint64_t Counting::count_distinct(WarpRun& warp, Site& site, Count& count, uint32_t* sectors, unsigned& number) {
+// Lists each sector once, by its number in the memory of the GPU, and returns how many these are. Adds those that are far.
+unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count, const uint32_t* sectors, unsigned number,
+                                  uint32_t place, uint32_t* listed, uint64_t& far) {
     ++execution_;
     uint32_t* touched = site.touched->sectors.data();
+    auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site.place.begin) / kSector);
     unsigned different = 0;
-    uint64_t distinct = 0, far = 0;
+    uint64_t distinct = 0;
     for (unsigned i = 0; i < number; ++i) {
         uint32_t sector = sectors[i];
         uint32_t last = touched[sector];
         if (last == execution_) continue;
         touched[sector] = execution_;
-        sectors[different++] = sector;
+        listed[different++] = place + sector;
         distinct += last <= before_epoch_;
-        far += !warp.had_lately(site.place.begin + size_t{sector} * kSector, sector);
+        far += !warp.had_lately(sector, first + sector);
     }
     count.sectors += different;
     count.distinct_sectors += distinct;
     count.far_sectors += far;
-    number = different;
-    return far;
+    return different;
 }
 
 // Whether there may have been stores to one of them in this launch.

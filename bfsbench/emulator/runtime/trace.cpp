@@ -17,7 +17,7 @@ void Ops::fill(Slot& slot, const void* site, uint32_t form, const void* from) {
         const Op& op = all_[found->second];
         waits |= op.waits;
         if (shape(op.bytes, op.kind, op.plain) != form || op.from != from) continue;
-        slot = {site, from, form, found->second, op.waits};
+        slot = {site, from, form, op.waits, {found->second, nullptr}};
         return;
     }
     if (all_.size() == kMostOps) fail("more than %zu instructions and jumps", kMostOps);
@@ -25,7 +25,7 @@ void Ops::fill(Slot& slot, const void* site, uint32_t form, const void* from) {
     auto number = static_cast<uint16_t>(all_.size());
     all_.push_back({site, from, form >> 4, static_cast<Kind>(form >> 1 & 7), (form & 1) != 0, waits});
     numbers_.emplace(site, number);
-    slot = {site, from, form, number, waits};
+    slot = {site, from, form, waits, {number, nullptr}};
 }
 
 void Ops::wait_at(const void* site) {

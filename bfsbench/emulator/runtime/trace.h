@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emu/state.h"
+#include "fiber.h"
 
 namespace emu {
 
@@ -57,6 +58,24 @@ struct Op {
     bool waits;  // lanes do, at loads of this site that would not make them wait otherwise
 };
 
+// What is kept of it in a trace: the number of the op, and the address.
+class Entry {
+  public:
+    Entry() = default;
+    Entry(unsigned op, const void* address) : bits_(uint64_t{op} << kOpAt | reinterpret_cast<uint64_t>(address)) {}
+    // The same at another address, if this has none.
+    Entry at(const void* address) const { return Entry(bits_ | reinterpret_cast<uint64_t>(address)); }
+    uint64_t bits() const { return bits_; }
+    static unsigned op_of(uint64_t bits) { return static_cast<unsigned>(bits >> kOpAt); }
+    unsigned op() const { return static_cast<unsigned>(bits_ >> kOpAt); }
+    const char* address() const { return reinterpret_cast<const char*>(bits_ & ((uint64_t{1} << kOpAt) - 1)); }
+
+  private:
+    explicit Entry(uint64_t bits) : bits_(bits) {}
+    static constexpr unsigned kOpAt = 48;
+    uint64_t bits_;
+};
+
 // What lanes do, by numbers, found by site or by the ends of a jump. Numbers are good for as long as this lives.
 class Ops {
   public:
@@ -64,8 +83,8 @@ class Ops {
         const void* site = nullptr;
         const void* from = nullptr;
         uint32_t shape = 0;
-        uint16_t number = 0;
         bool waits = false;
+        Entry entry{0, nullptr};  // without an address
     };
 
     const Op& operator[](unsigned number) const { return all_[number]; }
@@ -81,19 +100,20 @@ class Ops {
         if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
         return slot;
     }
-    // Of a plain load at which lanes do not wait, or a jump; 0 if it has not been used lately.
-    unsigned quick_load(const void* site) const {
+    // The entry, without an address, of a plain load at which lanes do not wait, or of a jump; null if it has not been used
+    // lately.
+    const Entry* quick_load(const void* site) const {
         const Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
-        return load.site == site ? load.number : 0;
+        return load.site == site ? &load.entry : nullptr;
     }
-    unsigned quick_jump(const void* from, const void* to) const {
+    const Entry* quick_jump(const void* from, const void* to) const {
         const Slot& slot = slots_[index_of(to, from)];
-        return slot.site == to && slot.from == from ? slot.number : 0;
+        return slot.site == to && slot.from == from ? &slot.entry : nullptr;
     }
     // Such a load is known from now on, until another one takes its place.
     void note_quick(const Slot& load) {
         if (load.waits) return;
-        loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, load.number};
+        loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, load.entry};
     }
     const Slot& jump(const void* from, const void* to) { return at(to, shape(0, Kind::jump, false), from); }
 
@@ -107,7 +127,7 @@ class Ops {
     }
     struct Quick {
         const void* site = nullptr;
-        uintptr_t number = 0;
+        Entry entry{0, nullptr};
     };
     void fill(Slot& slot, const void* site, uint32_t shape, const void* from);
 
@@ -115,21 +135,6 @@ class Ops {
     std::array<Quick, kSlots> loads_{};
     std::vector<Op> all_;
     std::unordered_multimap<const void*, uint16_t> numbers_;  // by site
-};
-
-// What is kept of it in a trace: the number of the op, and the address.
-class Entry {
-  public:
-    Entry() = default;
-    Entry(unsigned op, const void* address) : bits_(uint64_t{op} << kOpAt | reinterpret_cast<uint64_t>(address)) {}
-    uint64_t bits() const { return bits_; }
-    static unsigned op_of(uint64_t bits) { return static_cast<unsigned>(bits >> kOpAt); }
-    unsigned op() const { return static_cast<unsigned>(bits_ >> kOpAt); }
-    const char* address() const { return reinterpret_cast<const char*>(bits_ & ((uint64_t{1} << kOpAt) - 1)); }
-
-  private:
-    static constexpr unsigned kOpAt = 48;
-    uint64_t bits_;
 };
 
 // Those of a warp, side by side, as most of its lanes do the same.
@@ -143,73 +148,85 @@ struct alignas(64) Traces {
 // That of the lane that runs, which adds to it.
 class Trace {
   public:
-    const char* stack = nullptr;  // of the lane
-
     // Another lane runs, which was at this place last.
-    void take_up(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank, const void* place) {
-        of_ = &of, ops_ = &ops, changes_ = &changes, rank_ = rank;
+    void take_up(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank, const void* place,
+                 const char* stack) {
+        of_ = &of, ops_ = &ops, changes_ = &changes, rank_ = rank, stack_ = stack;
         end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
-        place_ = place;
+        place_ = number(place);
     }
-    const void* place() const { return place_; }
+    // None does that is counted. Then nothing is further on.
+    void leave() { of_ = nullptr, place_ = ~uintptr_t{0}; }
+    bool runs() const { return of_ != nullptr; }
+    const void* place() const { return reinterpret_cast<const void*>(place_); }
+    // Whether an address is on the lane's stack, where nothing is counted.
+    bool is_own(const char* address) const { return StackPool::is_on(stack_, address); }
 
     // The lane has come to a basic block, or to a step. If there is no room for another one, it has to wait.
     bool come_to(const void* place) { return !come_on(place) && jump_to(place); }
     // Whether it is further on; otherwise nothing is done.
     bool come_on(const void* place) {
-        if (place <= place_) return false;
-        place_ = place;
+        if (number(place) <= place_) return false;
+        place_ = number(place);
         return true;
     }
     bool come_to(const void* site, const Ops::Slot& op, const void* address) {
-        if (site <= place_) jump_to(site);
-        place_ = site;
-        return add({op.number, address});
+        if (number(site) <= place_) jump_to(site);
+        place_ = number(site);
+        return add(op.entry.at(address));
     }
 
     // A plain load of a multiple of its bytes, or a jump, if that is all there is to it. Otherwise nothing is done, and
-    // there is more to do.
+    // there is more to do: for the first entry, too, so that this calls nothing and needs no room on the stack.
     template <size_t kBytes>
     bool load_quickly(const char* address, const void* site) {
-        unsigned end = *end_, op = ops_->quick_load(site);
-        if (!op || end > kPlenty || site <= place_ || changes_->put_aside) return false;
+        if (number(site) <= place_) return false;
+        if (is_own(address)) return true;
+        unsigned end = *end_;
+        const Entry* op = ops_->quick_load(site);
+        if (!op || !has_entries(end) || changes_->put_aside) return false;
         if (changes_->may_be_old<kBytes>(address)) return false;
-        put(end, {op, address}, site);
+        put(end, op->at(address), site);
         return true;
     }
     bool jump_quickly(const void* place) {
-        unsigned end = *end_, op = ops_->quick_jump(place_, place);
-        if (!op || end > kPlenty) return false;
-        put(end, {op, nullptr}, place);
+        unsigned end = *end_;
+        const Entry* op = ops_->quick_jump(this->place(), place);
+        if (!op || !has_entries(end)) return false;
+        put(end, *op, place);
         return true;
     }
 
     // It leaves a loop early.
-    bool part() { return add({ops_->at(place_, Ops::shape(0, Kind::part, false)).number, nullptr}); }
+    bool part() { return add(ops_->at(place(), Ops::shape(0, Kind::part, false)).entry); }
 
   private:
-    __attribute__((noinline)) bool jump_to(const void* place) {
-        unsigned op = ops_->jump(place_, place).number;
-        place_ = place;
-        return add({op, nullptr});
+    static uintptr_t number(const void* place) { return reinterpret_cast<uintptr_t>(place); }
+    __attribute__((noinline)) bool jump_to(const void* to) {
+        Entry jump = ops_->jump(place(), to).entry;
+        place_ = number(to);
+        return add(jump);
     }
     // There is room for another jump and a step behind the next entry.
     static constexpr unsigned kPlenty = Traces::kRoom - 3;
+    // But not too many of them.
+    static bool has_entries(unsigned end) { return end - 1 < kPlenty; }
     void put(unsigned end, Entry entry, const void* place) {
-        if (!end) begin_anew();
-        place_ = place;
+        place_ = number(place);
         first_[end * kWarpSize] = entry;
         *end_ = static_cast<uint8_t>(end + 1);
     }
     // Whether there is room for less than another jump and a step.
     bool add(Entry entry) {
         unsigned end = *end_;
-        put(end, entry, place_);
+        if (!end) begin_anew();
+        put(end, entry, place());
         return end > kPlenty;
     }
     inline void begin_anew();  // the other lanes of its warp have yet to be told
 
-    const void* place_ = nullptr;
+    uintptr_t place_ = ~uintptr_t{0};
+    const char* stack_ = nullptr;
     uint8_t* end_ = nullptr;
     Entry* first_ = nullptr;
     Ops* ops_ = nullptr;
@@ -218,7 +235,7 @@ class Trace {
     unsigned rank_ = 0;
 };
 
-// Of the thread that runs on this core now; null unless its machine counts.
-extern __thread Trace* tracing __attribute__((tls_model("initial-exec")));
+// Of the thread that runs on this core now.
+extern __thread Trace trace __attribute__((tls_model("initial-exec")));
 
 }  // namespace emu

@@ -22,12 +22,13 @@ class Views {
     // Each multiprocessor has a cache of this size, in bytes.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // A warp loads sectors, counted from the `first` of the memory of the GPU; its block has made this number of steps.
-    void load(unsigned multiprocessor, uint64_t time, size_t first, const uint32_t* sectors, unsigned number) {
+    // A warp loads sectors of the memory of the GPU; its block has made this number of steps. `list` is called with room
+    // for `most` of them, and returns how many it has put there.
+    template <class List>
+    void load(unsigned multiprocessor, uint64_t time, unsigned most, List list) {
         View& view = views_[multiprocessor];
-        uint32_t* log = log_at(view, time, number);
-        for (unsigned i = 0; i < number; ++i) log[i] = static_cast<uint32_t>(first) + sectors[i];
-        view.logged += number;
+        uint32_t* log = log_at(view, time, most);
+        view.logged += list(log);
     }
     // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
     bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }

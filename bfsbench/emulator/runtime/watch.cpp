@@ -255,25 +255,41 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
          nearest.bytes);
 }
 
+namespace {
+
+// These need room on the stack, of which a thread that is counted is to have little while it waits.
+__attribute__((noinline)) void access_watched(const char* place, size_t bytes, Act act, Scope scope, Order order,
+                                              const void* site) {
+    watching->access(place, bytes, act, scope, order, site);
+}
+__attribute__((noinline)) void step_and_acquire(Counting& counting, const char* place, const void* site, size_t bytes,
+                                                Kind kind) {
+    counting.step(here(), place, site, bytes, kind);
+    counting.acquire(block_of(here()));
+}
+
+}  // namespace
+
 void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site, Order order) {
     auto* place = static_cast<const char*>(address);
-    if (watching) return watching->access(place, bytes, act, scope, order, site);
-    if (!tracing || StackPool::is_on(here().stack, address)) return;
+    if (watching) return access_watched(place, bytes, act, scope, order, site);
+    if (!trace.runs() || trace.is_own(place)) return;
     Counting& counting = *worker->machine.counting;
     if (act == Act::read && scope == Scope::none) return counting.load(here(), place, bytes, site);
-    counting.step(here(), place, site, bytes, static_cast<Kind>(act));
-    if (order == Order::acquire || order == Order::acq_rel) counting.acquire(block_of(here()));
+    auto kind = static_cast<Kind>(act);
+    if (order == Order::acquire || order == Order::acq_rel) return step_and_acquire(counting, place, site, bytes, kind);
+    counting.step(here(), place, site, bytes, kind);
 }
 
 void part() {
-    if (tracing && tracing->part()) await_steps(here());
+    if (trace.runs() && trace.part()) await_steps(here());
 }
 
 void fence(Scope scope) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     yield_point();
     if (watching) watching->clocks.fence(scope);
-    if (tracing && scope == Scope::device) worker->machine.counting->acquire(block_of(here()));
+    if (trace.runs() && scope == Scope::device) worker->machine.counting->acquire(block_of(here()));
 }
 
 }  // namespace emu

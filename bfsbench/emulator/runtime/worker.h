@@ -26,7 +26,6 @@ class Worker {
     Machine& machine;
     Grid* grid = nullptr;
     std::vector<ChildLaunch> children;  // asked for by the current grid
-    Trace trace;                        // in a machine that counts
 
     // Runs blocks until none is left for this worker or the grid is aborted.
     void run(Grid& grid);
