@@ -56,7 +56,7 @@ def with_records(graph: DeviceGraph) -> ShortRows:
     num_vertices, longest = host_graph.num_vertices, longest_row(graph)
     first, length = entries_with_records(num_vertices, host_graph.num_edges, longest)
     offsets = host_graph.row_offsets
-    macros = {"WIDE_OFFSETS": int(offsets.itemsize == 8), "TWO": int(longest > RECORD)}
+    macros = {"WIDE_OFFSETS": int(offsets.itemsize == 8), "RECORDS": 1 + (longest > RECORD)}
     contract = Contract(Path(__file__).name, {"offset_t": offsets.dtype})
     module = device.module(CUDA_SRC / "adaptive" / "short_rows.cu", macros, contract=contract)
     kernel = module.kernel("make_records")

@@ -66,7 +66,7 @@ __device__ __forceinline__ void note_total(const bfs &search, cluster_queues &ow
     const bool stops = total == 0 || total > search.when.small || level + 1 >= own.last;
     own.total = total;
     own.tiny_levels = total <= search.when.tiny ? own.tiny_levels + 1 : 0;
-    own.pause[level + 1] = stops ? TO_STOP : own.tiny_levels >= TINY_LEVELS ? TO_GO_ON_ALONE : NO_PAUSE;
+    own.pause[level + 1] = stops ? TO_STOP : own.tiny_levels > TINY_LEVELS ? TO_GO_ON_ALONE : NO_PAUSE;
     own.sizes[level + 2] = 0;
 }
 
@@ -74,22 +74,22 @@ __device__ __forceinline__ void note_total(const bfs &search, cluster_queues &ow
 // been expanded. The last warp of a block counts the parts of a level while that is expanded, which costs no time: so
 // one is expanded that exceeds what is small. What a warp without work executes would delay the others.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
-                                                 level_record *records, int step, unsigned level) {
+                                                 level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
     const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-    if (threadIdx.x == blockDim.x - 1) own.tiny_levels = 0;
+    if (threadIdx.x == blockDim.x - 1) own.tiny_levels = total <= search.when.tiny;
     do {
         const unsigned arcs = own.held(level) * QUAD;
         if (counts || threadIdx.x - lane < arcs) {
+            if (threadIdx.x == blockDim.x - 1 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
             const unsigned size = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
             if (arcs <= blockDim.x)
                 expand_share<narrow_level>(search, bitmap, own, step, level);
             else
                 expand_share<crowded_level>(search, bitmap, own, step, level);
             if (counts) {
-                const unsigned total = warp_sum(size);
-                if (lane == 31) note_total(search, own, total, level);
-                if (lane == 1 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
+                const unsigned sum = warp_sum(size);
+                if (lane == 31) note_total(search, own, sum, level);
             }
         }
         cluster_sync();
@@ -125,7 +125,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
             cluster_sync();
             level = own.stopped, total = own.left, alone = false;
         } else {
-            level = run_together(search, bitmap, own, records, step + 1, level);
+            level = run_together(search, bitmap, own, records, step + 1, level, total);
             total = own.total, alone = own.pause[level] == TO_GO_ON_ALONE;
         }
     }

@@ -77,7 +77,7 @@ def test_clusters_are_as_large_as_suits_the_graph_and_the_device(
 def test_a_grid_that_is_not_resident_is_made_smaller(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     search = prepared(Adaptive, device, fan(3, 1), block=1024)
     kernel, most = type(search.kernel("adaptive")), search.num_blocks
-    monkeypatch.setattr(kernel, "resident_blocks", lambda kernel, block: most + 24)
+    monkeypatch.setattr(kernel, "resident_blocks", lambda kernel, block, shared: most + 24)
     monkeypatch.setattr(Adaptive, "probe_polls", 20_000)
     graph = layered([1, 5, 9])
     search = prepared(Adaptive, device, graph, block=1024)

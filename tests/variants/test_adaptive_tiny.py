@@ -31,7 +31,7 @@ TINY_LEVELS = 4
 """Of the cluster, before one block goes on alone: as in cuda_src/adaptive_small.cuh."""
 SHORT_ROW = 8 * 4
 """Arcs of the longest row that is not dealt out to all blocks, if it is not one of few long ones."""
-KEPT_PARTS = 200
+KEPT_PARTS = 150
 """Parts of a long row with which a level is tiny still; with twice as many it is not."""
 
 

@@ -1,0 +1,172 @@
+"""Rows as records, and the search of one launch on graphs that have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfsbench.backends.base import Device, Launch
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.emulator import Hardware
+from bfsbench.errors import DeviceOutOfMemoryError, LaunchError
+from bfsbench.families.bfs import reference_levels
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.generators import generate
+from bfsbench.graphs.graph import Graph
+from bfsbench.variants import adaptive
+from bfsbench.variants.adaptive import Adaptive
+from bfsbench.variants.base import DeviceGraph, KernelSetup
+from bfsbench.variants.short_rows import LONGEST_ROW, with_records
+from tests.parameters import some
+from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
+from tests.variants.adaptive_searches import MIXED, PULLED, PUSHED, expect_levels, layers_of
+from tests.variants.searching import levels_of, prepared, shape
+
+SHORT = {"SHORT_ROWS": 1}
+NO_ARC, TWO_RECORDS, NO_RECORD = -1, np.int32(-(1 << 31)), np.int32(1 << 30)
+FEW_ARCS = [name for name in SHAPES if np.diff(shape(name).row_offsets).max(initial=0) <= LONGEST_ROW]
+WAYS = ({}, {"TINY_PARTS": 0}, PUSHED, PULLED, MIXED, {"SMALL_PARTS": 20, "TINY_PARTS": 3})
+
+
+def lattice(rows: int, columns: int, depth: int = 1, keep: float = 1) -> Graph:
+    edges = generate("lattice", rows=rows, columns=columns, depth=depth, keep=keep, seed=1)
+    return build_graph(edges, "lattice")
+
+
+def records_of(graph: Graph) -> npt.NDArray[np.int32]:
+    """What each vertex' records should hold."""
+    rows = np.split(graph.column_indices, graph.row_offsets[1:-1])
+    both = 1 + any(len(row) > 4 for row in rows)
+    records = np.full((both, graph.num_vertices, 4), NO_ARC, np.int32)
+    for v, row in enumerate(rows):
+        for k, u in enumerate(row.tolist()):
+            entry = np.int32(u)
+            if rows[u].tolist() in ([], [v]):
+                entry |= NO_RECORD
+            if len(rows[u]) > 4:
+                entry |= TWO_RECORDS
+            records[k // 4, v, k % 4] = entry
+    return records
+
+
+def test_records_hold_rows_and_tell_how_many_there_are(device: Device) -> None:
+    back = [(0, 1), (1, 0), (2, 0), (2, 2), (3, 3), (4, 4), (4, 4), (5, 0), (5, 3), (0, 6)]
+    graphs = [build_graph(edge_list(7, back, "directed"), "back"), lattice(3, 4), lattice(3, 3, 3)]
+    for graph in (*graphs, *(shape(name) for name in FEW_ARCS)):
+        on_device = DeviceGraph(device, graph)
+        made, expected = on_device.once(with_records), records_of(graph)
+        entries = made.column_indices.download()
+        assert made.first_record % 32 == 0 <= made.first_record - graph.num_edges < 32
+        assert entries[made.first_record :].tolist() == expected.ravel().tolist(), graph.name
+        within = np.arange(graph.num_edges) - np.repeat(graph.row_offsets[:-1], np.diff(graph.row_offsets))
+        tails = np.repeat(np.arange(graph.num_vertices), np.diff(graph.row_offsets))
+        assert entries[: graph.num_edges].tolist() == expected[within // 4, tails, within % 4].tolist()
+        assert (
+            on_device.column_indices.download()[: graph.num_edges].tolist() == graph.column_indices.tolist()
+        )
+        assert made.milliseconds > 0
+
+
+@pytest.mark.parametrize("knobs", some(WAYS, {}, MIXED))
+def test_levels_by_records(device: Device, knobs: dict[str, int]) -> None:
+    for name in FEW_ARCS:
+        search = prepared(Adaptive, device, shape(name), **SHORT, **knobs)
+        for source in SOURCES[name]:
+            assert levels_of(search, source) == reference_levels(shape(name), source).tolist(), name
+    for graph in (lattice(40, 9, keep=0.8), lattice(7, 8, 9)):
+        for source in (0, graph.num_vertices // 2):
+            expect_levels(device, graph, source, **SHORT, **knobs)
+
+
+@given(data=st.data())
+def test_levels_of_random_graphs_by_records(device: Device, data: st.DataObject) -> None:
+    """Directed, with loops and duplicates: rows that are empty, or lead back and nowhere else."""
+    vertices = data.draw(st.integers(1, 300))
+    rows = st.lists(st.lists(st.integers(0, vertices - 1), max_size=LONGEST_ROW), max_size=vertices)
+    edges = [(v, u) for v, row in enumerate(data.draw(rows)) for u in row]
+    edges += [(v, (v + 1) % vertices) for v in range(0, vertices, 3) if sum(u == v for u, _ in edges) < 8]
+    graph = build_graph(edge_list(vertices, edges, "directed"), "random")
+    source = data.draw(st.integers(0, vertices - 1))
+    expect_levels(device, graph, source, **SHORT, **data.draw(st.sampled_from(WAYS)))
+
+
+def test_the_bitmap_goes_back_and_forth(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regions of several quads of words; a cluster that hands on and takes over again."""
+    monkeypatch.setattr(adaptive, "_REGIONS", 2)
+    vertices = 3000
+    arcs = [(v, (factor * v + 1) % vertices) for v in range(vertices) for factor in (1, 7)]
+    wide = build_graph(edge_list(vertices, arcs), "of few levels")
+    for graph, ways, knobs in (
+        (lattice(61, 50, keep=0.9), {"cluster", "push"}, {"SMALL_PARTS": 40, "PUSHED_EDGE": 0}),
+        (lattice(61, 50, keep=0.9), {"cluster", "block"}, {"TINY_PARTS": 30}),
+        (wide, {"cluster", "push", "pull"}, {"SMALL_PARTS": 60, "TINY_PARTS": 0, "PUSHED_EDGE": 60}),
+    ):
+        for source in (0, 1777):
+            layers = layers_of(device, graph, source, **SHORT, **knobs)
+            assert set(layers) >= ways
+            if "block" not in ways:
+                assert "cluster" in layers[layers.index("push") :], "it takes over again"
+
+
+def test_records_are_made_where_they_pay(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    def makes(graph: Graph, **knobs: int) -> int:
+        search = Adaptive(KernelSetup(DeviceGraph(device, graph), None, 64, Adaptive.knob_values(knobs)))
+        return int(search.defines()["SHORT_ROWS"])
+
+    graph, hub = lattice(9, 9), shape("star_out")
+    assert makes(graph) == 0, "too small to pay"
+    assert makes(graph, **SHORT) == 1
+    monkeypatch.setattr(adaptive, "_LEAST_VERTICES", 64)
+    assert (makes(graph), makes(graph, SHORT_ROWS=0), makes(graph, TREE=1), makes(hub)) == (1, 0, 0, 0)
+    assert makes(with_wide_offsets(graph)) == 0
+    search = prepared(Adaptive, device, graph)
+    assert levels_of(search, 5) == reference_levels(graph, 5).tolist()
+    assert search.preprocess_ms == search.graph.once(with_records).milliseconds
+    limits = replace(device.limits, shared_memory_per_block_optin=adaptive._STATIC_SHARED + 15)
+    monkeypatch.setattr(device, "limits", limits)
+    assert makes(graph) == 0, "no room for 16 bytes"
+
+
+@pytest.mark.parametrize(
+    ("graph", "knobs", "why"),
+    [
+        (shape("star_out"), {}, "a row has .* arcs, more than 8"),
+        (with_wide_offsets(shape("path")), {}, "offsets have 64 bits"),
+        (shape("path"), {"TREE": 1}, "no place in COO"),
+    ],
+)
+def test_rows_that_cannot_be_records(device: Device, graph: Graph, knobs: dict[str, int], why: str) -> None:
+    with pytest.raises(LaunchError, match=rf"no records can be made of rows: .*{why}.* \(SHORT_ROWS\)"):
+        prepared(Adaptive, device, graph, **SHORT, **knobs)
+
+
+def test_records_that_do_not_fit_a_smaller_cluster(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the search has neither flags among the column indices nor the bitmap in shared memory."""
+    find_room = Adaptive._resident_blocks
+
+    def cramped(search: Adaptive, probe: Launch, most: int) -> int:
+        if search.cluster_size() > 2:
+            raise LaunchError("no room")
+        return find_room(search, probe, most)
+
+    graph = lattice(30, 30)
+    monkeypatch.setattr(Adaptive, "_resident_blocks", cramped)
+    monkeypatch.setattr(adaptive, "_LEAST_VERTICES", 64)
+    for spare, makes in ((64, 1), (63, 0)):
+        limits = replace(device.limits, shared_memory_per_block_optin=adaptive._STATIC_SHARED + spare)
+        monkeypatch.setattr(device, "limits", limits)
+        search = prepared(Adaptive, device, graph)
+        assert (search.cluster_size(), search.defines()["SHORT_ROWS"]) == (2, makes)
+        assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+
+
+def test_no_memory_for_records() -> None:
+    graph = lattice(40, 40)
+    device = CpuDevice(hardware=Hardware(memory=60_000))
+    with pytest.raises(DeviceOutOfMemoryError):
+        DeviceGraph(device, graph).once(with_records)
