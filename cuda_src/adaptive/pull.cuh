@@ -20,32 +20,6 @@ constexpr int PIECE = 32 * WINDOW;  // arcs of such a row that a warp looks at t
 constexpr int WARP_PIECES = 4;  // that a warp looks at before it leaves the rest to all blocks, if that is longer
 constexpr int FEW_FOUND = 64;  // vertices of a block that are queued at once, so that a small level needs no QUEUE step
 
-// For few rows, those of the lanes `active`: whether there is a parent in the first windows of the rest [at, end). So
-// many lanes look at each row, each at a window. For whole warps whose list is empty: it holds the rows meanwhile.
-__device__ __forceinline__ bool has_parent_together(const bfs &search, const unsigned *visited, pull_lists &lists,
-                                                    edge_t at, edge_t end, unsigned active, unsigned lanes,
-                                                    int &its_parent) {
-    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, rank = __popc(active & (1u << lane) - 1);
-    if (at < end) {
-        lists.begins[warp][rank] = at;
-        lists.degrees[warp][rank] = end - at;
-    }
-    __syncwarp();
-    bool found = false;
-    int parent = 0;
-    if (lane / lanes < __popc(active)) {
-        const edge_t begin = lists.begins[warp][lane / lanes], its_end = begin + lists.degrees[warp][lane / lanes];
-        const edge_t mine = lane % lanes == 0 ? begin : window_end(begin, its_end) + (lane % lanes - 1) * WINDOW;
-        if (mine < its_end) found = has_parent(search, visited, mine, window_end(mine, its_end), parent);
-    }
-    const unsigned finders = __ballot_sync(ALL_LANES, found);
-    if (TREE) {
-        const unsigned first = at < end ? rank * lanes : 0;
-        its_parent = __shfl_sync(ALL_LANES, parent, (first + __ffs(finders >> first | 1u << 31) - 1) % 32);
-    }
-    return at < end && (finders >> rank * lanes & ALL_LANES >> (32 - lanes));
-}
-
 // Reach a vertex of the block's share, of the level after this one.
 __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                            int level, int parent, edge_t degree, tally &found) {
@@ -88,7 +62,8 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
         int parent = 0;
         const bool reached =
             lanes == 1 ? at < end && has_parent(search, visited, at, window_end(at, end), parent)
-                       : has_parent_together(search, visited, lists, at, end, active, lanes, parent);
+                       : has_parent_together(search, visited, lists.begins[warp], lists.degrees[warp], at, end, active,
+                                             lanes, parent);  // the list is empty, so its memory is free
         if (at == end) continue;
         if (reached) {
             reach_slot(search, lists, share, slot, level, parent, degree, found);

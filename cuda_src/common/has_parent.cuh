@@ -28,3 +28,30 @@ __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *v
     }
     return false;
 }
+
+// For few rows, those of the lanes `active`: whether there is a parent in the first windows of the rest [at, end). So
+// many lanes look at each row, each at a window. For whole warps, with room for a number for each lane, twice.
+template <class Graph>
+__device__ __forceinline__ bool has_parent_together(const Graph &graph, const unsigned *visited, offset_t *begins,
+                                                    edge_t *lengths, edge_t at, edge_t end, unsigned active,
+                                                    unsigned lanes, int &its_parent) {
+    const unsigned lane = threadIdx.x % 32, rank = __popc(active & (1u << lane) - 1);
+    if (at < end) {
+        begins[rank] = at;
+        lengths[rank] = end - at;
+    }
+    __syncwarp();
+    bool found = false;
+    int parent = 0;
+    if (lane / lanes < __popc(active)) {
+        const edge_t begin = begins[lane / lanes], its_end = begin + lengths[lane / lanes];
+        const edge_t mine = lane % lanes == 0 ? begin : window_end(begin, its_end) + (lane % lanes - 1) * WINDOW;
+        if (mine < its_end) found = has_parent(graph, visited, mine, window_end(mine, its_end), parent);
+    }
+    const unsigned finders = __ballot_sync(ALL_LANES, found);
+    if (TREE) {
+        const unsigned first = at < end ? rank * lanes : 0;
+        its_parent = __shfl_sync(ALL_LANES, parent, (first + __ffs(finders >> first | 1u << 31) - 1) % 32);
+    }
+    return at < end && (finders >> rank * lanes & ALL_LANES >> (32 - lanes));
+}
