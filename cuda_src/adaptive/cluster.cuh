@@ -58,7 +58,7 @@ struct cluster_queues {
     unsigned spilled_rows, spilled_parts;
     in_turn<unsigned, 3> sizes;  // of levels; may exceed the capacity, by what has been spilled
     in_turn<int, 2> overflow;    // whether something of a level has been spilled
-    in_turn<int, 2> pause;       // enum pause_kind, before a level
+    in_turn<int, 2> pause;       // whether there is something to decide before a level
     unsigned total, tiny_levels; // of the level before a pause, in the whole cluster; in a row, up to it
     unsigned last;               // level before which the cluster stops in any case
     unsigned stopped, left;      // where one block alone has stopped: the level, and its parts

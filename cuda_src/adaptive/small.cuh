@@ -58,18 +58,6 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
-// Why the blocks of a cluster look up from a run of levels.
-enum pause_kind { NO_PAUSE, TO_STOP, TO_GO_ON_ALONE };
-
-// Say whether there is a pause after a level, which is being expanded and of which this is the total.
-__device__ __forceinline__ void note_total(const bfs &search, cluster_queues &own, unsigned total, unsigned level) {
-    const bool stops = total == 0 || total > search.when.small || level + 1 >= own.last;
-    own.total = total;
-    own.tiny_levels = total <= search.when.tiny ? own.tiny_levels + 1 : 0;
-    own.pause[level + 1] = stops ? TO_STOP : own.tiny_levels > TINY_LEVELS ? TO_GO_ON_ALONE : NO_PAUSE;
-    own.sizes[level + 2] = 0;
-}
-
 // Run levels from this one on until there is a pause: for all blocks of a cluster. Returns the first level that has not
 // been expanded. The last warp of a block counts the parts of a level while that is expanded, which costs no time: so
 // one is expanded that exceeds what is small. What a warp without work executes would delay the others.
@@ -87,9 +75,13 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
                 expand_share<narrow_level>(search, bitmap, own, step, level);
             else
                 expand_share<crowded_level>(search, bitmap, own, step, level);
-            if (counts) {
-                const unsigned sum = warp_sum(size);
-                if (lane == 31) note_total(search, own, sum, level);
+            const unsigned sum = counts ? warp_sum(size) : 0;
+            if (threadIdx.x == blockDim.x - 1) {
+                own.total = sum;
+                own.tiny_levels = sum <= search.when.tiny ? own.tiny_levels + 1 : 0;
+                const bool small = sum > 0 && sum <= search.when.small && level + 1 < own.last;
+                own.pause[level + 1] = !small || own.tiny_levels > TINY_LEVELS;
+                own.sizes[level + 2] = 0;
             }
         }
         cluster_sync();
@@ -126,7 +118,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
             level = own.stopped, total = own.left, alone = false;
         } else {
             level = run_together(search, bitmap, own, records, step + 1, level, total);
-            total = own.total, alone = own.pause[level] == TO_GO_ON_ALONE;
+            total = own.total, alone = own.tiny_levels > TINY_LEVELS;
         }
     }
     bitmap.store(visited, tail_bits(search.num_vertices));
