@@ -36,6 +36,7 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup
+from bfsbench.variants.short_rows import LONGEST_ROW
 
 Random = np.random.Generator
 SETTINGS_PER_GRAPH = 2
@@ -91,7 +92,13 @@ def draw_graph(random: Random, name: str, most: int) -> Graph:
     return widened(graph)
 
 
-def draw_knobs(random: Random) -> dict[str, KnobValue]:
+def has_short_rows(graph: Graph) -> bool:
+    """Whether rows can be made records of, for clusters of any size."""
+    longest = int(np.diff(graph.row_offsets).max(initial=0))
+    return longest <= LONGEST_ROW and graph.row_offsets.itemsize == 4
+
+
+def draw_knobs(random: Random, short_rows: bool) -> dict[str, KnobValue]:
     """Values for all knobs; the defaults one time in four."""
     if random.random() < 0.25:
         return Adaptive.knob_values({})
@@ -102,7 +109,9 @@ def draw_knobs(random: Random) -> dict[str, KnobValue]:
         "PUSHED_EDGE": random.choice([0, 1, 4, 8, 32, 1024]),
         "MAY_PULL": random.choice([0, 1, 1, 1]),
         "LIKELY_FIRST": random.choice([0, 0, 1]),
+        "SHORT_ROWS": random.choice([0, 1, 1]),
     }
+    drawn["SHORT_ROWS"] *= short_rows and not drawn["LIKELY_FIRST"]  # as both are not compiled beforehand
     return Adaptive.knob_values({name: int(value) for name, value in drawn.items()})
 
 
@@ -131,7 +140,8 @@ def draw_case(seed: int, number: int, most: int) -> Case:
     graph = draw_graph(random, names[number % len(names)], most)
     settings = []
     for _ in range(SETTINGS_PER_GRAPH):
-        knobs, block = draw_knobs(random), 32 * int(random.choice([1, 2, 7, 8, 16, 32]))
+        knobs = draw_knobs(random, has_short_rows(graph))
+        block = 32 * int(random.choice([1, 2, 7, 8, 16, 32]))
         grid = None if random.random() < 0.5 else int(random.integers(1, 200))
         sources = random.integers(graph.num_vertices, size=SOURCES_PER_SETTING).tolist()
         expected = {source: reference_levels(graph, source) for source in sources}
@@ -156,11 +166,11 @@ def widened(graph: Graph) -> Graph:
     return replace(graph, **{name: offsets.astype(np.int64) for name, offsets in wide.items()})
 
 
-def compile_build(backend: str, size: int, ordered: int, wide: bool) -> None:
+def compile_build(backend: str, size: int, ordered: int, short: int, wide: bool) -> None:
     """Compile one build of the search, in a process of its own."""
     with closing(open_device(backend)) as device:
         graph = build_graph(generate("pmpp"), "pmpp")
-        knobs = Adaptive.knob_values({"CLUSTER_SIZE": size, "LIKELY_FIRST": ordered})
+        knobs = Adaptive.knob_values({"CLUSTER_SIZE": size, "LIKELY_FIRST": ordered, "SHORT_ROWS": short})
         on_device = DeviceGraph(device, widened(graph) if wide else graph)
         Adaptive(KernelSetup(on_device, None, 64, knobs)).prepare()
 
@@ -168,7 +178,8 @@ def compile_build(backend: str, size: int, ordered: int, wide: bool) -> None:
 def compile_all(pool: Executor, backend: str) -> None:
     """Compile what the random searches need, several builds at a time."""
     started, sizes = time.perf_counter(), CLUSTER_SIZES[1:]
-    builds = list(itertools.product(sizes, (0, 1), (False, True)))
+    ways = ((0, 0, False), (1, 0, False), (0, 1, False), (0, 0, True), (1, 0, True))
+    builds = [(size, *way) for size, way in itertools.product(sizes, ways)]
     for build in [pool.submit(compile_build, backend, *build) for build in builds]:
         build.result()
     print(f"{len(builds)} builds in {time.perf_counter() - started:.1f} s", flush=True)
