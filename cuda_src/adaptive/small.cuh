@@ -124,6 +124,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     bitmap.store(visited, tail_bits(search.num_vertices));
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
+        if (total > 0) note_level(records, level, 0, LAYER_CLUSTER);  // who expands it notes it again, if it is not empty
         store_relaxed(&search.state->level, (int)level);
         result.notice = 1;
     }
