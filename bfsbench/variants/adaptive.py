@@ -45,7 +45,8 @@ _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
 """Levels after which the cluster hands on, so that the others wait at the barrier for a bounded time; and
 tiny ones after which those to come are expected to be tiny, too."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
-"""How many blocks were found resident together when not all were, by device, block size and build."""
+"""How many blocks were found resident together when not all were, by device, block size,
+shared memory and build."""
 
 
 @cache
@@ -91,7 +92,6 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("column_indices", c_void_p),
             ("column_offsets", c_void_p),
             ("row_indices", c_void_p),
-            ("column_indices_end", offset),
             ("row_indices_end", offset),
             ("num_vertices", c_int),
             ("num_edges", offset),
@@ -257,7 +257,7 @@ class Adaptive(OneLaunchVariant):
 
     @cached_property
     def _longest_row(self) -> int:
-        return longest_row(self.graph)
+        return self.graph.once(longest_row)
 
     def _region_shift(self) -> int:
         return max(_LEAST_REGION, int(self.num_vertices).bit_length() - _REGIONS)
@@ -266,6 +266,10 @@ class Adaptive(OneLaunchVariant):
         """Of the regions that one block of the cluster has."""
         regions = -(-self.num_vertices // (1 << self._region_shift()))
         return -(-regions // self.cluster_size()) << (self._region_shift() - 3)
+
+    def _shared_bytes(self) -> int:
+        """Dynamic shared memory of a block."""
+        return self._bitmap_bytes() if self._makes_records() else 0
 
     def prepare(self) -> None:
         """Raises LaunchError if the device cannot hold even one cluster of such blocks."""
@@ -289,8 +293,7 @@ class Adaptive(OneLaunchVariant):
 
     def _bind(self, arguments: dict[str, Any]) -> None:
         """Raises LaunchError if the device cannot hold even one cluster."""
-        kernel = self.kernel(self.name)
-        shared = self._bitmap_bytes() if self._makes_records() else 0
+        kernel, shared = self.kernel(self.name), self._shared_bytes()
         launch = {**arguments, "block": self.block, "shared": shared, "scalars": ("source",)}
         probe = kernel.bind(**launch, records=None, max_polls=self.probe_polls)
         self.num_blocks = self._resident_blocks(probe, kernel.resident_blocks(self.block, shared))
@@ -318,7 +321,6 @@ class Adaptive(OneLaunchVariant):
             column_indices=short.column_indices if short else graph.column_indices,
             column_offsets=graph.column_offsets if pulls else None,
             row_indices=likely.row_indices if likely else graph.row_indices if pulls else None,
-            column_indices_end=int(self.host_graph.row_offsets[-1]),
             row_indices_end=int(self.host_graph.column_offsets[-1]),
             num_vertices=self.num_vertices,
             num_edges=int(self.num_edges),
@@ -361,7 +363,7 @@ class Adaptive(OneLaunchVariant):
         possible = min(most, _MOST_BLOCKS) // cluster * cluster
         most = min(possible, max(cluster, (self.grid or possible) // cluster * cluster))
         known = _RESIDENT.setdefault(self.device, {})
-        kernel = (self.block, *sorted(self.defines().items()))
+        kernel = (self.block, self._shared_bytes(), *sorted(self.defines().items()))
         for blocks in range(min(most, known.get(kernel, most)), 0, -cluster):
             probe(blocks, -1)
             failed = self.state.read_struct().failed

@@ -53,7 +53,7 @@ def with_records(graph: DeviceGraph) -> ShortRows:
     Raises DeviceOutOfMemoryError where E + 8 V words do not fit.
     """
     device, host_graph = graph.device, graph.host_graph
-    num_vertices, longest = host_graph.num_vertices, longest_row(graph)
+    num_vertices, longest = host_graph.num_vertices, graph.once(longest_row)
     first, length = entries_with_records(num_vertices, host_graph.num_edges, longest)
     offsets = host_graph.row_offsets
     macros = {"WIDE_OFFSETS": int(offsets.itemsize == 8), "RECORDS": 1 + (longest > RECORD)}

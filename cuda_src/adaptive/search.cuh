@@ -58,7 +58,7 @@ struct bfs {
     const int *column_indices;
     const offset_t *column_offsets;  // in-neighbours, for pulling
     const int *row_indices;
-    offset_t column_indices_end, row_indices_end;  // the last offsets
+    offset_t row_indices_end;  // the last offset
     int num_vertices;
     offset_t num_edges;
     search_answer answer;
