@@ -30,8 +30,8 @@ def tree(children: int, depth: int, each: str = "each_once") -> Graph:
 
 @pytest.mark.parametrize("knobs", [{"SHORT_ROWS": 1}, {"SHORT_ROWS": 1, "MAY_PULL": 0}])
 def test_a_last_level_that_nothing_leads_on_from_has_a_record(device: Device, knobs: dict[str, int]) -> None:
-    """The third level outgrows the cluster, so it hands the leaves on; but none of them is in a queue, as their rows lead
-    back alone. `layers_of` asserts that each level has been noted."""
+    """The third level outgrows the cluster, so it hands the leaves on; but none of them is in a queue, as
+    their rows lead back alone. `layers_of` asserts that each level has been noted."""
     assert len(layers_of(device, tree(7, 3), 0, SMALL_PARTS=30, **knobs)) == 4
 
 
