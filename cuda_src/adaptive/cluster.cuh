@@ -127,25 +127,23 @@ template <class Level, class Row, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,
                                            unsigned level) {
-    const unsigned few = 8;  // parts that a lane writes by itself
-    unsigned parts[at_a_time], slots[at_a_time];
+    unsigned few[at_a_time], slots[at_a_time];  // parts that a lane writes by itself
     for (int k = 0; k < at_a_time; ++k) {
-        parts[k] = rows[k].parts();
+        few[k] = rows[k].parts() <= 8 ? rows[k].parts() : 0;
         slots[k] = 0;
         if (Level::ALONE)
-            slots[k] = reserve_few(own.sizes[level], parts[k] <= few ? parts[k] : 0);
-        else if (parts[k] > 0 && parts[k] <= few)
-            slots[k] = atomicAdd(in_block(&own.sizes[level], target[k]), parts[k]);
+            slots[k] = reserve_few(own.sizes[level], few[k]);
+        else if (few[k] > 0)
+            slots[k] = atomicAdd(in_block(&own.sizes[level], target[k]), few[k]);
     }
     for (int k = 0; k < at_a_time; ++k) {
-        bool spill = parts[k] > 0 && parts[k] <= few && slots[k] + parts[k] > CLUSTER_PARTS;
-        if (parts[k] <= few)
+        bool spill = few[k] > 0 && slots[k] + few[k] > CLUSTER_PARTS;
 #pragma unroll 1
-            for (unsigned i = 0; i < parts[k] && slots[k] + i < CLUSTER_PARTS; ++i) {
-                part *const place = &own.parts[level][slots[k] + i];
-                *(Level::ALONE ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
-            }
-        const unsigned many = parts[k] > few ? parts[k] : 0;
+        for (unsigned i = 0; i < few[k] && slots[k] + i < CLUSTER_PARTS; ++i) {
+            part *const place = &own.parts[level][slots[k] + i];
+            *(Level::ALONE ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
+        }
+        const unsigned many = rows[k].parts() - few[k];
         if (MAY_BE_LONG && __any_sync(ALL_LANES, many > 0) &&
             !queue_long_rows(own, whole_row(search, rows[k]), many, warps, most, level, Level::ALONE))
             spill = spill || many > 0;

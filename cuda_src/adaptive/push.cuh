@@ -66,9 +66,6 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
     for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
 }
 
-// The first thread of the last warp, which has the fewest vertices of the list.
-__device__ __forceinline__ unsigned leader_of_last_warp() { return blockDim.x - 32; }
-
 // Set the row of a lane aside, but for its first part, if it is long and there is room. Returns how many further parts
 // the lane is left with.
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
@@ -115,7 +112,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
             if (i < size) queue[buffers.place + i] = rows[k].nth(0);
         }
     if (threadIdx.x == 0 && all_further > 0) buffers.further_place = next.barrier.reserve(all_further);
-    if (threadIdx.x == leader_of_last_warp() && buffers.limit.count_all(buffers.found.sum.edges, next))
+    if (threadIdx.x == blockDim.x - 32 && buffers.limit.count_all(buffers.found.sum.edges, next))
         buffers.limit.look_again(next);
     if (all_further == 0) return;
     __syncthreads();
@@ -136,7 +133,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               step_result &result) {
     next_frontier &next = search.state->frontiers[step];
-    const bool last = threadIdx.x == leader_of_last_warp();
+    const bool last = threadIdx.x == blockDim.x - 32;  // of a warp that has the fewest vertices of the list
     __syncthreads();
     const unsigned size = buffers.claimed.listed();
     unsigned place = 0;
@@ -165,7 +162,7 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
                                            const arc_run &arcs, unsigned first, int step, int level) {
     edge_t arc[count];
     int v[count];
-    bool mine[count], together = false;
+    bool mine[count];
     unsigned words[count];
     for (int k = 0; k < count; ++k) {
         const unsigned n = first + k * 32 + threadIdx.x % 32;
@@ -178,16 +175,8 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
     for (int k = 0; k < count; ++k) {
         mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         if (mine[k]) prefetch(&search.row_offsets[v[k]]);
-        together |= same_word_as_before(mine[k], v[k]);
     }
-    if (__any_sync(ALL_LANES, together)) {
-        joint_claim claims[count];
-        for (int k = 0; k < count; ++k) claims[k].ask(visited, mine[k], v[k]);
-        for (int k = 0; k < count; ++k) mine[k] = claims[k].won(mine[k], v[k]);
-    } else {
-        for (int k = 0; k < count; ++k) words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
-        for (int k = 0; k < count; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
-    }
+    claim(visited, mine, v);
     for (int k = 0; k < count; ++k)
         if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
     list_claimed(search, buffers, mine, v, step, level);

@@ -80,6 +80,23 @@ __device__ __forceinline__ bool same_word_as_before(bool mine, int v) {
     return threadIdx.x % 32 > 0 && word == previous;
 }
 
+// Claim vertices, each lane some: with one instruction for lanes side by side that ask for the same word, if any do.
+// Leaves in `mine` which of them this lane has claimed. For whole warps.
+template <int count>
+__device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], const int (&v)[count]) {
+    bool together = false;
+    for (int k = 0; k < count; ++k) together |= same_word_as_before(mine[k], v[k]);
+    if (__any_sync(ALL_LANES, together)) {
+        joint_claim claims[count];
+        for (int k = 0; k < count; ++k) claims[k].ask(visited, mine[k], v[k]);
+        for (int k = 0; k < count; ++k) mine[k] = claims[k].won(mine[k], v[k]);
+    } else {
+        unsigned words[count];
+        for (int k = 0; k < count; ++k) words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
+        for (int k = 0; k < count; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
+    }
+}
+
 // What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it. All
 // blocks take turns by words.
 struct word_share {
