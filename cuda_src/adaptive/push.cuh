@@ -81,10 +81,6 @@ __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_r
     return 0;
 }
 
-__device__ __noinline__ void write_rests(part *queue, const push_buffers &buffers) {
-    write_rows<queue_row>(queue, buffers.rests, buffers.slots, min(buffers.long_rows, LONG_RESTS));
-}
-
 // Reach vertices of the block's list, from the first one on, a fixed number a thread, and queue their rows for a step:
 // the first part of each at the place that is the vertex's own, further ones where there is room.
 template <int count>
@@ -124,7 +120,8 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
         write_parts(queue, slot, rest, parts);
         slot += parts;
     }
-    if (buffers.long_rows > 0) write_rests(queue + buffers.further_place, buffers);
+    const unsigned long_rows = min(buffers.long_rows, LONG_RESTS);
+    write_rows<queue_row>(queue + buffers.further_place, buffers.rests, buffers.slots, long_rows);
 }
 
 // Reach the vertices on the block's list, which are of this level, and queue their rows for this step; leave what the
