@@ -12,13 +12,7 @@ from bfsbench.errors import LaunchError
 from bfsbench.families.bfs.layouts import CountedBarrier
 from bfsbench.variants.base import Knob, OneLaunchVariant
 from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
-from bfsbench.variants.short_rows import (
-    LONGEST_ROW,
-    MOST_VERTICES,
-    entries_with_records,
-    longest_row,
-    with_records,
-)
+from bfsbench.variants.short_rows import LONGEST_ROW, longest_row, with_records
 
 _PART = 32
 """Arcs of a part."""
@@ -32,11 +26,11 @@ _SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 40
 """Parts of the largest frontier that a cluster expands, for each of its blocks. The claims of a small graph
 meet in few lines of the L2 cache, where a cluster makes them one by one: so one of 16 blocks takes no more
 than these for each vertex, but at least what one of 8 takes."""
-_REGIONS, _LEAST_REGION = 9, 7
+_REGION_BITS, _LEAST_REGION_SHIFT = 9, 7
 """Leading bits of a vertex that say which block of a cluster gets it, and at least so many others: those of
 four words of a bitmap."""
 _LEAST_VERTICES = 1 << 14
-"""For which rows are made records of, unless that is asked for."""
+"""From which on rows are copied into records without being asked for."""
 _STATIC_SHARED = 40 << 10
 """Shared memory that the kernel has besides the bitmap, at most, in bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
@@ -170,8 +164,8 @@ class Adaptive(OneLaunchVariant):
         Knob(
             "SHORT_ROWS",
             -1,
-            f"1, for graphs with rows of at most {LONGEST_ROW} arcs: these are made records of beforehand, "
-            "and the cluster has the bitmap in its shared memory; -1: where that can be and pays",
+            f"1, for graphs with rows of at most {LONGEST_ROW} arcs: these are copied into records first, and "
+            "the cluster has the bitmap in its shared memory; -1: where that can be and pays",
             choices=(-1, 0, 1),
             compile_time=True,
         ),
@@ -240,17 +234,14 @@ class Adaptive(OneLaunchVariant):
         if asked == 0 or (asked < 0 and self.num_vertices < _LEAST_VERTICES):
             return False
         most = self.device.limits.shared_memory_per_block_optin - _STATIC_SHARED
-        arguments = self.num_vertices, int(self.num_edges), self._longest_row
         for unfit, why in (
-            (self._longest_row > LONGEST_ROW, f"a row has {self._longest_row} arcs, more than {LONGEST_ROW}"),
-            (self.leaves_tree, "records have no place in COO (TREE)"),
-            (self.num_edges.itemsize == 8, "offsets have 64 bits"),
-            (self.num_vertices > MOST_VERTICES, f"more than {MOST_VERTICES} vertices"),
-            (entries_with_records(*arguments)[1] >= 1 << 31, "records need offsets of 64 bits"),
-            (self._bitmap_bytes() > most, f"the bitmap of a block has more than {most} bytes"),
+            (self.leaves_tree, "with TREE=1, as records have no place in COO"),
+            (self.num_edges.itemsize == 8, "with offsets of 64 bits"),
+            (self._longest_row > LONGEST_ROW, f"with a row of more than {LONGEST_ROW} arcs"),
+            (self._bitmap_bytes() > most, f"with a bitmap of more than {most} bytes a block"),
         ):
             if unfit and asked > 0:
-                raise LaunchError(f"adaptive: no records can be made of rows: {why} (SHORT_ROWS)")
+                raise LaunchError(f"adaptive: SHORT_ROWS=1 does not go {why}")
             if unfit:
                 return False
         return True
@@ -260,7 +251,7 @@ class Adaptive(OneLaunchVariant):
         return self.graph.once(longest_row)
 
     def _region_shift(self) -> int:
-        return max(_LEAST_REGION, int(self.num_vertices).bit_length() - _REGIONS)
+        return max(_LEAST_REGION_SHIFT, int(self.num_vertices).bit_length() - _REGION_BITS)
 
     def _bitmap_bytes(self) -> int:
         """Of the regions that one block of the cluster has."""
@@ -272,7 +263,9 @@ class Adaptive(OneLaunchVariant):
         return self._bitmap_bytes() if self._makes_records() else 0
 
     def prepare(self) -> None:
-        """Raises LaunchError if the device cannot hold even one cluster of such blocks."""
+        """Raises LaunchError if the device cannot hold even one cluster of such blocks, or the rows are not
+        fit for the records that are asked for."""
+        self._makes_records()  # so that it fails before anything is allocated
         warp = self.device.limits.warp_size
         words = -(-self.num_vertices // warp)
         visited, visited_then, unopened = (self.device.empty(words, "uint32") for _ in range(3))

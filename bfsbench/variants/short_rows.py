@@ -16,8 +16,6 @@ RECORD = 4
 """Arcs of a record."""
 LONGEST_ROW = 2 * RECORD
 """Most arcs of a row that has records."""
-MOST_VERTICES = (1 << 30) - 1
-"""As column indices have two bits besides the id."""
 _ALIGNMENT = 32
 """Alignment of the records, which follow the rows."""
 _BLOCK = 256
@@ -41,29 +39,23 @@ def longest_row(graph: DeviceGraph) -> int:
     return int(np.diff(graph.host_graph.row_offsets).max(initial=0))
 
 
-def entries_with_records(num_vertices: int, num_edges: int, longest: int) -> tuple[int, int]:
-    """Where the records begin, and the length of the array."""
-    first = -(-num_edges // _ALIGNMENT) * _ALIGNMENT
-    return first, first + (2 if longest > RECORD else 1) * RECORD * num_vertices
-
-
 def with_records(graph: DeviceGraph) -> ShortRows:
-    """Add records to the column indices of a graph whose rows have at most ``LONGEST_ROW`` arcs.
+    """Add records to the column indices of a graph whose rows have at most ``LONGEST_ROW`` arcs, with offsets
+    of 32 bits and fewer than 2^27 vertices, so that ids leave two bits and places in the array fit an int32.
 
     Raises DeviceOutOfMemoryError where E + 8 V words do not fit.
     """
     device, host_graph = graph.device, graph.host_graph
     num_vertices, longest = host_graph.num_vertices, graph.once(longest_row)
-    first, length = entries_with_records(num_vertices, host_graph.num_edges, longest)
-    offsets = host_graph.row_offsets
-    macros = {"WIDE_OFFSETS": int(offsets.itemsize == 8), "RECORDS": 1 + (longest > RECORD)}
-    contract = Contract(Path(__file__).name, {"offset_t": offsets.dtype})
+    first, records = -(-host_graph.num_edges // _ALIGNMENT) * _ALIGNMENT, 1 + (longest > RECORD)
+    macros = {"WIDE_OFFSETS": 0, "RECORDS": records}
+    contract = Contract(Path(__file__).name, {"offset_t": host_graph.row_offsets.dtype})
     module = device.module(CUDA_SRC / "adaptive" / "short_rows.cu", macros, contract=contract)
     kernel = module.kernel("make_records")
     device.synchronize()
 
     started = time.perf_counter()
-    entries = device.empty(length, np.int32)
+    entries = device.empty(first + records * RECORD * num_vertices, np.int32)
     launch = kernel.bind(
         **graph.csr, num_vertices=num_vertices, entries=entries, first_record=first, block=_BLOCK
     )

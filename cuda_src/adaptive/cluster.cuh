@@ -24,20 +24,19 @@ __device__ __forceinline__ cluster_row whole_row(const bfs &, const cluster_row 
 #include "short_rows.cuh"
 #else
 typedef cluster_row found_row;
-constexpr bool MAY_BE_LONG = true;  // a row: of more parts than a lane writes by itself
-__device__ __forceinline__ found_row row_found(const bfs &search, int v) { return search.row_of<found_row>(v); }
+constexpr bool MAY_BE_LONG = true;  // whether a row may have more parts than a lane writes by itself
+__device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
 // Where claims are made: in the bitmap of the whole search.
 struct cluster_bitmap {
+    const bfs &search;
     unsigned *visited;
-
-    __device__ __forceinline__ cluster_bitmap(const bfs &, unsigned *visited) : visited(visited) {}
     __device__ __forceinline__ unsigned look(int v) const { return load_relaxed(&visited[v / 32u]); }
     __device__ __forceinline__ unsigned claim(bool mine, int v) const {
         return set_bits(mine, &visited[v / 32u], 1u << v % 32);
     }
-    __device__ __forceinline__ void load(const unsigned *, bool) const {}  // it stays where it is
-    __device__ __forceinline__ void store(unsigned *, unsigned) const {}
+    __device__ __forceinline__ void load(bool) const {}  // it stays where it is
+    __device__ __forceinline__ void store() const {}
 };
 #endif
 
@@ -59,7 +58,8 @@ struct cluster_queues {
     in_turn<unsigned, 3> sizes;  // of levels; may exceed the capacity, by what has been spilled
     in_turn<int, 2> overflow;    // whether something of a level has been spilled
     in_turn<int, 2> pause;       // whether there is something to decide before a level
-    unsigned total, tiny_levels; // of the level before a pause, in the whole cluster; in a row, up to it
+    unsigned total;              // parts of the level expanded last, in the whole cluster
+    unsigned tiny_levels;        // in a row, that one included
     unsigned last;               // level before which the cluster stops in any case
     unsigned stopped, left;      // where one block alone has stopped: the level, and its parts
     unsigned place;              // in global memory
@@ -201,7 +201,7 @@ __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bi
     const unsigned arcs = own.held(level) * QUAD;
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
         edge_t at[at_a_time];
-        int entry[at_a_time], v[at_a_time], parent[at_a_time];
+        int entry[at_a_time], v[at_a_time], parent[at_a_time];  // an entry of the column indices: see neighbour.cuh
         bool mine[at_a_time];
         unsigned words[at_a_time], target[at_a_time];
         found_row rows[at_a_time];
@@ -215,11 +215,10 @@ __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bi
             v[k] = neighbour_of(entry[k]);
             if (!Level::LOOKS) parent[k] = search.answer.tail(at[k]);
         }
-        for (int k = 0; k < at_a_time; ++k)
-            words[k] = Level::LOOKS && mine[k] ? bitmap.look(v[k]) : 0;
+        for (int k = 0; k < at_a_time; ++k) words[k] = Level::LOOKS && mine[k] ? bitmap.look(v[k]) : 0;
         for (int k = 0; k < at_a_time; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         for (int k = 0; k < at_a_time; ++k) {
-            if (!Level::LOOKS) rows[k] = row_found(search, entry[k]);
+            if (!Level::LOOKS) rows[k] = row_behind(search, entry[k]);
             words[k] = bitmap.claim(mine[k], v[k]);
         }
         for (int k = 0; k < at_a_time; ++k) {
@@ -229,7 +228,7 @@ __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bi
                 rows[k] = found_row{};
                 continue;
             }
-            if (Level::LOOKS) rows[k] = row_found(search, entry[k]), parent[k] = search.answer.tail(at[k]);
+            if (Level::LOOKS) rows[k] = row_behind(search, entry[k]), parent[k] = search.answer.tail(at[k]);
             if (Level::LOOKS) prefetch(&search.column_indices[rows[k].begin]);
             search.reach(v[k], level + 1, parent[k]);
         }

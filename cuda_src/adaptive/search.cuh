@@ -66,7 +66,7 @@ struct bfs {
     unsigned *open;   // a bit a vertex: 0 if it is known to have no in-neighbours (and has its level)
     part *queues[2];  // of even and of odd steps, each with room for all rows and what a cluster holds
     search_state *state;
-    int region_shift;       // bits of an id within its region, of which the blocks of a cluster have some each
+    int region_shift;       // 2^region_shift ids side by side are a region; a cluster's blocks take turns by regions
     offset_t first_record;  // among the column indices (short_rows.cuh)
 
     __device__ __forceinline__ part *queue(int step) const { return queues[step % 2]; }

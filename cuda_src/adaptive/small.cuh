@@ -104,8 +104,8 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         own.spilled_rows = own.spilled_parts = own.place = 0;
         own.last = level + LEVELS_AT_A_TIME;
     }
-    const cluster_bitmap bitmap(search, visited);
-    bitmap.load(visited, source >= 0);
+    const cluster_bitmap bitmap = {search, visited};
+    bitmap.load(source >= 0);
     unsigned total = source < 0 ? queued : 1;  // the source counts as one
     bool alone = false;
     cluster_sync();
@@ -121,10 +121,10 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
             total = own.total, alone = own.tiny_levels > TINY_LEVELS;
         }
     }
-    bitmap.store(visited, tail_bits(search.num_vertices));
+    bitmap.store();
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
-        if (total > 0) note_level(records, level, 0, LAYER_CLUSTER);  // who expands it notes it again, if it is not empty
+        if (total > 0) note_level(records, level, 0, LAYER_CLUSTER);  // who expands it notes it again
         store_relaxed(&search.state->level, (int)level);
         result.notice = 1;
     }

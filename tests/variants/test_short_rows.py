@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from bfsbench.errors import DeviceOutOfMemoryError, LaunchError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
-from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.graph import Graph, Orientation
 from bfsbench.variants import adaptive
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup
@@ -25,7 +26,7 @@ from bfsbench.variants.short_rows import LONGEST_ROW, with_records
 from tests.parameters import some
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
 from tests.variants.adaptive_searches import MIXED, PULLED, PUSHED, expect_levels, layers_of
-from tests.variants.searching import levels_of, prepared, shape
+from tests.variants.searching import layered, levels_of, prepared, shape
 
 SHORT = {"SHORT_ROWS": 1}
 NO_ARC, TWO_RECORDS, NO_RECORD = -1, np.int32(-(1 << 31)), np.int32(1 << 30)
@@ -135,13 +136,13 @@ def test_records_are_made_where_they_pay(device: Device, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("graph", "knobs", "why"),
     [
-        (shape("star_out"), {}, "a row has .* arcs, more than 8"),
-        (with_wide_offsets(shape("path")), {}, "offsets have 64 bits"),
-        (shape("path"), {"TREE": 1}, "no place in COO"),
+        (shape("star_out"), {}, "with a row of more than 8 arcs"),
+        (with_wide_offsets(shape("path")), {}, "with offsets of 64 bits"),
+        (shape("path"), {"TREE": 1}, "with TREE=1, as records have no place in COO"),
     ],
 )
 def test_rows_that_cannot_be_records(device: Device, graph: Graph, knobs: dict[str, int], why: str) -> None:
-    with pytest.raises(LaunchError, match=rf"no records can be made of rows: .*{why}.* \(SHORT_ROWS\)"):
+    with pytest.raises(LaunchError, match=f"SHORT_ROWS=1 does not go {why}"):
         prepared(Adaptive, device, graph, **SHORT, **knobs)
 
 
@@ -170,3 +171,46 @@ def test_no_memory_for_records() -> None:
     device = CpuDevice(hardware=Hardware(memory=60_000))
     with pytest.raises(DeviceOutOfMemoryError):
         DeviceGraph(device, graph).once(with_records)
+
+
+def tree(children: int, depth: int, orientation: Orientation) -> Graph:
+    """Each vertex above the last level has as many children."""
+    inner = sum(children**level for level in range(depth))
+    edges = [(v, 1 + v * children + i) for v in range(inner) for i in range(children)]
+    return build_graph(edge_list(len(edges) + 1, edges, orientation), "tree")
+
+
+@pytest.mark.parametrize(
+    ("orientation", "knobs"),
+    [("each_once", SHORT), ("each_once", SHORT | PUSHED), ("directed", {"MAY_PULL": 0})],
+)
+def test_a_last_level_of_leaves_is_noted(
+    device: Device, orientation: Orientation, knobs: dict[str, int]
+) -> None:
+    """The third level outgrows the cluster, so it hands on the leaves; none of them is in a queue, as their
+    rows lead back alone or nowhere. ``layers_of`` asserts that each level has been noted."""
+    assert len(layers_of(device, tree(7, 3, orientation), 0, **{"SMALL_PARTS": 30} | knobs)) == 4
+
+
+def test_blocks_known_to_be_resident_are_of_the_same_shared_memory(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many blocks meet depends on the bitmap, whose size is none of the macros."""
+    small, large = layered([1, 2, 3]), layered([1, 2, 4])
+    knobs = {**SHORT, "CLUSTER_SIZE": 4}
+    monkeypatch.setattr(Adaptive, "probe_polls", 20_000)
+    of_small = prepared(Adaptive, device, small, **knobs)
+    expected, kernel = of_small.num_blocks, type(of_small.kernel("adaptive"))
+    room: Any = kernel.resident_blocks
+    own = Adaptive._bitmap_bytes
+
+    def bitmap(search: Adaptive) -> int:
+        return 100 << 10 if search.num_vertices == large.num_vertices else own(search)
+
+    monkeypatch.setattr(Adaptive, "_bitmap_bytes", bitmap)
+    monkeypatch.setattr(
+        kernel, "resident_blocks", lambda kernel, block, shared: room(kernel, block, shared) + 4
+    )
+    fewer = prepared(Adaptive, device, large, **knobs).num_blocks
+    assert fewer < expected
+    assert prepared(Adaptive, device, small, **knobs).num_blocks == expected
