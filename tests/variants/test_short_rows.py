@@ -98,7 +98,7 @@ def test_levels_of_random_graphs_by_records(device: Device, data: st.DataObject)
 
 def test_the_bitmap_goes_back_and_forth(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Regions of several quads of words; a cluster that hands on and takes over again."""
-    monkeypatch.setattr(adaptive, "_REGIONS", 2)
+    monkeypatch.setattr(adaptive, "_REGION_BITS", 2)
     vertices = 3000
     arcs = [(v, (factor * v + 1) % vertices) for v in range(vertices) for factor in (1, 7)]
     wide = build_graph(edge_list(vertices, arcs), "of few levels")
