@@ -164,8 +164,8 @@ class Adaptive(OneLaunchVariant):
         Knob(
             "SHORT_ROWS",
             -1,
-            f"1, for graphs with rows of at most {LONGEST_ROW} arcs: they are copied into records first, and the "
-            "cluster has the bitmap in its shared memory; -1: where that can be and pays",
+            f"1, for graphs with rows of at most {LONGEST_ROW} arcs: they are copied into records first, "
+            "and the cluster has the bitmap in its shared memory; -1: where that can be and pays",
             choices=(-1, 0, 1),
             compile_time=True,
         ),

@@ -209,7 +209,7 @@ def test_blocks_known_to_be_resident_are_of_the_same_shared_memory(
 
     monkeypatch.setattr(Adaptive, "_bitmap_bytes", bitmap)
     monkeypatch.setattr(
-        kernel, "resident_blocks", lambda kernel, block, shared: room(kernel, block, shared) + 4
+        kernel, "resident_blocks", lambda kernel, block, shared=0: room(kernel, block, shared) + 4
     )
     fewer = prepared(Adaptive, device, large, **knobs).num_blocks
     assert fewer < expected
