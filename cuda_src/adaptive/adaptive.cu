@@ -1,9 +1,5 @@
-// adaptive: the whole search in one launch, each level in the way that suits it.
-//
-//   cluster  small frontiers: one thread-block cluster, queues in its shared memory (cluster.cuh)
-//   block    tiny ones, if several follow each other: one block of that cluster (small.cuh)
-//   push     middling ones: all blocks, a queue in global memory (push.cuh)
-//   pull     large ones: all blocks, bitmaps instead of a queue (pull.cuh)
+// adaptive: the whole search in one launch, each level in the way that suits it: by one block or a cluster of blocks
+// (small.cuh, cluster.cuh), pushed by all blocks (push.cuh) or pulled (pull.cuh). adaptive.md begins with a table.
 //
 // All blocks are resident and meet at a barrier in global memory after each step, which is mostly a level or a run of
 // levels in the cluster (enum step_kind). What comes next each decides for itself, from the same numbers: course.cuh.

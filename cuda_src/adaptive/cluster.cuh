@@ -2,8 +2,7 @@
 //
 // A level is a chain of dependent accesses that nothing can make wider: part, column index, claim, place in a queue,
 // barrier. The first and the last two stay within the cluster. Vertices are dealt out to its blocks by regions of
-// neighbouring ids, many to a block: so blocks have about equal shares of a level, and each reads but a part of the
-// pages of a large graph.
+// neighbouring ids, many to a block: so shares of a level are about equal, and each block reads other pages of a graph.
 //
 // A row for which a block's queue has no place is spilled: the cluster then stops after the level, as it does when the
 // frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and few warps may
@@ -16,7 +15,6 @@
 #include "search.cuh"
 
 constexpr int SPILLED_ROWS = 512;  // that a block keeps until it has come to the end of the level
-
 typedef cut_row<QUAD, OF_ROW> cluster_row;
 __device__ __forceinline__ cluster_row whole_row(const bfs &, const cluster_row &row) { return row; }
 
@@ -27,15 +25,13 @@ typedef cluster_row found_row;
 constexpr bool MAY_BE_LONG = true;  // whether a row may have more parts than a lane writes by itself
 __device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
-// Where claims are made: in the bitmap of the whole search.
+// Where claims are made: in the bitmap of the whole search, which stays where it is.
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;
     __device__ __forceinline__ unsigned look(int v) const { return load_relaxed(&visited[v / 32u]); }
-    __device__ __forceinline__ unsigned claim(bool mine, int v) const {
-        return set_bits(mine, &visited[v / 32u], 1u << v % 32);
-    }
-    __device__ __forceinline__ void load(bool) const {}  // it stays where it is
+    __device__ __forceinline__ unsigned claim(bool mine, int v) const { return set_bit(mine, visited, v); }
+    __device__ __forceinline__ void load(bool) const {}
     __device__ __forceinline__ void store() const {}
 };
 #endif

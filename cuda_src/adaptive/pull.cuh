@@ -138,7 +138,7 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
         int parent = 0;
         const bool reached = first < last && has_parent(search, visited_before, first, last, parent);
         if (!any_parent(reached, parent) || lane > 0) continue;
-        if (set_bits(true, &visited[v / 32], 1u << v % 32) >> v % 32 & 1) continue;
+        if (set_bit(true, visited, v) >> v % 32 & 1) continue;
         search.reach(v, level, parent);
         found.count(end - begin);
     }

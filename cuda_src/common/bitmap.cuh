@@ -34,6 +34,11 @@ __device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned
     return before;
 }
 
+// The same for the bit of a vertex in a bitmap.
+__device__ __forceinline__ unsigned set_bit(bool mine, unsigned *bitmap, int v) {
+    return set_bits(mine, &bitmap[v / 32u], 1u << v % 32);
+}
+
 // A look that may go through the L1 cache.
 __device__ __forceinline__ unsigned look(const unsigned *word) {
     unsigned value;
@@ -92,7 +97,7 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
         for (int k = 0; k < count; ++k) mine[k] = claims[k].won(mine[k], v[k]);
     } else {
         unsigned words[count];
-        for (int k = 0; k < count; ++k) words[k] = set_bits(mine[k], &visited[v[k] / 32u], 1u << v[k] % 32);
+        for (int k = 0; k < count; ++k) words[k] = set_bit(mine[k], visited, v[k]);
         for (int k = 0; k < count; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
     }
 }
