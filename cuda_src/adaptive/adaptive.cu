@@ -31,9 +31,7 @@ __device__ __noinline__ void end_search(const bfs &search, const unsigned *reach
         }
         return bits;
     };
-    visit_bitmap(words, missing, [&](bool set, int v) {
-        if (set) search.answer.unreached(v);
-    });
+    visit_bitmap(words, missing, [&](bool set, int v) { if (set) search.answer.unreached(v); });
 }
 
 // Give the vertices that no arc leads to their level, and take them out of the open ones: for all blocks but those of

@@ -189,12 +189,11 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     write_rows<queue_row>(queue + held, own.spilled, own.first_parts, min(own.spilled_rows, SPILLED_ROWS));
 }
 
-// Expand this block's share of a level. Lanes without an arc read the first one, rather than be jumped over: then all
+// Expand the arcs of this block in a level. Lanes without an arc read the first one, rather than be jumped over: then all
 // accesses are on their way together.
 template <class Level, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
-                                             int step, unsigned level) {
-    const unsigned arcs = own.held(level) * QUAD;
+                                             unsigned arcs, int step, unsigned level) {
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
         edge_t at[at_a_time];
         int entry[at_a_time], v[at_a_time], parent[at_a_time];  // an entry of the column indices: see neighbour.cuh

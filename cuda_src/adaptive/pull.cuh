@@ -95,8 +95,7 @@ __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, 
         store_relaxed(&result.notice, 1u);  // several warps may say so
     }
     place = __shfl_sync(ALL_LANES, place, 0);
-    for (unsigned i = lane; i < pieces; i += 32)
-        search.queue(step)[place + i] = part{(offset_t)v, (int)(first + i)};
+    for (unsigned i = lane; i < pieces; i += 32) search.queue(step)[place + i] = part{(offset_t)v, (int)(first + i)};
 }
 
 // The rows set aside, a warp for each; but the longest are put off.

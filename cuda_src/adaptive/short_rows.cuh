@@ -41,17 +41,17 @@ __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, co
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;  // where it is before and after
+    int quads_shift = search.region_shift - 7;  // of a region
 
     __device__ __forceinline__ static uint4 *quads() {
         extern __shared__ uint4 quads_of_block[];
         return quads_of_block;
     }
-    __device__ __forceinline__ int quads_shift() const { return search.region_shift - 7; }  // of a region
     // Levels of many arcs, too, claim without a look, which would take as long.
     __device__ __forceinline__ unsigned look(int) const { return 0; }
     __device__ __forceinline__ unsigned claim(bool mine, int v) const {
-        const unsigned quad = (unsigned)v / 128, region = quad >> quads_shift();
-        const unsigned of_block = (region / CLUSTER_SIZE << quads_shift()) + (quad & (1u << quads_shift()) - 1);
+        const unsigned quad = (unsigned)v / 128, region = quad >> quads_shift;
+        const unsigned of_block = (region / CLUSTER_SIZE << quads_shift) + (quad & (1u << quads_shift) - 1);
         unsigned *const words = reinterpret_cast<unsigned *>(quads() + of_block);
         return mine ? atomicOr(in_block(&words[v / 32 % 4], region % CLUSTER_SIZE), 1u << v % 32) : ALL_LANES;
     }
@@ -59,12 +59,12 @@ struct cluster_bitmap {
     // Visit the quads of this block: visit(quad, which is its first word in the bitmap). For all threads.
     template <class Visit>
     __device__ __forceinline__ void visit_quads(Visit visit) const {
-        const unsigned regions = ((search.words() - 1) / 4 >> quads_shift()) + 1;
-        const unsigned quads_of_block = (regions + CLUSTER_SIZE - 1) / CLUSTER_SIZE << quads_shift();
+        const unsigned regions = ((search.words() - 1) / 4 >> quads_shift) + 1;
+        const unsigned quads_of_block = (regions + CLUSTER_SIZE - 1) / CLUSTER_SIZE << quads_shift;
 #pragma unroll 4
         for (unsigned i = threadIdx.x; i < quads_of_block; i += blockDim.x) {
-            const unsigned region = (i >> quads_shift()) * CLUSTER_SIZE + cluster_rank();
-            const unsigned first = 4 * ((region << quads_shift()) + (i & (1u << quads_shift()) - 1));
+            const unsigned region = (i >> quads_shift) * CLUSTER_SIZE + cluster_rank();
+            const unsigned first = 4 * ((region << quads_shift) + (i & (1u << quads_shift) - 1));
             if (first < search.words()) visit(quads()[i], first);
         }
     }

@@ -9,8 +9,7 @@
 
 #include "cluster.cuh"
 
-static_assert(TINY_LEVELS >= 1, "the cluster runs a level before one block goes on alone: by then the others have read "
-                                "what it has left, and have empty queues for the level after");
+static_assert(TINY_LEVELS >= 1, "so that others have read what one block has left before it goes on alone again");
 
 // Bring a frontier into the queue of the first block, whose threads do it, and empty those of all others, so that the
 // cluster can go on with what it leaves. Returns the number of parts; if there are more than `most` they stay.
@@ -27,8 +26,7 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
     }
     for (unsigned r = 1 + warp; r < CLUSTER_SIZE; r += blockDim.x / 32) {
         const unsigned parts = __shfl_sync(ALL_LANES, size, r), first = __shfl_sync(ALL_LANES, before, r);
-        for (unsigned i = lane; i < parts; i += 32)
-            own.parts[level][first + i] = *in_block(&own.parts[level][i], r);
+        for (unsigned i = lane; i < parts; i += 32) own.parts[level][first + i] = *in_block(&own.parts[level][i], r);
     }
     __syncthreads();
     return total;
@@ -45,7 +43,7 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
             own.sizes[level + 2] = 0;
             note_level(records, level, 0, LAYER_BLOCK);
         }
-        expand_share<lone_level>(search, bitmap, own, step, level);
+        expand_share<lone_level>(search, bitmap, own, parts * QUAD, step, level);
         __syncthreads();
         ++level;
         parts = own.sizes[level];
@@ -56,6 +54,11 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
         *in_block(&own.left, threadIdx.x) = left;
     }
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
+}
+
+// Apart, since all warps go past it.
+__device__ __noinline__ void note_cluster_level(level_record *records, unsigned level) {
+    note_level(records, level, 0, LAYER_CLUSTER);
 }
 
 // Run levels from this one on until there is a pause: for all blocks of a cluster. Returns the first level that has not
@@ -69,12 +72,12 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
     do {
         const unsigned arcs = own.held(level) * QUAD;
         if (counts || threadIdx.x - lane < arcs) {
-            if (threadIdx.x == blockDim.x - 1 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
+            if (records && counts && lane == 31 && cluster_rank() == 0) note_cluster_level(records, level);
             const unsigned size = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
             if (arcs <= blockDim.x)
-                expand_share<narrow_level>(search, bitmap, own, step, level);
+                expand_share<narrow_level>(search, bitmap, own, arcs, step, level);
             else
-                expand_share<crowded_level>(search, bitmap, own, step, level);
+                expand_share<crowded_level>(search, bitmap, own, arcs, step, level);
             const unsigned sum = counts ? warp_sum(size) : 0;
             if (threadIdx.x == blockDim.x - 1) {
                 own.total = sum;
@@ -124,7 +127,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     bitmap.store();
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
-        if (total > 0) note_level(records, level, 0, LAYER_CLUSTER);  // who expands it notes it again
+        if (total > 0) note_cluster_level(records, level);  // who expands it notes it again
         store_relaxed(&search.state->level, (int)level);
         result.notice = 1;
     }
