@@ -209,6 +209,7 @@ class Counting {
     unsigned launch_ = 0;
     int level_ = -1;
     uint32_t epoch_ = 0;  // of launch and level
+    uint64_t longest_ = 0;  // its longest warp's steps
     uint32_t execution_ = 0, before_epoch_ = 0;  // the last one, and the last before the epoch
     const char* notes_ = nullptr;
     size_t notes_bytes_ = 0, notes_element_ = 1;

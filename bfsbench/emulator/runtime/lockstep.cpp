@@ -33,6 +33,7 @@ void WarpRun::begin(unsigned lanes) {
     last_read = repeats = 0;
     epoch = 0;
     steps = {};
+    length = 0;
     recent.assign(kRecent, 0);
 }
 
@@ -103,19 +104,18 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
             return lanes;
         }
     }
-    constexpr unsigned kSoon = 3;
     auto first = static_cast<unsigned>(__builtin_ctz(lanes));
     unsigned op = traces.rows[traces.begin[first]][first].op(), same = 0, last = 0;
-    each_lane(lanes, [&](unsigned lane) {
-        unsigned row = traces.begin[lane], is_last = traces.end[lane] == row + 1;
-        Entry entry = traces.rows[row][lane];
-        __builtin_prefetch(&traces.rows[(row + kSoon) % Traces::kRoom][lane]);
-        if (entry.op() != op) return;
-        warp.now[lane] = entry;
-        same |= 1u << lane;
-        last |= is_last << lane;
+    for (unsigned left = lanes; left; left &= left - 1) {
+        unsigned lane = static_cast<unsigned>(__builtin_ctz(left)), bit = left & -left, row = traces.begin[lane];
+        const Entry* entry = &traces.rows[row][lane];
+        Traces::fetch_after(entry);
+        if (entry->op() != op) continue;
+        warp.now[lane] = *entry;
+        same |= bit;
+        if (traces.end[lane] == row + 1) last |= bit;
         traces.begin[lane] = static_cast<uint8_t>(row + 1);
-    });
+    }
     each_lane(last, [&](unsigned lane) { traces.begin[lane] = traces.end[lane] = 0; });
     warp.empty |= last;
     done |= last;

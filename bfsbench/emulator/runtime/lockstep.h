@@ -64,9 +64,8 @@ struct WarpRun {
     uint32_t epoch;
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
-        // In accesses to near memory, of which one to far memory takes about seven times the time.
-        uint64_t length() const { return 7 * (far + atomics) + near + shared + barriers; }
     } steps;
+    uint64_t length;  // of them, in accesses to near memory
 
     // Sectors of global memory that it has loaded, as far as a part of a first-level cache would hold them.
     static constexpr size_t kRecent = 512;

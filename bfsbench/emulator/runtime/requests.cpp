@@ -363,20 +363,27 @@ void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
     if (warp.epoch != epoch_) {
         warp.epoch = epoch_;
         warp.steps = {};
+        warp.length = 0;
     }
+    constexpr unsigned kFar = 7;  // an access to far memory takes about so many times as long as one to near memory
     WarpRun::Steps& steps = warp.steps;
     ++steps.all;
-    if (kind == Kind::barrier) {
+    if (kind == Kind::read && memory == Memory::global) {
+        ++(far ? steps.far : steps.near);
+        warp.length += far ? kFar : 1;
+    } else if (kind == Kind::barrier) {
         ++steps.barriers;
+        ++warp.length;
     } else if (memory != Memory::global) {
         ++steps.shared;
+        ++warp.length;
     } else if (kind == Kind::update) {
         ++steps.atomics;
-    } else if (kind == Kind::read) {
-        ++(far ? steps.far : steps.near);
+        warp.length += kFar;
     }
-    WarpRun::Steps& longest = levels_.back().longest;
-    if (steps.length() >= longest.length()) longest = steps;
+    if (warp.length < longest_) return;
+    longest_ = warp.length;
+    levels_.back().longest = steps;
 }
 
 }  // namespace emu

@@ -143,6 +143,11 @@ struct alignas(64) Traces {
     uint8_t begin[kWarpSize];  // rows of the first entry of each lane, and behind its last; both are 0 if there is none
     uint8_t end[kWarpSize];
     Entry rows[kRoom][kWarpSize];
+    // The entry of the same lane some rows further on, or what lies there behind the last.
+    static void fetch_after(const Entry* entry) {
+        constexpr uintptr_t kSoon = 3 * sizeof rows[0];
+        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));
+    }
 };
 
 // That of the lane that runs, which adds to it.
