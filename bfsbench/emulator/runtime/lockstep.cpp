@@ -122,6 +122,25 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return same;
 }
 
+// Moves to the place of an entry, and returns whether that is a step.
+[[gnu::always_inline]] inline bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
+    switch (op.kind) {
+        case Kind::part: position.part(loops_, op.site, warp.issued); return false;
+        case Kind::jump: position.jump(loops_, op.from, op.site); return false;
+        default: position.move(loops_, op.site); return true;
+    }
+}
+
+// Whether the entry that lanes of a group have just taken is a step, at which they wait.
+[[gnu::always_inline]] inline bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
+    WarpRun& warp = warps_[index];
+    const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
+    if (!step_to(warp.group[group].position, warp, op)) return false;
+    warp.waiting |= lanes;
+    warp.groups_waiting |= 1u << group;
+    return true;
+}
+
 // If all lanes of the warp are one group and do the same next, the step that this leads to.
 unsigned Lockstep::take_together(unsigned index) {
     WarpRun& warp = warps_[index];
@@ -156,7 +175,7 @@ void Lockstep::scatter(unsigned index) {
 }
 
 // If the group that issued the last step alone is still behind all others, its step.
-unsigned Lockstep::take_leading(WarpRun& warp) {
+[[gnu::always_inline]] inline unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
     if (others != warp.others) {
@@ -223,15 +242,6 @@ void Lockstep::release(unsigned index, unsigned lanes) {
     if (ended) end(index, ended);
 }
 
-// Moves to the place of an entry, and returns whether that is a step.
-bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
-    switch (op.kind) {
-        case Kind::part: position.part(loops_, op.site, warp.issued); return false;
-        case Kind::jump: position.jump(loops_, op.from, op.site); return false;
-        default: position.move(loops_, op.site); return true;
-    }
-}
-
 // Moves lanes of a group, whose traces are not empty, to their next steps. Returns those whose traces end before one.
 unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     unsigned ended = 0;
@@ -255,16 +265,6 @@ unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigne
     unsigned group = warps_[index].divide(from, lanes);
     if (come_to_step(index, group, lanes)) return 0;
     return done | advance(index, group, lanes & ~done);
-}
-
-// Whether the entry that lanes of a group have just taken is a step, at which they wait.
-bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
-    WarpRun& warp = warps_[index];
-    const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
-    if (!step_to(warp.group[group].position, warp, op)) return false;
-    warp.waiting |= lanes;
-    warp.groups_waiting |= 1u << group;
-    return true;
 }
 
 // Of traces: lanes go on, if they wait for that.
