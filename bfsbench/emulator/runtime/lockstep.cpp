@@ -138,6 +138,7 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     if (!step_to(warp.group[group].position, warp, op)) return false;
     warp.waiting |= lanes;
     warp.groups_waiting |= 1u << group;
+    counting.fetch_step(warp, lanes);
     return true;
 }
 

@@ -12,7 +12,7 @@ namespace emu {
 
 namespace {
 
-constexpr size_t kSector = 32, kWord = 4, kBanks = 32;
+constexpr size_t kWord = 4, kBanks = 32;
 
 }  // namespace
 
