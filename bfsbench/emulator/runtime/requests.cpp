@@ -60,7 +60,8 @@ Counting::Site& Counting::find_site(unsigned op) {
     levels_.back().longest = steps;
 }
 
-// Lists each sector once, by its number in the memory of the GPU, and returns how many these are. Adds those that are far.
+// Lists each sector once, by its number in the memory of the GPU, and returns how many these are. Adds the number of
+// those that are far.
 [[gnu::always_inline]] inline unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
                                                                 const uint32_t* sectors, unsigned number,
                                                                 uint32_t place, uint32_t* listed, uint64_t& far) {

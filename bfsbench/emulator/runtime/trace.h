@@ -100,8 +100,8 @@ class Ops {
         if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
         return slot;
     }
-    // The entry, without an address, of a plain load at which lanes do not wait, or of a jump; null if it has not been used
-    // lately.
+    // The entry, without an address, of a plain load at which lanes do not wait, or of a jump; null if it has not been
+    // used lately.
     const Entry* quick_load(const void* site) const {
         const Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
         return load.site == site ? &load.entry : nullptr;
