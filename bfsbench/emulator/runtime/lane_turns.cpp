@@ -42,7 +42,10 @@ Fiber* Worker::next_lane(ResidentBlock& block) {
     constexpr size_t kSoon = 6, kLater = 10;
     while (lockstep.has_next()) {
         Fiber& fiber = block.fibers[lockstep.next()];
-        if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);
+        if (const unsigned* rank = lockstep.upcoming(kLater)) {
+            __builtin_prefetch(&block.fibers[*rank]);
+            __builtin_prefetch(&block.fibers[*rank].arrival);
+        }
         if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
             block.arrive(fiber);
             continue;
