@@ -106,15 +106,17 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     }
     auto first = static_cast<unsigned>(__builtin_ctz(lanes));
     unsigned op = traces.rows[traces.begin[first]][first].op(), same = 0, last = 0;
-    for (unsigned left = lanes; left; left &= left - 1) {
-        unsigned lane = static_cast<unsigned>(__builtin_ctz(left)), bit = left & -left, row = traces.begin[lane];
+    for (unsigned left = lanes, later; left; left = later) {
+        later = left & (left - 1);
+        auto lane = static_cast<size_t>(__builtin_ctz(left));
+        size_t row = traces.begin[lane];
         const Entry* entry = &traces.rows[row][lane];
         Traces::fetch_after(entry);
         if (entry->op() != op) continue;
         warp.now[lane] = *entry;
-        same |= bit;
-        if (traces.end[lane] == row + 1) last |= bit;
-        traces.begin[lane] = static_cast<uint8_t>(row + 1);
+        same |= left ^ later;
+        if (++row == traces.end[lane]) last |= left ^ later;
+        traces.begin[lane] = static_cast<uint8_t>(row);
     }
     each_lane(last, [&](unsigned lane) { traces.begin[lane] = traces.end[lane] = 0; });
     warp.empty |= last;
