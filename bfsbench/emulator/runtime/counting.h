@@ -198,12 +198,12 @@ class Counting {
     static constexpr unsigned kMostSectors = kWarpSize * (4095 / kSector + 2);
     static unsigned list_sectors(const Execution& execution, size_t most, uint32_t* sectors);
     bool count_sectors(const Execution& execution, Site& site, Count& count);
-    unsigned count_distinct(WarpRun& warp, Site& site, Count& count, const uint32_t* sectors, unsigned number,
-                            uint32_t place, uint32_t* listed, uint64_t& far);
+    inline unsigned count_distinct(WarpRun& warp, Site& site, Count& count, const uint32_t* sectors, unsigned number,
+                                   uint32_t place, uint32_t* listed, uint64_t& far);
     void count_collisions(const Execution& execution, Site& site, Count& count);
     void count_banks(const Execution& execution, const Site& site, Count& count);
     void follow_words(const Execution& execution, Site& site);
-    void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
+    inline void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
     Count& count_of(Site& site, const Op& op, Memory memory);
     void count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site);
     bool near_stores(const Site& site, const uint32_t* sectors, unsigned number) const;

@@ -125,7 +125,7 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
 }
 
 // Moves to the place of an entry, and returns whether that is a step.
-[[gnu::always_inline]] inline bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
+[[gnu::always_inline]] bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
     switch (op.kind) {
         case Kind::part: position.part(loops_, op.site, warp.issued); return false;
         case Kind::jump: position.jump(loops_, op.from, op.site); return false;
@@ -134,7 +134,7 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
 }
 
 // Whether the entry that lanes of a group have just taken is a step, at which they wait.
-[[gnu::always_inline]] inline bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
+[[gnu::always_inline]] bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
     WarpRun& warp = warps_[index];
     const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
     if (!step_to(warp.group[group].position, warp, op)) return false;
@@ -178,7 +178,7 @@ void Lockstep::scatter(unsigned index) {
 }
 
 // If the group that issued the last step alone is still behind all others, its step.
-[[gnu::always_inline]] inline unsigned Lockstep::take_leading(WarpRun& warp) {
+[[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
     if (others != warp.others) {

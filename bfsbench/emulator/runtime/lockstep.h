@@ -178,16 +178,16 @@ class Lockstep {
   private:
     static constexpr unsigned kClose = 16;  // rounds
     unsigned take_together(unsigned warp);
-    unsigned take_leading(WarpRun& warp);
+    inline unsigned take_leading(WarpRun& warp);
     unsigned take_last(WarpRun& warp);
     unsigned most_behind(const WarpRun& warp, unsigned groups, bool furthest) const;
     void scatter(unsigned warp);
     unsigned next_group(const WarpRun& warp) const;
     unsigned pop_entries(unsigned warp, unsigned lanes, unsigned& done);
-    bool step_to(Position& position, const WarpRun& warp, const Op& op);
+    inline bool step_to(Position& position, const WarpRun& warp, const Op& op);
     unsigned advance(unsigned warp, unsigned group, unsigned lanes);
     unsigned arrive(unsigned warp, unsigned from, unsigned lanes, unsigned done);
-    bool come_to_step(unsigned warp, unsigned group, unsigned lanes);
+    inline bool come_to_step(unsigned warp, unsigned group, unsigned lanes);
     void end(unsigned warp, unsigned lanes);
 
     Loops& loops_;

@@ -33,7 +33,7 @@ Counting::Site& Counting::find_site(unsigned op) {
     return *(site_of_op_[op] = &sites_[ops[op].site]);
 }
 
-[[gnu::always_inline]] inline void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
+[[gnu::always_inline]] void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
     if (warp.epoch != epoch_) {
         warp.epoch = epoch_;
         warp.steps = {};
@@ -62,9 +62,9 @@ Counting::Site& Counting::find_site(unsigned op) {
 
 // Lists each sector once, by its number in the memory of the GPU, and returns how many these are. Adds the number of
 // those that are far.
-[[gnu::always_inline]] inline unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
-                                                                const uint32_t* sectors, unsigned number,
-                                                                uint32_t place, uint32_t* listed, uint64_t& far) {
+[[gnu::always_inline]] unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
+                                                         const uint32_t* sectors, unsigned number, uint32_t place,
+                                                         uint32_t* listed, uint64_t& far) {
     ++execution_;
     uint32_t* touched = site.touched->sectors.data();
     auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site.place.begin) / kSector);
