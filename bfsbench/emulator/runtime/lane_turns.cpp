@@ -1,6 +1,7 @@
 // How the threads of a machine that counts take turns: lanes go on when their warp has made their steps. They share a
 // stack, from which what one has there is copied when it waits.
 
+#include "machine.h"
 #include "worker.h"
 
 namespace emu {
