@@ -26,8 +26,9 @@ APART void touch_uncounted(const char* address, const void* site) {
     touch_watched<kBytes, kAct, kScope>(address, site);
 }
 
-template <size_t kBytes>
+template <size_t kBytes, bool kAligned>
 APART void load_counted(const char* address, const void* site) {
+    if (kAligned && emu::trace.begin_with_load<kBytes>(address, site)) return;
     emu::worker->machine.counting->load(emu::here(), address, kBytes, site);
 }
 
@@ -43,10 +44,11 @@ inline void touch(const void* there, const void* site) {
     if (kIsLoad && kAligned && emu::trace.load_quickly<kBytes>(address, site)) return;
     if (!emu::trace.runs()) return touch_uncounted<kBytes, kAct, kScope>(address, site);
     if (emu::trace.is_own(address)) return;
-    return kIsLoad ? load_counted<kBytes>(address, site) : touch_counted<kBytes, kAct>(address, site);
+    return kIsLoad ? load_counted<kBytes, kAligned>(address, site) : touch_counted<kBytes, kAct>(address, site);
 }
 
 APART void jump_counted(const void* place) {
+    if (emu::trace.begin_with_jump(place)) return;
     if (emu::trace.come_to(place)) emu::await_steps(emu::here());
 }
 

@@ -44,6 +44,7 @@ void Counting::begin_block(ResidentBlock& block) {
 void Counting::begin_epoch() {
     ++epoch_;
     before_epoch_ = execution_;
+    longest_ = 0;
     levels_.push_back({grid_->kernel.name, launch_, level_, volume(grid_->blocks), volume(grid_->threads),
                        shared_bytes(*grid_), {}});
 }

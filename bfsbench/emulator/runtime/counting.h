@@ -98,6 +98,18 @@ class Counting {
         views_.fetch_store(lockstep.warp(rank / kWarpSize).now[rank % kWarpSize].address());
     }
 
+    // Lanes of a warp soon make the step that they have come to.
+    void fetch_step(const WarpRun& warp, unsigned lanes) {
+        const Site& site = site_of(warp.now[__builtin_ctz(lanes)].op());
+        if (site.usual != epoch_) return;
+        const uint32_t *touched = site.touched->sectors.data(), *recent = warp.recent.data();
+        for (; lanes; lanes &= lanes - 1) {
+            size_t sector = static_cast<size_t>(warp.now[__builtin_ctz(lanes)].address() - site.place.begin) / kSector;
+            __builtin_prefetch(&recent[sector % WarpRun::kRecent]);
+            __builtin_prefetch(&touched[sector]);
+        }
+    }
+
     uint64_t stores() const { return views_.stores(); }
 
     // What the current thread's block loads from now on is no older than now.
@@ -182,15 +194,16 @@ class Counting {
     void gather(Execution& execution, Site& site);
     // Returns whether a lane goes where the warp has not been lately.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
-    static constexpr unsigned kMostSectors = kWarpSize * (4095 / 32 + 2);
+    static constexpr size_t kSector = 32;
+    static constexpr unsigned kMostSectors = kWarpSize * (4095 / kSector + 2);
     static unsigned list_sectors(const Execution& execution, size_t most, uint32_t* sectors);
     bool count_sectors(const Execution& execution, Site& site, Count& count);
-    unsigned count_distinct(WarpRun& warp, Site& site, Count& count, const uint32_t* sectors, unsigned number,
-                            uint32_t place, uint32_t* listed, uint64_t& far);
+    inline unsigned count_distinct(WarpRun& warp, Site& site, Count& count, const uint32_t* sectors, unsigned number,
+                                   uint32_t place, uint32_t* listed, uint64_t& far);
     void count_collisions(const Execution& execution, Site& site, Count& count);
     void count_banks(const Execution& execution, const Site& site, Count& count);
     void follow_words(const Execution& execution, Site& site);
-    void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
+    inline void count_step(WarpRun& warp, Kind kind, Memory memory, bool far);
     Count& count_of(Site& site, const Op& op, Memory memory);
     void count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site);
     bool near_stores(const Site& site, const uint32_t* sectors, unsigned number) const;
@@ -209,6 +222,7 @@ class Counting {
     unsigned launch_ = 0;
     int level_ = -1;
     uint32_t epoch_ = 0;  // of launch and level
+    uint64_t longest_ = 0;  // its longest warp's steps
     uint32_t execution_ = 0, before_epoch_ = 0;  // the last one, and the last before the epoch
     const char* notes_ = nullptr;
     size_t notes_bytes_ = 0, notes_element_ = 1;

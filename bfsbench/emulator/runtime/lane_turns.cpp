@@ -1,6 +1,7 @@
 // How the threads of a machine that counts take turns: lanes go on when their warp has made their steps. They share a
 // stack, from which what one has there is copied when it waits.
 
+#include "machine.h"
 #include "worker.h"
 
 namespace emu {
@@ -42,7 +43,10 @@ Fiber* Worker::next_lane(ResidentBlock& block) {
     constexpr size_t kSoon = 6, kLater = 10;
     while (lockstep.has_next()) {
         Fiber& fiber = block.fibers[lockstep.next()];
-        if (const unsigned* rank = lockstep.upcoming(kLater)) __builtin_prefetch(&block.fibers[*rank]);
+        if (const unsigned* rank = lockstep.upcoming(kLater)) {
+            __builtin_prefetch(&block.fibers[*rank]);
+            __builtin_prefetch(&block.fibers[*rank].arrival);
+        }
         if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
             block.arrive(fiber);
             continue;

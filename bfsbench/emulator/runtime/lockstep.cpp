@@ -33,6 +33,7 @@ void WarpRun::begin(unsigned lanes) {
     last_read = repeats = 0;
     epoch = 0;
     steps = {};
+    length = 0;
     recent.assign(kRecent, 0);
 }
 
@@ -103,23 +104,44 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
             return lanes;
         }
     }
-    constexpr unsigned kSoon = 3;
     auto first = static_cast<unsigned>(__builtin_ctz(lanes));
     unsigned op = traces.rows[traces.begin[first]][first].op(), same = 0, last = 0;
-    each_lane(lanes, [&](unsigned lane) {
-        unsigned row = traces.begin[lane], is_last = traces.end[lane] == row + 1;
-        Entry entry = traces.rows[row][lane];
-        __builtin_prefetch(&traces.rows[(row + kSoon) % Traces::kRoom][lane]);
-        if (entry.op() != op) return;
-        warp.now[lane] = entry;
-        same |= 1u << lane;
-        last |= is_last << lane;
-        traces.begin[lane] = static_cast<uint8_t>(row + 1);
-    });
+    for (unsigned left = lanes, later; left; left = later) {
+        later = left & (left - 1);
+        auto lane = static_cast<size_t>(__builtin_ctz(left));
+        size_t row = traces.begin[lane];
+        const Entry* entry = &traces.rows[row][lane];
+        Traces::fetch_after(entry);
+        if (entry->op() != op) continue;
+        warp.now[lane] = *entry;
+        same |= left ^ later;
+        if (++row == traces.end[lane]) last |= left ^ later;
+        traces.begin[lane] = static_cast<uint8_t>(row);
+    }
     each_lane(last, [&](unsigned lane) { traces.begin[lane] = traces.end[lane] = 0; });
     warp.empty |= last;
     done |= last;
     return same;
+}
+
+// Moves to the place of an entry, and returns whether that is a step.
+[[gnu::always_inline]] bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
+    switch (op.kind) {
+        case Kind::part: position.part(loops_, op.site, warp.issued); return false;
+        case Kind::jump: position.jump(loops_, op.from, op.site); return false;
+        default: position.move(loops_, op.site); return true;
+    }
+}
+
+// Whether the entry that lanes of a group have just taken is a step, at which they wait.
+[[gnu::always_inline]] bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
+    WarpRun& warp = warps_[index];
+    const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
+    if (!step_to(warp.group[group].position, warp, op)) return false;
+    warp.waiting |= lanes;
+    warp.groups_waiting |= 1u << group;
+    counting.fetch_step(warp, lanes);
+    return true;
 }
 
 // If all lanes of the warp are one group and do the same next, the step that this leads to.
@@ -156,7 +178,7 @@ void Lockstep::scatter(unsigned index) {
 }
 
 // If the group that issued the last step alone is still behind all others, its step.
-unsigned Lockstep::take_leading(WarpRun& warp) {
+[[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
     if (others != warp.others) {
@@ -223,15 +245,6 @@ void Lockstep::release(unsigned index, unsigned lanes) {
     if (ended) end(index, ended);
 }
 
-// Moves to the place of an entry, and returns whether that is a step.
-bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
-    switch (op.kind) {
-        case Kind::part: position.part(loops_, op.site, warp.issued); return false;
-        case Kind::jump: position.jump(loops_, op.from, op.site); return false;
-        default: position.move(loops_, op.site); return true;
-    }
-}
-
 // Moves lanes of a group, whose traces are not empty, to their next steps. Returns those whose traces end before one.
 unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     unsigned ended = 0;
@@ -255,16 +268,6 @@ unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigne
     unsigned group = warps_[index].divide(from, lanes);
     if (come_to_step(index, group, lanes)) return 0;
     return done | advance(index, group, lanes & ~done);
-}
-
-// Whether the entry that lanes of a group have just taken is a step, at which they wait.
-bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
-    WarpRun& warp = warps_[index];
-    const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
-    if (!step_to(warp.group[group].position, warp, op)) return false;
-    warp.waiting |= lanes;
-    warp.groups_waiting |= 1u << group;
-    return true;
 }
 
 // Of traces: lanes go on, if they wait for that.

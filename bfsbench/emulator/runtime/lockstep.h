@@ -64,9 +64,8 @@ struct WarpRun {
     uint32_t epoch;
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
-        // In accesses to near memory, of which one to far memory takes about seven times the time.
-        uint64_t length() const { return 7 * (far + atomics) + near + shared + barriers; }
     } steps;
+    uint64_t length;  // of them, in accesses to near memory
 
     // Sectors of global memory that it has loaded, as far as a part of a first-level cache would hold them.
     static constexpr size_t kRecent = 512;
@@ -179,16 +178,16 @@ class Lockstep {
   private:
     static constexpr unsigned kClose = 16;  // rounds
     unsigned take_together(unsigned warp);
-    unsigned take_leading(WarpRun& warp);
+    inline unsigned take_leading(WarpRun& warp);
     unsigned take_last(WarpRun& warp);
     unsigned most_behind(const WarpRun& warp, unsigned groups, bool furthest) const;
     void scatter(unsigned warp);
     unsigned next_group(const WarpRun& warp) const;
     unsigned pop_entries(unsigned warp, unsigned lanes, unsigned& done);
-    bool step_to(Position& position, const WarpRun& warp, const Op& op);
+    inline bool step_to(Position& position, const WarpRun& warp, const Op& op);
     unsigned advance(unsigned warp, unsigned group, unsigned lanes);
     unsigned arrive(unsigned warp, unsigned from, unsigned lanes, unsigned done);
-    bool come_to_step(unsigned warp, unsigned group, unsigned lanes);
+    inline bool come_to_step(unsigned warp, unsigned group, unsigned lanes);
     void end(unsigned warp, unsigned lanes);
 
     Loops& loops_;

@@ -12,7 +12,7 @@ namespace emu {
 
 namespace {
 
-constexpr size_t kSector = 32, kWord = 4, kBanks = 32;
+constexpr size_t kWord = 4, kBanks = 32;
 
 }  // namespace
 
@@ -31,6 +31,58 @@ unsigned FewNumbers::add(uint64_t number) {
 Counting::Site& Counting::find_site(unsigned op) {
     if (op >= site_of_op_.size()) site_of_op_.resize(ops.size());
     return *(site_of_op_[op] = &sites_[ops[op].site]);
+}
+
+[[gnu::always_inline]] void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
+    if (warp.epoch != epoch_) {
+        warp.epoch = epoch_;
+        warp.steps = {};
+        warp.length = 0;
+    }
+    constexpr unsigned kFar = 7;  // an access to far memory takes about so many times as long as one to near memory
+    WarpRun::Steps& steps = warp.steps;
+    ++steps.all;
+    if (kind == Kind::read && memory == Memory::global) {
+        ++(far ? steps.far : steps.near);
+        warp.length += far ? kFar : 1;
+    } else if (kind == Kind::barrier) {
+        ++steps.barriers;
+        ++warp.length;
+    } else if (memory != Memory::global) {
+        ++steps.shared;
+        ++warp.length;
+    } else if (kind == Kind::update) {
+        ++steps.atomics;
+        warp.length += kFar;
+    }
+    if (warp.length < longest_) return;
+    longest_ = warp.length;
+    levels_.back().longest = steps;
+}
+
+// Lists each sector once, by its number in the memory of the GPU, and returns how many these are. Adds the number of
+// those that are far.
+[[gnu::always_inline]] unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
+                                                         const uint32_t* sectors, unsigned number, uint32_t place,
+                                                         uint32_t* listed, uint64_t& far) {
+    ++execution_;
+    uint32_t* touched = site.touched->sectors.data();
+    auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site.place.begin) / kSector);
+    unsigned different = 0;
+    uint64_t distinct = 0;
+    for (unsigned i = 0; i < number; ++i) {
+        uint32_t sector = sectors[i];
+        uint32_t last = touched[sector];
+        if (last == execution_) continue;
+        touched[sector] = execution_;
+        listed[different++] = place + sector;
+        distinct += last <= before_epoch_;
+        far += !warp.had_lately(sector, first + sector);
+    }
+    count.sectors += different;
+    count.distinct_sectors += distinct;
+    count.far_sectors += far;
+    return different;
 }
 
 // Lanes that go to different regions through one pointer are a request to each.
@@ -245,29 +297,6 @@ bool Counting::count_sectors(const Execution& execution, Site& site, Count& coun
     return far > 0;
 }
 
-// Lists each sector once, by its number in the memory of the GPU, and returns how many these are. Adds those that are far.
-unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count, const uint32_t* sectors, unsigned number,
-                                  uint32_t place, uint32_t* listed, uint64_t& far) {
-    ++execution_;
-    uint32_t* touched = site.touched->sectors.data();
-    auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site.place.begin) / kSector);
-    unsigned different = 0;
-    uint64_t distinct = 0;
-    for (unsigned i = 0; i < number; ++i) {
-        uint32_t sector = sectors[i];
-        uint32_t last = touched[sector];
-        if (last == execution_) continue;
-        touched[sector] = execution_;
-        listed[different++] = place + sector;
-        distinct += last <= before_epoch_;
-        far += !warp.had_lately(sector, first + sector);
-    }
-    count.sectors += different;
-    count.distinct_sectors += distinct;
-    count.far_sectors += far;
-    return different;
-}
-
 // Whether there may have been stores to one of them in this launch.
 bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned number) const {
     if (!views_.stores()) return false;
@@ -357,26 +386,6 @@ void Counting::count_banks(const Execution& execution, const Site& site, Count& 
         count.passes += passes;
         count.conflicts += passes - 1;
     }
-}
-
-void Counting::count_step(WarpRun& warp, Kind kind, Memory memory, bool far) {
-    if (warp.epoch != epoch_) {
-        warp.epoch = epoch_;
-        warp.steps = {};
-    }
-    WarpRun::Steps& steps = warp.steps;
-    ++steps.all;
-    if (kind == Kind::barrier) {
-        ++steps.barriers;
-    } else if (memory != Memory::global) {
-        ++steps.shared;
-    } else if (kind == Kind::update) {
-        ++steps.atomics;
-    } else if (kind == Kind::read) {
-        ++(far ? steps.far : steps.near);
-    }
-    WarpRun::Steps& longest = levels_.back().longest;
-    if (steps.length() >= longest.length()) longest = steps;
 }
 
 }  // namespace emu

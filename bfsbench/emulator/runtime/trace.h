@@ -100,8 +100,8 @@ class Ops {
         if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
         return slot;
     }
-    // The entry, without an address, of a plain load at which lanes do not wait, or of a jump; null if it has not been used
-    // lately.
+    // The entry, without an address, of a plain load at which lanes do not wait, or of a jump; null if it has not been
+    // used lately.
     const Entry* quick_load(const void* site) const {
         const Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
         return load.site == site ? &load.entry : nullptr;
@@ -143,6 +143,11 @@ struct alignas(64) Traces {
     uint8_t begin[kWarpSize];  // rows of the first entry of each lane, and behind its last; both are 0 if there is none
     uint8_t end[kWarpSize];
     Entry rows[kRoom][kWarpSize];
+    // The entry of the same lane some rows further on, or what lies there behind the last.
+    static void fetch_after(const Entry* entry) {
+        constexpr uintptr_t kSoon = 3 * sizeof rows[0];
+        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));
+    }
 };
 
 // That of the lane that runs, which adds to it.
@@ -184,8 +189,7 @@ class Trace {
         if (is_own(address)) return true;
         unsigned end = *end_;
         const Entry* op = ops_->quick_load(site);
-        if (!op || !has_entries(end) || changes_->put_aside) return false;
-        if (changes_->may_be_old<kBytes>(address)) return false;
+        if (!op || !has_entries(end) || !finds_last<kBytes>(address)) return false;
         put(end, op->at(address), site);
         return true;
     }
@@ -196,12 +200,33 @@ class Trace {
         put(end, *op, place);
         return true;
     }
+    // The same for the first entry.
+    template <size_t kBytes>
+    bool begin_with_load(const char* address, const void* site) {
+        const Entry* op = ops_->quick_load(site);
+        if (*end_ || !op || number(site) <= place_ || !finds_last<kBytes>(address)) return false;
+        begin_anew();
+        put(0, op->at(address), site);
+        return true;
+    }
+    bool begin_with_jump(const void* place) {
+        const Entry* op = ops_->quick_jump(this->place(), place);
+        if (*end_ || !op) return false;
+        begin_anew();
+        put(0, *op, place);
+        return true;
+    }
 
     // It leaves a loop early.
     bool part() { return add(ops_->at(place(), Ops::shape(0, Kind::part, false)).entry); }
 
   private:
     static uintptr_t number(const void* place) { return reinterpret_cast<uintptr_t>(place); }
+    // Whether what was stored last is to be found at such an address, and is there.
+    template <size_t kBytes>
+    bool finds_last(const char* address) const {
+        return !changes_->put_aside && !changes_->may_be_old<kBytes>(address);
+    }
     __attribute__((noinline)) bool jump_to(const void* to) {
         Entry jump = ops_->jump(place(), to).entry;
         place_ = number(to);

@@ -148,7 +148,7 @@ class Views {
     std::vector<Store> history_;
     std::vector<Stored> words_ = std::vector<Stored>(1 << 12);  // a hash table, of which at most half is taken
     size_t words_taken_ = 0;
-        std::vector<Newer> newer_;
+    std::vector<Newer> newer_;
 };
 
 }  // namespace emu
