@@ -189,7 +189,7 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     write_rows<queue_row>(queue + held, own.spilled, own.first_parts, min(own.spilled_rows, SPILLED_ROWS));
 }
 
-// Expand the arcs of this block in a level. Lanes without an arc read the first one, rather than be jumped over: then all
+// Expand the arcs of this block in a level. Lanes without an arc read the first one, rather than be jumped over: so all
 // accesses are on their way together.
 template <class Level, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,

@@ -56,11 +56,6 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
-// Apart, since all warps go past it.
-__device__ __noinline__ void note_cluster_level(level_record *records, unsigned level) {
-    note_level(records, level, 0, LAYER_CLUSTER);
-}
-
 // Run levels from this one on until there is a pause: for all blocks of a cluster. Returns the first level that has not
 // been expanded. The last warp of a block counts the parts of a level while that is expanded, which costs no time: so
 // one is expanded that exceeds what is small. What a warp without work executes would delay the others.
@@ -72,8 +67,11 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
     do {
         const unsigned arcs = own.held(level) * QUAD;
         if (counts || threadIdx.x - lane < arcs) {
-            if (records && counts && lane == 31 && cluster_rank() == 0) note_cluster_level(records, level);
-            const unsigned size = counts && lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
+            unsigned size = 0;
+            if (counts && lane < CLUSTER_SIZE) {
+                if (lane == 0 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
+                size = *in_block(&own.sizes[level], lane);
+            }
             if (arcs <= blockDim.x)
                 expand_share<narrow_level>(search, bitmap, own, arcs, step, level);
             else
@@ -127,7 +125,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     bitmap.store();
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
-        if (total > 0) note_cluster_level(records, level);  // who expands it notes it again
+        if (total > 0) note_level(records, level, 0, LAYER_CLUSTER);  // who expands it notes it again
         store_relaxed(&search.state->level, (int)level);
         result.notice = 1;
     }
