@@ -159,7 +159,8 @@ def test_records_that_do_not_fit_a_smaller_cluster(device: Device, monkeypatch: 
     monkeypatch.setattr(Adaptive, "_resident_blocks", cramped)
     monkeypatch.setattr(adaptive, "_LEAST_VERTICES", 64)
     for spare, makes in ((64, 1), (63, 0)):
-        limits = replace(device.limits, shared_memory_per_block_optin=adaptive._STATIC_SHARED + spare)
+        shared = adaptive._STATIC_SHARED + spare
+        limits = replace(device.limits, shared_memory_per_block_optin=shared, blocks_per_cluster=4)
         monkeypatch.setattr(device, "limits", limits)
         search = prepared(Adaptive, device, graph)
         assert (search.cluster_size(), search.defines()["SHORT_ROWS"]) == (2, makes)
