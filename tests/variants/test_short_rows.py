@@ -199,7 +199,7 @@ def test_blocks_known_to_be_resident_are_of_the_same_shared_memory(
     """How many blocks meet depends on the bitmap, whose size is none of the macros."""
     small, large = layered([1, 2, 3]), layered([1, 2, 4])
     knobs = {**SHORT, "CLUSTER_SIZE": 4}
-    monkeypatch.setattr(Adaptive, "probe_polls", 20_000)
+    monkeypatch.setattr(Adaptive, "probe_polls", 5_000)
     of_small = prepared(Adaptive, device, small, **knobs)
     expected, kernel = of_small.num_blocks, type(of_small.kernel("adaptive"))
     room: Any = kernel.resident_blocks
