@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctypes import c_int, c_longlong, c_uint, c_void_p
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -246,7 +246,7 @@ class Adaptive(OneLaunchVariant):
                 return False
         return True
 
-    @cached_property
+    @property
     def _longest_row(self) -> int:
         return self.graph.once(longest_row)
 
@@ -276,8 +276,8 @@ class Adaptive(OneLaunchVariant):
         self.state.fill(0)
         queues = self._queues()
         while True:
+            search = self._search(queues, unopened)
             try:
-                search = self._search(queues, unopened)
                 return self._bind({"search": search, "visited": visited, "visited_then": visited_then})
             except LaunchError:
                 if self.knob["CLUSTER_SIZE"] or self.cluster_size() == 1:

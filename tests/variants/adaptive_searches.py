@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bfsbench.backends.base import Device
+from bfsbench.backends.base import Device, Launch
+from bfsbench.errors import LaunchError
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.adaptive import Adaptive
@@ -43,6 +44,18 @@ def compile_with(monkeypatch: pytest.MonkeyPatch, **macros: int) -> None:
     """Have kernels compiled with other values of their macros."""
     defines = Adaptive.defines
     monkeypatch.setattr(Adaptive, "defines", lambda search: {**defines(search), **macros})
+
+
+def leave_room(monkeypatch: pytest.MonkeyPatch, most_blocks: int) -> None:
+    """Have no room for clusters of more blocks."""
+    find_room = Adaptive._resident_blocks
+
+    def cramped(search: Adaptive, probe: Launch, most: int) -> int:
+        if search.cluster_size() > most_blocks:
+            raise LaunchError("no room")
+        return find_room(search, probe, most)
+
+    monkeypatch.setattr(Adaptive, "_resident_blocks", cramped)
 
 
 def expect_levels(

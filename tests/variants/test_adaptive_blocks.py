@@ -15,7 +15,7 @@ from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from tests.parameters import some
-from tests.variants.adaptive_searches import CLUSTERS, USUAL_CLUSTERS
+from tests.variants.adaptive_searches import CLUSTERS, USUAL_CLUSTERS, leave_room
 from tests.variants.searching import fan, layered, levels_of, prepared
 
 
@@ -103,14 +103,7 @@ def test_a_cluster_that_never_meets_is_refused(device: Device, monkeypatch: pyte
 
 
 def test_clusters_are_smaller_where_there_is_no_room(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    find_room = Adaptive._resident_blocks
-
-    def cramped(search: Adaptive, probe: Launch, most: int) -> int:
-        if search.cluster_size() > 4:
-            raise LaunchError("no room")
-        return find_room(search, probe, most)
-
-    monkeypatch.setattr(Adaptive, "_resident_blocks", cramped)
+    leave_room(monkeypatch, 4)
     graph = layered([1, 5, 9])
     search = prepared(Adaptive, device, graph, 13)
     assert (search.cluster_size(), search.num_blocks) == (4, 12)

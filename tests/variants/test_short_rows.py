@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfsbench.backends.base import Device, Launch
+from bfsbench.backends.base import Device
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Hardware
 from bfsbench.errors import DeviceOutOfMemoryError, LaunchError
@@ -25,7 +25,7 @@ from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.short_rows import LONGEST_ROW, with_records
 from tests.parameters import some
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
-from tests.variants.adaptive_searches import MIXED, PULLED, PUSHED, expect_levels, layers_of
+from tests.variants.adaptive_searches import MIXED, PULLED, PUSHED, expect_levels, layers_of, leave_room
 from tests.variants.searching import layered, levels_of, prepared, shape
 
 SHORT = {"SHORT_ROWS": 1}
@@ -148,15 +148,8 @@ def test_rows_that_cannot_be_records(device: Device, graph: Graph, knobs: dict[s
 
 def test_records_that_do_not_fit_a_smaller_cluster(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the search has neither flags among the column indices nor the bitmap in shared memory."""
-    find_room = Adaptive._resident_blocks
-
-    def cramped(search: Adaptive, probe: Launch, most: int) -> int:
-        if search.cluster_size() > 2:
-            raise LaunchError("no room")
-        return find_room(search, probe, most)
-
     graph = lattice(30, 30)
-    monkeypatch.setattr(Adaptive, "_resident_blocks", cramped)
+    leave_room(monkeypatch, 2)
     monkeypatch.setattr(adaptive, "_LEAST_VERTICES", 64)
     for spare, makes in ((64, 1), (63, 0)):
         shared = adaptive._STATIC_SHARED + spare
