@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from ctypes import c_int, c_longlong, c_uint, c_void_p
+from ctypes import c_int, c_longlong, c_uint, c_ulonglong, c_void_p
 from functools import cache
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from bfsbench.backends.base import Buffer, Device, Launch, Struct
 from bfsbench.errors import LaunchError
 from bfsbench.families.bfs.layouts import CountedBarrier
-from bfsbench.variants.base import Knob, OneLaunchVariant
+from bfsbench.variants.base import DeviceGraph, Knob, OneLaunchVariant
 from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
 from bfsbench.variants.short_rows import LONGEST_ROW, longest_row, with_records
 
@@ -35,6 +37,9 @@ _STATIC_SHARED = 40 << 10
 """Shared memory that the kernel has besides the bitmap, at most, in bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
 """Blocks whose arrivals fit the words of the barrier."""
+_LEAST_LISTED = 1 << 17
+"""Vertices that a level pushed by all blocks is expected to find if they are not queued, since the next is
+likely to be pulled."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
 """Levels after which the cluster hands on, so that the others wait at the barrier for a bounded time; and
 tiny ones after which those to come are expected to be tiny, too."""
@@ -51,6 +56,9 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
     class Part(Struct):
         _fields_: ClassVar = [("begin", offset), ("length", c_int)]
 
+    class Tally(Struct):
+        _fields_: ClassVar = [("edges", c_ulonglong if wide else c_uint), ("vertices", c_uint)]
+
     class NextFrontier(Struct):
         _fields_: ClassVar = [
             ("barrier", CountedBarrier),
@@ -65,6 +73,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("level", c_int),
             ("failed", c_int),
             ("first_step", c_int),
+            ("unreached", Tally),
         ]
 
     class SearchAnswer(Struct):
@@ -88,6 +97,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("row_indices", c_void_p),
             ("row_indices_end", offset),
             ("num_vertices", c_int),
+            ("num_entered", c_int),
             ("num_edges", offset),
             ("answer", SearchAnswer),
             ("when", Thresholds),
@@ -98,8 +108,13 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("first_record", offset),
         ]
 
-    structs = (Part, NextFrontier, SearchState, SearchAnswer, Thresholds, Bfs)
+    structs = (Part, Tally, NextFrontier, SearchState, SearchAnswer, Thresholds, Bfs)
     return {struct.c_name(): struct for struct in structs}
+
+
+def num_entered(graph: DeviceGraph) -> int:
+    """How many vertices have in-neighbours."""
+    return int(np.count_nonzero(np.diff(graph.host_graph.column_offsets)))
 
 
 class Adaptive(OneLaunchVariant):
@@ -182,6 +197,7 @@ class Adaptive(OneLaunchVariant):
         "PART": _PART,
         "QUAD": _QUAD,
         "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT,
+        "LEAST_LISTED": _LEAST_LISTED,
         "LEVELS_AT_A_TIME": _LEVELS_AT_A_TIME,
         "TINY_LEVELS": _TINY_LEVELS,
     }
@@ -316,6 +332,7 @@ class Adaptive(OneLaunchVariant):
             row_indices=likely.row_indices if likely else graph.row_indices if pulls else None,
             row_indices_end=int(self.host_graph.column_offsets[-1]),
             num_vertices=self.num_vertices,
+            num_entered=graph.once(num_entered) if pulls else self.num_vertices,
             num_edges=int(self.num_edges),
             answer=self._answer(),
             when=self._thresholds(),

@@ -69,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __shared__ step_result result;
     if (threadIdx.x == 0) {
         // `last` is QUEUE for this call alone: then decide() learns nothing.
-        at = {search.num_vertices, search.num_edges, 1, 0, 0, {}, 0, 0, search.state->first_step, 0, QUEUE};
+        at = {{search.num_entered, search.num_edges, 1, 0}, 0, {}, 0, 0, search.state->first_step, 0, QUEUE};
         result = {};
         decide(search, at);
         at.last = BEGIN;
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         unsigned *const complete = at.swapped ? visited_then : visited;
         unsigned *const other = at.swapped ? visited : visited_then;
         switch (at.next) {
-        case PULL: pull_level(search, complete, other, shared.pull, step, level, result); break;
+        case PULL: pull_level(search, complete, other, shared.pull, step, level, at.recount, result); break;
         case PULL_RESTS: pull_rests(search, other, complete, step, level, at.now.rests, result); break;
         case QUEUE:
             if (!at.queues_list()) list_frontier(search, complete, other, shared.push, step, level);
@@ -94,18 +94,20 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             else if (at.last == BEGIN && search.when.may_pull)
                 close_unreachable(search, source);
             break;
-        case PUSH: push_level(search, complete, shared.push, step, level, at.now.queued, at.mixed); break;
+        case PUSH: case LIST:
+            push_level(search, complete, shared.push, step, level, at.now.queued, at.mixed, at.next == LIST);
+            break;
         case END: end_search(search, complete, visited); return;
         case FAIL: return;
         }
-        if (at.next == PUSH || at.next == QUEUE)  // of QUEUE the level has been counted already
-            queue_claimed(search, shared.push, step + 1, at.next == PUSH ? level + 1 : level, result);
+        if (at.uses_lists())  // of QUEUE the level has been counted already
+            queue_claimed(search, shared.push, step + 1, at.next == QUEUE ? level : level + 1, at.next == LIST, result);
         __syncthreads();
         if (threadIdx.x == 0) {
             search.state->frontiers[step + 1].barrier.arrive(result);
             result = {};
             at = after_step(search, max_polls, at);
-            if (at.next == PUSH || at.next == QUEUE) clear(shared.push, at.share, at.queues_list());
+            if (at.uses_lists()) clear(shared.push, at.share, at.queues_list());
         }
         __syncthreads();
         if (global_thread() == 0) prepare_step(search, records, at);

@@ -48,9 +48,7 @@ struct lone_level { enum { ARCS = 1, LOOKS = false, ALONE = true }; };
 
 struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
-    part spilled[SPILLED_ROWS];          // whole rows
-    unsigned first_parts[SPILLED_ROWS];  // where those of each begin among the parts of all
-    unsigned spilled_rows, spilled_parts;
+    rows_aside<SPILLED_ROWS> spilled;
     in_turn<unsigned, 3> sizes;  // of levels; may exceed the capacity, by what has been spilled
     in_turn<int, 2> overflow;    // whether something of a level has been spilled
     in_turn<int, 2> pause;       // whether there is something to decide before a level
@@ -76,17 +74,16 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     const queue_row whole = {mine.begin, mine.end};
     const unsigned parts = spill ? whole.parts() : 0;
     unsigned place = 0;
-    if (lane == 0) place = atomicAdd(&own.spilled_rows, __popc(lanes));
+    if (lane == 0) place = atomicAdd(&own.spilled.count, __popc(lanes));
     place = __shfl_sync(ALL_LANES, place, 0);
     const bool endless = WIDE_OFFSETS && __any_sync(ALL_LANES, edges > 0x7fffffffu);  // more arcs than a part can have
     const bool fit = place + __popc(lanes) <= SPILLED_ROWS && !endless;
     if (!fit) append_rows(search, whole, parts, step);  // by this warp alone
-    const auto reserve = [&](unsigned total) { return fit ? atomicAdd(&own.spilled_parts, total) : 0; };
+    const auto reserve = [&](unsigned total) { return fit ? atomicAdd(&own.spilled.parts, total) : 0; };
     const unsigned first = reserve_together(parts, reserve);
     place += __popc(lanes & (1u << lane) - 1);
     if (!spill || place >= SPILLED_ROWS) return;
-    own.spilled[place] = fit ? part{(offset_t)mine.begin, (int)edges} : part{0, 0};
-    own.first_parts[place] = first;
+    own.spilled.keep(place, fit ? mine.begin : 0, fit ? edges : 0, first);
 }
 
 // Queue long rows in the cluster: each lane one row with its number of parts, or none. All parts are dealt out to the
@@ -179,14 +176,14 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     __syncthreads();
     if (threadIdx.x == 0) {
         if (own.limit.passed) store_relaxed(&next.unlisted, 1), result.unqueued = 1;
-        if (held + own.spilled_parts > 0) own.place = next.barrier.reserve(held + own.spilled_parts);
+        if (held + own.spilled.parts > 0) own.place = next.barrier.reserve(held + own.spilled.parts);
         result.found.sum = {own.given.sum.edges, 0};
     }
     __syncthreads();
     if (own.limit.passed) return;  // nobody will read it
     part *const queue = search.queue(step) + own.place;
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level][i];
-    write_rows<queue_row>(queue + held, own.spilled, own.first_parts, min(own.spilled_rows, SPILLED_ROWS));
+    own.spilled.template write<queue_row>(queue + held);
 }
 
 // Expand the arcs of this block in a level. Lanes without an arc read the first one, rather than be jumped over: so all

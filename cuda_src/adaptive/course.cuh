@@ -1,25 +1,24 @@
 // The course of a search: what its steps are, what is known between two of them, and what is decided by that.
 #pragma once
 
+#include "arc_spread.cuh"
 #include "search.cuh"
 
 constexpr float QUEUE_LOOKS = 8e5f;  // to put what is not queued yet in a queue, for all blocks to push
+constexpr float QUEUE_LOOKS_OF_VERTEX = 5.0f;  // and for each of its vertices
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
 constexpr int FAR_BELOW = 2;           // times that a frontier has fewer edges than pay if it is not asked again
 constexpr float UNSURE = 1.6f;         // times, until a level has shown how arcs are spread
 constexpr int MIXED = 64;              // vertices: with more than one further part for so many, parts are mixed
-constexpr float LEAST_SPREAD = 0.02f;  // no smaller share of the expected vertices is believed
 
-// A level pushed or pulled by all blocks, what is left of long rows of a pulled one, a frontier put in a queue after
-// all, a run of levels in the cluster; the end of the search, or its failure. BEGIN is what precedes the first step.
-enum step_kind { PUSH, PULL, PULL_RESTS, QUEUE, RUN_LEVELS, END, FAIL, BEGIN };
+// A level pushed by all blocks; one pushed but only listed, as the next is likely to be pulled; a frontier queued after
+// all; a level pulled; the rest of its long rows; levels of the cluster; the end, or failure. BEGIN precedes the first.
+enum step_kind { PUSH, LIST, QUEUE, PULL, PULL_RESTS, RUN_LEVELS, END, FAIL, BEGIN };
 
 // What a block knows of the search. Its first thread writes it between two steps, while the others wait: they would
 // each take as long, and keep it all in registers.
 struct course {
-    long long unreached, unexplored;
-    float spread;       // vertices that the last level found, as a share of those expected
-    float cover;        // the same of arcs, levels before included; 0 before there was one
+    arc_spread left;
     float worth;        // edges of a frontier from which on pulling pays, as last computed
     frontier now;
     edge_t expanded;    // edges of the frontier that the last level has expanded
@@ -27,52 +26,42 @@ struct course {
     int step, level;
     step_kind last, next;
     int unlearned;      // whether what the last level has found is still to be learned from
+    int recount;        // whether a pulled level counts what is unreached, since LIST has not counted edges
     int mixed;          // whether the parts queued are of short rows and of hubs
     edge_share share;   // of a block in the edges that are queued in the next step
 
-    // Whether the next step queues what the last one, a push, has claimed: it is still on the blocks' lists.
-    __device__ __forceinline__ bool queues_list() const { return next == QUEUE && last == PUSH; }
+    __device__ __forceinline__ bool pushed() const { return last == PUSH || last == LIST; }
+    // Whether the next step needs the blocks' lists, and whether it queues what a push has left on them.
+    __device__ __forceinline__ bool uses_lists() const { return next <= QUEUE; }
+    __device__ __forceinline__ bool queues_list() const { return next == QUEUE && pushed(); }
 };
 
-// The share of `rows` unreached vertices, with `arcs` arcs, that this number of edges meets if they are spread evenly:
-// `hits` of them lead to such vertices, and meet about min(hits, rows).
-__device__ __forceinline__ float met_by(edge_t edges, float rows, float arcs, const bfs &search) {
-    const float hits = __fdividef((float)edges * arcs, (float)search.num_edges);
-    return __fdividef(hits, hits + rows + 1);
-}
-
-// The number of edges of a frontier from which on looking for parents is expected to cost less than pushing them: with
-// c for the looks that one costs (`pushed_edge` if it leads to a new vertex, else a quarter of that), the solution of
-// edges * c = other looks + min(unreached * unexplored / spread / edges, unexplored).  adaptive.md says why. It is an
-// estimate, so quick instructions will do; all blocks get the same.
+// The number of edges of a frontier from which on looking for parents is expected to cost less than pushing them, at
+// `pushed_edge` looks for one that leads to a new vertex, else a quarter of that. adaptive.md says why.
 __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at) {
-    const float rows = fmaxf((float)at.unreached, 0);  // parts have been counted for some
-    const float arcs = fmaxf((float)at.unexplored, 0);
-    const float leading_on = at.spread * __fdividef(arcs, (float)search.num_edges);
-    const float c = (float)search.when.pushed_edge * (0.25f + 0.75f * leading_on);
-    const float missed = 1 - at.cover * met_by(at.now.found.edges, rows, arcs, search);
-    const float chain = at.cover > 0 ? fminf(missed * missed * MISS_LOOKS, missed * arcs * MISS_LOOKS_OF_ARC) : 0;
-    const float queue = at.now.unqueued && at.now.found.edges / QUAD > search.when.small ? QUEUE_LOOKS : 0;
-    const float fixed = fmaxf(rows + (float)search.num_vertices / 4 + chain - queue, 1);
-    const float square = fixed * fixed + 4 * c * __fdividef(rows * arcs, at.spread);
-    const float meeting = fixed + square * rsqrtf(square);
-    return search.when.may_pull && c > 0 ? __fdividef(fminf(meeting, 2 * (fixed + arcs)), 2 * c) : 1e30f;  // never
+    const arc_spread &left = at.left;
+    const float leading_on = left.spread * __fdividef(left.arcs(), (float)search.num_edges);
+    const float cost = (float)search.when.pushed_edge * (0.25f + 0.75f * leading_on);
+    const float miss = 1 - left.cover * left.met_by(at.now.found.edges, search.num_edges);
+    const float chain = left.cover > 0 ? fminf(miss * miss * MISS_LOOKS, miss * left.arcs() * MISS_LOOKS_OF_ARC) : 0;
+    const bool queued = !at.now.unqueued || at.now.found.edges / QUAD <= search.when.small;
+    const float queue = queued ? 0 : QUEUE_LOOKS + QUEUE_LOOKS_OF_VERTEX * (float)at.now.found.vertices;
+    const float others = left.rows() + (float)search.num_vertices / 4 + chain - queue;
+    return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;  // never
 }
 
-// Learn from the last level how arcs are spread.
-__device__ __forceinline__ void learn_spread(const bfs &search, course &at) {
-    const float rows = fmaxf((float)at.unreached, 0), arcs = fmaxf((float)at.unexplored, 0);
-    const float met = met_by(at.expanded, rows, arcs, search);
-    at.spread = fminf(fmaxf(__fdividef((float)at.now.found.vertices, rows * met + 1), LEAST_SPREAD), 1.0f);
-    const float cover = fminf(fmaxf(__fdividef((float)at.now.found.edges, arcs * met + 1), at.spread), 1.0f);
-    at.cover = at.cover > 0 ? (at.cover + cover) / 2 : cover;
+// Whether a level to be pushed is expected to find so many vertices and edges that the next one is pulled: then the
+// offsets of what it finds need not be read. The host defines LEAST_LISTED.
+__device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
+    const arc_spread &left = at.left;
+    const float met = left.met_by(at.now.found.edges, search.num_edges);
+    return left.rows() * met * left.spread > LEAST_LISTED &&
+           left.arcs() * met * (left.cover > 0 ? left.cover : 1 / UNSURE) > at.worth;
 }
 
-// The share of one of `blocks` blocks in the limit to the edges that are queued, since more are pulled.
+// The share of one of some blocks in the edges that are queued, since more are pulled.
 __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pulling, unsigned blocks) {
-    if (!search.when.may_pull) return edge_share::unlimited();
-    return {1 + (unsigned)fminf(__fdividef(worth_pulling, (float)(blocks * edge_share::UNITS)), 1e9f),
-            blocks * edge_share::UNITS};
+    return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }
 
 // Whether parts of short rows and of hubs are queued together. A cluster leaves parts of QUAD arcs, long rows excepted.
@@ -84,10 +73,11 @@ __device__ __forceinline__ bool parts_are_mixed(const course &at) {
 // Learn from what the last step has found, and take it off what is left: roughly, since a cluster tells neither what it
 // has expanded nor how many vertices it hands on.
 __device__ __forceinline__ void learn(const bfs &search, course &at) {
-    if (at.last == PUSH || at.last == PULL || at.last == PULL_RESTS) learn_spread(search, at);
+    if (at.pushed() || at.last == PULL || at.last == PULL_RESTS)
+        at.left.learn(at.expanded, at.now.found, search.num_edges);
     if (at.last == QUEUE) return;
-    at.unreached -= at.last == RUN_LEVELS ? at.now.queued : at.now.found.vertices;
-    at.unexplored -= at.now.found.edges;
+    at.left.unreached -= at.last == RUN_LEVELS ? at.now.queued : at.now.found.vertices;
+    at.left.unexplored -= at.now.found.edges;
 }
 
 // Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew
@@ -103,6 +93,7 @@ __device__ __forceinline__ void decide(const bfs &search, course &at) {
     if (!far_below) at.worth = edges_worth_pulling(search, at);
     if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > at.worth)) {
         at.next = PULL;
+        at.recount = at.last == LIST;
     } else if (at.now.unqueued) {
         at.next = QUEUE;
         at.share = edge_share::unlimited();
@@ -110,9 +101,9 @@ __device__ __forceinline__ void decide(const bfs &search, course &at) {
         at.next = RUN_LEVELS;
         at.share = share_of(search, at.worth, CLUSTER_SIZE);
     } else {
-        at.next = PUSH;
+        at.next = at.now.found.edges > LEAST_LISTED && next_is_pulled(search, at) ? LIST : PUSH;
         at.mixed = parts_are_mixed(at);
-        if (!at.unlearned) at.share = share_of(search, at.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x);
+        if (!at.unlearned) at.share = share_of(search, at.left.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x);
     }
 }
 
@@ -135,8 +126,12 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
         at.now.rests = load_relaxed(&now.rests);
         failed = load_relaxed(&state.failed);
         if (at.last == RUN_LEVELS) at.level = load_relaxed(&state.level);
+        if (at.last == PULL && at.recount)
+            at.left.unreached = load_relaxed(&state.unreached.vertices),
+            at.left.unexplored = load_relaxed(&state.unreached.edges);
     }
-    if (at.last == PUSH || at.last == PULL) ++at.level, at.expanded = before.found.edges;
+    if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
+    if (at.pushed() || at.last == PULL) ++at.level, at.expanded = before.found.edges;
     if (at.last == PULL_RESTS) {  // it has gone on with the level of the step before, and nothing of both is queued
         const tally sum = {before.found.edges + at.now.found.edges, before.found.vertices + at.now.found.vertices};
         at.now = frontier{sum, 0, sum.vertices > 0, 0, 0};
@@ -157,8 +152,9 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
 // Note the level that a step begins with, and empty the frontier that the step after it adds to. For one thread.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, LAYER_PULL);
-    if (at.next == PUSH || (at.next == END && at.now.found.vertices > 0))
+    if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))
         note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
     search.state->frontiers[at.step + 2] = next_frontier{};
+    if (at.next == LIST) search.state->unreached = tally{0, 0};
     if (at.next == END) search.state->first_step = at.step % 3;
 }

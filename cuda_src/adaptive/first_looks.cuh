@@ -17,7 +17,7 @@ __device__ __forceinline__ const int *first_parents(const bfs &search) {
 // Let the vertices of a block's share look at their first in-neighbours: for all its warps. Each has words of its own,
 // the same ones as in pull_rows. What a few words need is asked for together.
 __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned *visited, pull_lists &lists,
-                                              const word_share &share, int level, tally &found) {
+                                              const word_share &share, int level, tally &found, tally &unreached) {
     candidates next = {search, visited, lists, share};
     for (next.at.batch = 0; next.read_batch(); ++next.at.batch) {
         __syncwarp();  // what is read of `fresh` has been read
@@ -40,6 +40,7 @@ __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned 
                 if (threadIdx.x % 32 == __ffs(hits) - 1) lists.fresh[slots[i] / 32] = hits;
                 search.reach(share.vertex(slots[i]), level + 1, parents[i]);
                 found.count(ends[i] - begins[i]);
+                unreached.count(ends[i] - begins[i]);
             }
         }
     }

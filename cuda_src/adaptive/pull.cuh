@@ -30,7 +30,7 @@ __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists,
 
 // One pass over the short rows of a block's share: for all its warps.
 __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
-                                          const word_share &share, int level, tally &found) {
+                                          const word_share &share, int level, tally &found, tally &unreached) {
     const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
     unsigned head = 0, tail = 0;  // of the list
     candidates next = {search, visited, lists, share};
@@ -42,7 +42,7 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
     int rounds = 0;
     for (;;) {
         while (tail - head <= WAITING - 32 && next.at.current) {
-            tail += append_candidates(lists, next, tail);
+            tail += append_candidates(lists, next, tail, unreached);
             next.advance();
         }
         __syncwarp();
@@ -158,17 +158,18 @@ __device__ __noinline__ void queue_found(const bfs &search, const pull_lists &li
 
 // Find the vertices of the next level: for all blocks. Fills the other bitmap, which is the complete one from then on.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
-                                           pull_lists &lists, int step, int level, step_result &result) {
-    tally found = {0, 0};
+                                           pull_lists &lists, int step, int level, bool recount,
+                                           step_result &result) {
+    tally found = {0, 0}, unreached = {0, 0};
     const unsigned own_words = word_share::own(search.words());
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const word_share share = {first, min(FRESH, own_words - first)};
         __syncthreads();
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
-        if (threadIdx.x == 0) lists.num_long = 0;
+        if (threadIdx.x == 0) lists.num_long = 0, lists.unreached.reset();
         __syncthreads();
-        if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found);
-        pull_rows(search, visited, lists, share, level, found);
+        if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found, unreached);
+        pull_rows(search, visited, lists, share, level, found, unreached);
         __syncthreads();
         if (lists.num_long > 0) result.found.add(pull_long_rows(search, visited, lists, share, step, level, result));
         __syncthreads();
@@ -176,7 +177,9 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
     }
     result.found.add(found);
+    if (recount) lists.unreached.add(unreached);
     __syncthreads();
+    if (recount && threadIdx.x == 0) lists.unreached.add_to(search.state->unreached), result.notice = 1;
     const unsigned vertices = result.found.sum.vertices;
     const bool few = vertices <= FEW_FOUND && own_words <= FRESH;
     if (threadIdx.x == 0) result.unqueued = !few && vertices > 0;

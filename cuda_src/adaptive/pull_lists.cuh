@@ -16,6 +16,7 @@ struct pull_lists {
     unsigned long_slots[LONG_ROWS];
     offset_t long_rests[LONG_ROWS];      // where to go on
     unsigned num_long;
+    block_tally unreached;
 };
 
 // The vertices that a warp looks for parents of. The warps of a block take the words of its share of the bitmap in
@@ -55,7 +56,8 @@ struct candidates {
 };
 
 // Append to a warp's list those of a taken word that have in-neighbours. Returns how many.
-__device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const candidates &next, unsigned tail) {
+__device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const candidates &next, unsigned tail,
+                                                      tally &unreached) {
     const bool wanted = (next.at.current >> threadIdx.x % 32 & 1) && next.begin < next.end;
     const unsigned lanes = __ballot_sync(ALL_LANES, wanted), warp = threadIdx.x / 32;
     const unsigned place = (tail + __popc(lanes & (1u << threadIdx.x % 32) - 1)) % WAITING;
@@ -63,6 +65,7 @@ __device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const c
         lists.begins[warp][place] = next.begin;
         lists.degrees[warp][place] = next.end - next.begin;
         lists.slots[warp][place] = next.at.slot;
+        unreached.count(next.end - next.begin);
     }
     return __popc(lanes);
 }

@@ -22,11 +22,8 @@ constexpr unsigned LONG_RESTS = 256;  // longer rows of a block that are written
 struct push_buffers {
     block_list<CLAIMED> claimed;
     unsigned place;          // in the queue: the list's rows have their first parts there, in its order
-    unsigned further;        // parts of a round's vertices, without the first ones
-    unsigned further_place;  // of these in the queue
-    unsigned long_rows;      // of these vertices; up to LONG_RESTS are set aside, without their first parts
-    part rests[LONG_RESTS];
-    unsigned slots[LONG_RESTS];  // where their parts begin among the further ones
+    unsigned further_place;  // of further ones
+    rows_aside<LONG_RESTS> further;  // of a round's vertices: long rows without first parts; all parts but these
     edge_limit<next_frontier> limit;
     block_tally found;
 };
@@ -34,7 +31,7 @@ struct push_buffers {
 // Make a block's buffers ready for a step: for its first thread, before a barrier of the block.
 __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share, bool keeps_list) {
     if (!keeps_list) buffers.claimed.reset();
-    buffers.further = buffers.long_rows = 0;
+    buffers.further.reset();
     buffers.limit.reset(share);
     buffers.found.reset();
 }
@@ -73,10 +70,9 @@ __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_r
     if (further <= FEW_PARTS_OF_LANE) return further;
     const edge_t rest = row.origin() + PART;
     if (WIDE_OFFSETS && row.end - rest > 0x7fffffffu) return further;  // more arcs than a part can have
-    const unsigned place = atomicAdd(&buffers.long_rows, 1u);
+    const unsigned place = atomicAdd(&buffers.further.count, 1u);
     if (place >= LONG_RESTS) return further;
-    buffers.rests[place] = part{(offset_t)rest, (int)(row.end - rest)};
-    buffers.slots[place] = atomicAdd(&buffers.further, further);
+    buffers.further.keep(place, rest, row.end - rest, atomicAdd(&buffers.further.parts, further));
     row.end = rest;
     return 0;
 }
@@ -96,10 +92,10 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
         further += further_parts(buffers, rows[k]);
     }
     if (__any_sync(ALL_LANES, further > 0))
-        slot = reserve_together(further, [&](unsigned total) { return atomicAdd(&buffers.further, total); });
+        slot = reserve_together(further, [&](unsigned total) { return atomicAdd(&buffers.further.parts, total); });
     buffers.found.add(found);
     __syncthreads();
-    const unsigned all_further = buffers.further;
+    const unsigned all_further = buffers.further.parts;
     part *const queue = search.queue(step);
     // benign race: one thread may set `passed` meanwhile; what others still write here is then not read
     if (!buffers.limit.passed)
@@ -120,43 +116,45 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
         write_parts(queue, slot, rest, parts);
         slot += parts;
     }
-    const unsigned long_rows = min(buffers.long_rows, LONG_RESTS);
-    write_rows<queue_row>(queue + buffers.further_place, buffers.rests, buffers.slots, long_rows);
+    buffers.further.template write<queue_row>(queue + buffers.further_place);
 }
 
 // Reach the vertices on the block's list, which are of this level, and queue their rows for this step; leave what the
 // block has found. For all blocks, after push_level or list_frontier, or a step later to queue what was not queued.
 // Places for first parts are reserved before the rows are known: the answer is waited for together with the offsets.
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
-                                              step_result &result) {
+                                              bool only_lists, step_result &result) {
     next_frontier &next = search.state->frontiers[step];
     const bool last = threadIdx.x == blockDim.x - 32;  // of a warp that has the fewest vertices of the list
     __syncthreads();
     const unsigned size = buffers.claimed.listed();
     unsigned place = 0;
-    if (last && size > 0 && !buffers.limit.passed) place = next.barrier.reserve(size);
+    if (last && size > 0 && !buffers.limit.passed && !only_lists) place = next.barrier.reserve(size);
     if (last) buffers.place = place;
-    if (size <= blockDim.x)
+    if (only_lists) {
+        if (last) buffers.found.sum.vertices += size;
+    } else if (size <= blockDim.x)
         queue_some<1>(search, buffers, next, 0, size, step, level);
     else
         for (unsigned first = 0; first < size; first += 4 * blockDim.x) {
             if (first > 0) {
                 __syncthreads();
-                if (threadIdx.x == 0) buffers.further = buffers.long_rows = 0;
+                if (threadIdx.x == 0) buffers.further.reset();
                 __syncthreads();
             }
             queue_some<4>(search, buffers, next, first, size, step, level);
         }
     if (!last) return;
-    const bool listed = buffers.claimed.all_fit(), passed = buffers.limit.passed;
+    const bool listed = buffers.claimed.all_fit(), passed = buffers.limit.passed || only_lists;
     if (!listed) store_relaxed(&next.unlisted, 1);  // matters if any block has stopped queueing, not only this one
     result = {buffers.found, !listed, passed};
 }
 
-// Claim what some arcs of a run lead to: a fixed number a lane, from the first one on.
+// Claim what some arcs of a run lead to: a fixed number a lane, from the first one on. If that is only listed, it is
+// reached here, too.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
-                                           const arc_run &arcs, unsigned first, int step, int level) {
+                                           const arc_run &arcs, unsigned first, int step, int level, bool only_lists) {
     edge_t arc[count];
     int v[count];
     bool mine[count];
@@ -171,11 +169,13 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
     for (int k = 0; k < count; ++k) words[k] = look(&visited[v[k] / 32u]);
     for (int k = 0; k < count; ++k) {
         mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
-        if (mine[k]) prefetch(&search.row_offsets[v[k]]);
+        if (mine[k] && !only_lists) prefetch(&search.row_offsets[v[k]]);
     }
     claim(visited, mine, v);
-    for (int k = 0; k < count; ++k)
+    for (int k = 0; k < count; ++k) {
         if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
+        if (only_lists && mine[k]) search.answer.level(v[k], level);
+    }
     list_claimed(search, buffers, mine, v, step, level);
 }
 
@@ -183,7 +183,7 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
 // warp takes a run of parts, which are of neighbouring vertices; but parts that are `mixed`, of short rows and of hubs,
 // are dealt out to all warps one by one, so that each has about as many arcs.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers, int step,
-                                           int level, unsigned queued, bool mixed) {
+                                           int level, unsigned queued, bool mixed, bool only_lists) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
     const unsigned warps = grid_threads() / 32, run = min((queued + warps - 1) / warps, 32u);
     const part *const queue = search.queue(step);
@@ -192,12 +192,12 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
         const arc_run arcs(lane < run && nth < queued ? queue[nth] : part{0, 0});
         if (arcs.total == 0) continue;
         if (arcs.total <= 32)
-            claim_arcs<1>(search, visited, buffers, arcs, 0, step + 1, level + 1);
+            claim_arcs<1>(search, visited, buffers, arcs, 0, step + 1, level + 1, only_lists);
         else if (arcs.total <= 64)
-            claim_arcs<2>(search, visited, buffers, arcs, 0, step + 1, level + 1);
+            claim_arcs<2>(search, visited, buffers, arcs, 0, step + 1, level + 1, only_lists);
         else
             for (unsigned n = 0; n < arcs.total; n += ARCS * 32)
-                claim_arcs<ARCS>(search, visited, buffers, arcs, n, step + 1, level + 1);
+                claim_arcs<ARCS>(search, visited, buffers, arcs, n, step + 1, level + 1, only_lists);
     }
 }
 

@@ -44,6 +44,7 @@ struct search_state {
     int level;       // at which a cluster has stopped
     int failed;      // a block gave up waiting for the others
     int first_step;  // of the next search: the last one leaves the two frontiers after it empty
+    tally unreached;  // before a pulled level, if that counts them, and their in-neighbours
 };
 
 // When to do what.
@@ -60,6 +61,7 @@ struct bfs {
     const int *row_indices;
     offset_t row_indices_end;  // the last offset
     int num_vertices;
+    int num_entered;  // vertices that have in-neighbours
     offset_t num_edges;
     search_answer answer;
     thresholds when;

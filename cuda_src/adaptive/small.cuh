@@ -102,7 +102,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     if (threadIdx.x == 0) {
         own.limit.reset(share);
         own.given.reset();
-        own.spilled_rows = own.spilled_parts = own.place = 0;
+        own.spilled.reset(), own.place = 0;
         own.last = level + LEVELS_AT_A_TIME;
     }
     const cluster_bitmap bitmap = {search, visited};

@@ -11,6 +11,10 @@ struct edge_share {
 
     unsigned unit, most_units;
 
+    // Of one of some blocks, in a limit to so many edges.
+    __device__ __forceinline__ static edge_share of(float edges, unsigned blocks) {
+        return {1 + (unsigned)fminf(__fdividef(edges, (float)(blocks * UNITS)), 1e9f), blocks * UNITS};
+    }
     __device__ __forceinline__ static edge_share unlimited() { return {ALL_LANES, ALL_LANES}; }
 };
 

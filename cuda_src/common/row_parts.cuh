@@ -71,18 +71,31 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
 }
 
 // Rows in shared memory that are still to be cut into parts, by all warps of a block, since few warps may have found
-// all of them. Row r is listed as one part; `slots` says where its parts begin.
-template <class Row>
-__device__ __forceinline__ void write_rows(part *queue, const part *rows, const unsigned *slots, unsigned count) {
-#pragma unroll 1
-    for (unsigned r = threadIdx.x / 32; r < count; r += blockDim.x / 32) {
-        const edge_t begin = rows[r].begin;
-        const Row row = {begin, begin + rows[r].length};
-        const unsigned parts = row.parts(), first = slots[r];
-#pragma unroll 1
-        for (unsigned i = threadIdx.x % 32; i < parts; i += 32) queue[first + i] = row.nth(i);
+// all of them. A row is kept as one part, which must not be too long for that; `slots` says where its parts begin.
+template <unsigned room>
+struct rows_aside {
+    part rows[room];
+    unsigned slots[room];
+    unsigned count, parts;  // rows, of which the first `room` have been kept; parts of them all
+
+    __device__ __forceinline__ void reset() { count = parts = 0; }
+    __device__ __forceinline__ void keep(unsigned place, edge_t begin, edge_t length, unsigned slot) {
+        rows[place] = part{(offset_t)begin, (int)length};
+        slots[place] = slot;
     }
-}
+    // Cut them: for all warps, after a barrier of the block.
+    template <class Row>
+    __device__ __forceinline__ void write(part *queue) const {
+#pragma unroll 1
+        for (unsigned r = threadIdx.x / 32; r < min(count, room); r += blockDim.x / 32) {
+            const edge_t begin = rows[r].begin;
+            const Row row = {begin, begin + rows[r].length};
+            const unsigned parts = row.parts(), first = slots[r];
+#pragma unroll 1
+            for (unsigned i = threadIdx.x % 32; i < parts; i += 32) queue[first + i] = row.nth(i);
+        }
+    }
+};
 
 // The arcs of a run of parts, one in each lane, laid side by side.
 struct arc_run {

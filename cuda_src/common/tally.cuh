@@ -28,4 +28,9 @@ struct block_tally {
             atomicAdd(&sum.vertices, of_warp.vertices);
         }
     }
+    // For one thread, after a barrier of the block: add to the tally of all blocks, in global memory.
+    __device__ __forceinline__ void add_to(tally &all) const {
+        atomicAdd(&all.edges, sum.edges);
+        atomicAdd(&all.vertices, sum.vertices);
+    }
 };

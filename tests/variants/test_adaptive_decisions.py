@@ -13,7 +13,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import random_digraph
-from tests.variants.adaptive_searches import layers_of, took_steps
+from tests.variants.adaptive_searches import compile_with, layers_of, took_steps
 from tests.variants.searching import layered, levels_of, prepared
 
 
@@ -22,7 +22,8 @@ class Decisions:
 
     def __init__(self, graph: Graph, cost: int) -> None:
         self.graph, self.cost = graph, cost
-        self.unreached, self.unexplored, self.expanded = graph.num_vertices, graph.num_edges, 0
+        self.unreached = int(np.count_nonzero(np.diff(graph.column_offsets)))
+        self.unexplored, self.expanded = graph.num_edges, 0
         self.spread, self.cover = 1.0, 0.0
         self.worth = self.limit = self._worth_now(0)
 
@@ -43,7 +44,7 @@ class Decisions:
             self.limit = self.worth
             return False
         if not far_below:
-            self.worth = self._worth_now(edges, unqueued)
+            self.worth = self._worth_now(edges, vertices if unqueued else 0)
             assume(abs(edges - self.worth) > 0.001 * max(1, edges))
         pulled = edges > self.worth
         if unqueued and not pulled and not self._far_below(edges, "queue"):
@@ -71,14 +72,14 @@ class Decisions:
         cover = min(1.0, max(self.spread, edges / (self.unexplored * met + 1)))
         self.cover = (self.cover + cover) / 2 if self.cover else cover
 
-    def _worth_now(self, edges: int, unqueued: bool = False) -> float:
+    def _worth_now(self, edges: int, unqueued: int = 0) -> float:
         if self.cost == 0:
             return float("inf")
         rows, arcs = max(0, self.unreached), self.unexplored
         c = self.cost * (0.25 + 0.75 * self.spread * arcs / self.graph.num_edges)
         missed = 1 - self.cover * self._met(edges)
         chain = min(8e6 * missed**2, 10 * missed * arcs) if self.cover else 0
-        queue = 8e5 if unqueued and edges // 4 > 0 else 0
+        queue = 8e5 + 5 * unqueued if unqueued and edges // 4 > 0 else 0
         fixed = max(1.0, rows + self.graph.num_vertices / 4 + chain - queue)
         meeting = fixed + np.sqrt(fixed**2 + 4 * c * rows * arcs / self.spread)
         return float(min(meeting, 2 * (fixed + arcs)) / (2 * c))
@@ -157,3 +158,52 @@ def test_what_is_on_no_list_is_not_left_to_the_lists(device: Device, parts: int,
     assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
     steps = 5  # the cluster's, three levels, and one that queues what the lists hold, or a bitmap
     assert took_steps(search, steps)
+
+
+def left_behind(device: Device, graph: Graph, grid: int, **knobs: int) -> tuple[int, int, int]:
+    """The steps, modulo three, of a search from vertex 0, all of it pushed or pulled; and how many vertices the
+    last level that follows a listed one has looked for parents of, and their in-neighbours. It searches twice,
+    and its levels are checked."""
+    search = prepared(Adaptive, device, graph, grid, CLUSTER_SIZE=1, SMALL_PARTS=0, **knobs)
+    expected, found = reference_levels(graph, 0).tolist(), []
+    for _ in range(2):
+        assert levels_of(search, 0) == expected
+        state = search.state.read_struct()
+        found.append((int(state.first_step), int(state.unreached.vertices), int(state.unreached.edges)))
+    return found[0]
+
+
+@pytest.mark.parametrize("grid", [1, 8])
+def test_what_is_only_listed_is_pulled_and_the_rest_counted(
+    monkeypatch: pytest.MonkeyPatch, device: Device, grid: int
+) -> None:
+    """With one block the list overflows."""
+    compile_with(monkeypatch, LEAST_LISTED=100)
+    graph = build_graph(random_digraph(20_000, degree=12), "random")
+    levels, entered = reference_levels(graph, 0), np.diff(graph.column_offsets)
+    _, *found = left_behind(device, graph, grid, PUSHED_EDGE=40)
+    unreached = [(levels < 0) | (levels > depth) for depth in range(1, int(levels.max()))]
+    counts = [(int(np.count_nonzero(left & (entered > 0))), int(entered[left].sum())) for left in unreached]
+    assert tuple(found) in counts
+
+
+def test_what_is_listed_is_queued_after_all_if_it_is_little(
+    monkeypatch: pytest.MonkeyPatch, device: Device
+) -> None:
+    """All rows of a level lead to the same vertices, which nothing before has shown."""
+    hubs, pages = range(1, 41), range(41, 341)
+    edges = [(0, v) for v in hubs] + [(v, w) for v in hubs for w in pages]
+    edges += [(w, 341) for w in pages[:90]]
+    graph = beside_others(edges, 20_000)
+    steps, _, _ = left_behind(device, graph, 2, PUSHED_EDGE=34)
+    compile_with(monkeypatch, LEAST_LISTED=100)
+    steps_with_lists, vertices, _ = left_behind(device, graph, 2, PUSHED_EDGE=34)
+    assert vertices == 0, "no level was pulled after one that was only listed"
+    assert (steps_with_lists - steps) % 3 == 1, "a step queues the lists"
+
+
+def test_trees_of_levels_that_are_only_listed(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
+    compile_with(monkeypatch, LEAST_LISTED=100)
+    graph = build_graph(random_digraph(4000, degree=12), "random")
+    _, vertices, _ = left_behind(device, graph, 8, PUSHED_EDGE=40, TREE=1)
+    assert vertices > 0
