@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import commands
+
 NOT_TEXT = os.fsdecode(b"caf\xe9")
 """As a file name: Latin-1, which is not UTF-8."""
 
@@ -38,7 +40,7 @@ def test_what_an_encoding_lacks_is_escaped(encoding: str, graph: Path) -> None:
 
 def test_the_marks_of_heat_maps_are_escaped(tmp_path: Path) -> None:
     sweep = ("run", "--dataset", "path(n=9)", "--variant", "push", "--block", "32,64", "--repeats", "1")
-    bfsbench(*sweep, "--backend", "cpu", "--out", "rows.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    commands.bfsbench(*sweep, "--backend", "cpu", "--out", "rows.csv", cwd=tmp_path)
     words = ("report", "rows.csv", "--table", "heatmap")
     shown = bfsbench(*words, cwd=tmp_path, PYTHONIOENCODING="ascii").stdout
     assert b"Marks: * best, \\xb7 up to" in shown

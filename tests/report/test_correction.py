@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from result_rows import row
-from scipy.stats import false_discovery_control
 
 from bfsbench.compare.correction import FALSE_RATE, MOST_NOISE, USUAL_NOISE, enough_evidence
 from bfsbench.compare.points import FASTER, SAME, SLOWER, UNDECIDED, Comparison, compare
@@ -46,6 +45,8 @@ def verdicts(found: Comparison) -> Counter[str]:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_it_is_the_procedure_of_benjamini_and_hochberg(p_values: list[float]) -> None:
+    from scipy.stats import false_discovery_control  # takes a second, and each worker imports this module
+
     accepted = np.asarray(p_values) <= enough_evidence(p_values)
     adjusted = false_discovery_control(p_values)
     assert all(accepted[adjusted < FALSE_RATE - 1e-9])
@@ -73,7 +74,7 @@ def test_clear_changes_are_found_among_many(changed: int) -> None:
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, SAME), (1.15, SLOWER)])
 def test_as_many_repeats_as_advised_decide_most_points(factor: float, verdict: str) -> None:
-    sides = [measured(seed, spread=0.03, noise=0.014, runs=12, points=300) for seed in (7, 8)]
+    sides = [measured(seed, spread=0.03, noise=0.014, runs=12, points=150) for seed in (7, 8)]
     sides[1][:30] *= factor
     once = compared(*(side[:, :1] for side in sides)).points[:30]
     advised = {
