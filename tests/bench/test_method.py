@@ -12,12 +12,12 @@ from tests.bench.test_run import LATTICE, SMALL, run, run_faulty
 
 def test_points_take_turns_and_rows_say_how_they_were_measured(tmp_path: Path) -> None:
     words = ("--dataset", f"{LATTICE},{SMALL}", "--variant", "cpu_queue,push,dies", "--block", "32")
-    how = ("--repeats", "2", "--warmup", "0", "--cold", "--parents")
+    how = ("--repeats", "2", "--warmup", "2", "--cold", "--parents")
     run_faulty(*words, *how, "--order", "shuffled:5", cwd=tmp_path, check=1)
     rows = read_rows(tmp_path / "r.csv")
     assert [row["variant"] for row in rows] == ["cpu_queue", "frontier_numbers", "dies"] * 2
     for row in rows:
-        assert row["method"] == "cold warmup=0 shuffled:5"
+        assert row["method"] == "cold warmup=2 shuffled:5"
         if row["variant"] == "dies":
             assert row["status"] == "crash" and row["search_ms"] == ""
             continue
@@ -31,7 +31,7 @@ def test_points_take_turns_and_rows_say_how_they_were_measured(tmp_path: Path) -
     again = ("--resume", "--order", "shuffled:5")
     assert "nothing left to do" in run_faulty(*words, *how, *again, cwd=tmp_path, check=1).stderr
     warm = run_faulty(*words, "--resume", cwd=tmp_path, check=2)
-    assert "has rows measured 'cold warmup=0 shuffled:5', not 'as usual'" in warm.stderr
+    assert "has rows measured 'cold warmup=2 shuffled:5', not 'as usual'" in warm.stderr
 
 
 def test_samples_are_as_many_as_noise_and_time_ask_for(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_clear_changes_are_found_among_many(changed: int) -> None:
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, SAME), (1.15, SLOWER)])
 def test_as_many_repeats_as_advised_decide_most_points(factor: float, verdict: str) -> None:
-    sides = [measured(seed, spread=0.03, noise=0.014, runs=12, points=150) for seed in (7, 8)]
+    sides = [measured(seed, spread=0.03, noise=0.014, runs=12, points=300) for seed in (7, 8)]
     sides[1][:30] *= factor
     once = compared(*(side[:, :1] for side in sides)).points[:30]
     advised = {
