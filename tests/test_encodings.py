@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import commands
-
 NOT_TEXT = os.fsdecode(b"caf\xe9")
 """As a file name: Latin-1, which is not UTF-8."""
 
@@ -40,7 +38,7 @@ def test_what_an_encoding_lacks_is_escaped(encoding: str, graph: Path) -> None:
 
 def test_the_marks_of_heat_maps_are_escaped(tmp_path: Path) -> None:
     sweep = ("run", "--dataset", "path(n=9)", "--variant", "push", "--block", "32,64", "--repeats", "1")
-    commands.bfsbench(*sweep, "--backend", "cpu", "--out", "rows.csv", cwd=tmp_path)
+    bfsbench(*sweep, "--backend", "cpu", "--out", "rows.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
     words = ("report", "rows.csv", "--table", "heatmap")
     shown = bfsbench(*words, cwd=tmp_path, PYTHONIOENCODING="ascii").stdout
     assert b"Marks: * best, \\xb7 up to" in shown
