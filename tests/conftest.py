@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,11 @@ from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.machine import usable_cores
 from tests.devices import BACKENDS
+
+# The workers read one another's bytecode: or each of them, and each program that a test starts, compiles all
+# modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Without deadlines: the time of an example depends on the machine.
 settings.register_profile("some", deadline=None, max_examples=25)
@@ -56,8 +62,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
         (folder / "native").symlink_to(pytestconfig.cache.mkdir("compiled"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BFSBENCH_CACHE", str(folder))
-        # Or each program that a test starts compiles all modules anew.
-        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield folder
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from bfsbench.paths import CUDA_SRC
+from tests.commands import bfsbench
 
 MODULE = """
 from bfsbench.variants.frontier_numbers import FrontierNumbers
@@ -20,13 +21,14 @@ class Mine(FrontierNumbers):
 
 
 def check(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own: it looks for variants in folders that are named to it."""
     command = [sys.executable, "-m", "bfsbench", "check", "--seeds", "1", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
 
 
-def test_a_sound_kernel_is_clean() -> None:
-    done = check("push_frontier", "simple", "--benign", "--dataset", "lattice(rows=3,columns=5)")
-    assert done.returncode == 0, done.stderr
+def test_a_sound_kernel_is_clean(tmp_path: Path) -> None:
+    words = ("push_frontier", "simple", "--benign", "--dataset", "lattice(rows=3,columns=5)")
+    done = bfsbench("check", "--seeds", "1", *words, cwd=tmp_path)
     assert "push_frontier: nothing found in 1 runs\n" in done.stdout
     assert "declared benign" in done.stdout
     assert "levels[neighbour] = level + 1;" in done.stdout
@@ -59,11 +61,13 @@ def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
     for words, message in [
         (("cpu_queue",), "variant cpu_queue has no kernels to check"),
         (("push_frontie",), "unknown variant 'push_frontie': did you mean push_frontier"),
-        ((tmp_path,), "declares no variant"),
         (("push_frontier", "--w-sz", "4"), "knob W_SZ belongs to none of the variants chosen"),
         (("push_frontier", "--block", "2048"), "2048 threads a block"),
     ]:
-        done = check(*words)
+        done = bfsbench("check", "--seeds", "1", *words, cwd=tmp_path, check=None)
         assert done.returncode != 0
         assert message in done.stderr + done.stdout
-        assert "Traceback" not in done.stderr
+    done = check(tmp_path)
+    assert done.returncode != 0
+    assert "declares no variant" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr

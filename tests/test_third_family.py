@@ -18,6 +18,24 @@ COMPONENTS = ROOT / "tests" / "components"
 TWO_PARTS = "0 1\n1 2\n3 4\n5 5\n"
 
 
+SEVERAL_COMMANDS = """
+import json, sys
+from click.testing import CliRunner
+from bfsbench.cli import main
+
+results = [CliRunner().invoke(main, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([(result.exit_code, result.stdout, result.stderr) for result in results]))
+"""
+
+
+def python(*words: str, cwd: Path) -> str:
+    """The output of a Python program with the family's folder."""
+    environment = os.environ | {"BFSBENCH_VARIANTS": str(COMPONENTS), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def bfsbench(*words: str, cwd: Path, check: int = 0, folder: Path | None = COMPONENTS) -> str:
     """The output of a command with the family's folder; its stderr if it should fail with ``check``."""
     environment = os.environ | ({"BFSBENCH_VARIANTS": str(folder)} if folder else {})
@@ -26,6 +44,11 @@ def bfsbench(*words: str, cwd: Path, check: int = 0, folder: Path | None = COMPO
     assert done.returncode == check, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if check > 1 else done.stdout
+
+
+def several(*commands: tuple[str, ...], cwd: Path) -> list[tuple[int, str, str]]:
+    """Exit code, stdout and stderr of each command, all run in one process with the family's folder."""
+    return [tuple(done) for done in json.loads(python("-c", SEVERAL_COMMANDS, json.dumps(commands), cwd=cwd))]
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +63,12 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_is_listed(swept: Path) -> None:
-    listed = bfsbench("list", "variants", cwd=swept)
-    assert "cc_spread" in listed and "cc_host" in listed
-    assert "BOTH_WAYS" in bfsbench("list", "knobs", cwd=swept)
-    assert "cc" in bfsbench("run", "--help", cwd=swept)
+    asked = several(("list", "variants"), ("list", "knobs"), ("run", "--help"), cwd=swept)
+    assert [code for code, *_ in asked] == [0, 0, 0]
+    variants, knobs, helped = (shown for _, shown, _ in asked)
+    assert "cc_spread" in variants and "cc_host" in variants
+    assert "BOTH_WAYS" in knobs
+    assert "cc" in helped
 
 
 def test_it_is_swept_and_checked(swept: Path) -> None:
@@ -82,18 +107,25 @@ def test_a_file_of_another_family_gets_its_columns(tmp_path: Path) -> None:
 
 
 def test_it_is_reported(swept: Path) -> None:
-    made = json.loads(bfsbench("report", "r.csv", "--format", "json", cwd=swept))
+    drawing = ("report", "r.csv", "--format", "svg", "--out", "plots", "--plot")
+    asked = several(
+        ("report", "r.csv", "--format", "json"),
+        ("report", "r.csv"),
+        ("report", "r.csv", "--format", "html"),
+        (*drawing, "bars"),
+        (*drawing, "profile"),
+        cwd=swept,
+    )
+    assert [code for code, *_ in asked] == [0, 0, 0, 0, 2]
+    tables, text, page, *_ = (shown for _, shown, _ in asked)
+    made = json.loads(tables)
     best = [*made["best_cc"]["rows"], *made["best_cc_emulated"]["rows"]]
     assert {row["variant"] for row in best} == {"cc_host", "cc_merged", "cc_spread"}
     assert all(row["arcs_us"] > 0 and "mteps" not in row for row in best)
-    text = bfsbench("report", "r.csv", cwd=swept)
     assert "connected components" in text and "all components" in text and "arcs/us" in text
-    page = bfsbench("report", "r.csv", "--format", "html", cwd=swept)
     assert "arcs_us" in page
-    bfsbench("report", "r.csv", "--format", "svg", "--plot", "bars", "--out", "plots", cwd=swept)
     assert list((swept / "plots").glob("bars_cc*.svg"))
-    refused = ("report", "r.csv", "--format", "svg", "--plot", "profile", "--out", "plots")
-    assert "have nothing for 'profile'" in bfsbench(*refused, cwd=swept, check=2)
+    assert "have nothing for 'profile'" in asked[-1][2]
 
 
 def test_it_is_compared(swept: Path) -> None:
@@ -109,10 +141,11 @@ def test_its_rows_cannot_be_read_without_it(swept: Path) -> None:
 
 def test_it_has_neither_paths_nor_profiles(swept: Path) -> None:
     graph = ("--dataset", "path(n=12)", "--variant", "cc_host")
-    said = bfsbench("path", *graph, "--source", "0", "--target", "3", cwd=swept, check=2)
-    assert "variants of family cc find no paths" in said
-    said = bfsbench("run", *graph, "--profile", cwd=swept, check=2)
-    assert "connected components have none" in said
+    paths = ("path", *graph, "--source", "0", "--target", "3")
+    asked = several(paths, ("run", *graph, "--profile"), cwd=swept)
+    assert [code for code, *_ in asked] == [2, 2]
+    assert "variants of family cc find no paths" in asked[0][2]
+    assert "connected components have none" in asked[1][2]
 
 
 def test_it_is_used_from_python(swept: Path) -> None:
@@ -122,8 +155,4 @@ def test_it_is_used_from_python(swept: Path) -> None:
         "print(found.answer.tolist(), found.figures['components'], len(found.search_ms)); "
         "print(sorted(set(bfsbench.read_results('r.csv')['components'].dropna())))"
     )
-    environment = os.environ | {"BFSBENCH_VARIANTS": str(COMPONENTS), "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=swept, env=environment, capture_output=True, text=True
-    )
-    assert done.stdout.splitlines() == ["[0, 0, 0, 3, 3, 5] 3 1", "[1.0, 3.0]"], done.stderr
+    assert python("-c", code, cwd=swept).splitlines() == ["[0, 0, 0, 3, 3, 5] 3 1", "[1.0, 3.0]"]

@@ -115,13 +115,13 @@ def test_a_killed_sweep_resumes_to_the_rows_of_an_uninterrupted_one(tmp_path: Pa
 
 def test_every_kind_of_failure_is_a_row_and_the_sweep_goes_on(tmp_path: Path) -> None:
     names = "lies,scribbles,dies,hangs,raises,starves,traps,misspelt,push"
-    done = run_faulty("--dataset", LATTICE, "--variant", names, "--timeout", "10", cwd=tmp_path, check=1)
+    done = run_faulty("--dataset", LATTICE, "--variant", names, "--timeout", "4", cwd=tmp_path, check=1)
     outcome = {row["variant"]: (row["status"], row["reason"]) for row in read_rows(tmp_path / "r.csv")}
     assert outcome["lies"][0] == "wrong"
     assert "1 of 63 levels differ; vertex 62" in outcome["lies"][1]
     assert outcome["scribbles"] == ("wrong", "a kernel wrote into the graph: column_indices")
     assert outcome["dies"] == ("crash", "the worker process was killed by SIGKILL")
-    assert outcome["hangs"] == ("timeout", "not finished within 10 s")
+    assert outcome["hangs"] == ("timeout", "not finished within 4 s")
     assert outcome["raises"] == ("error", "ZeroDivisionError: a bug")
     assert outcome["starves"][0] == "out of memory"
     assert outcome["traps"][0] == "crash"

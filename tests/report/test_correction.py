@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from result_rows import row
-from scipy.stats import false_discovery_control
 
 from bfsbench.compare.correction import FALSE_RATE, MOST_NOISE, USUAL_NOISE, enough_evidence
 from bfsbench.compare.points import FASTER, SAME, SLOWER, UNDECIDED, Comparison, compare
@@ -46,6 +45,8 @@ def verdicts(found: Comparison) -> Counter[str]:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_it_is_the_procedure_of_benjamini_and_hochberg(p_values: list[float]) -> None:
+    from scipy.stats import false_discovery_control  # takes a second, and each worker imports this module
+
     accepted = np.asarray(p_values) <= enough_evidence(p_values)
     adjusted = false_discovery_control(p_values)
     assert all(accepted[adjusted < FALSE_RATE - 1e-9])

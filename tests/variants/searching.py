@@ -22,13 +22,14 @@ Search = TypeVar("Search", bound=KernelVariant)
 def prepared(
     variant: type[Search],
     device: Device,
-    graph: Graph,
+    graph: Graph | DeviceGraph,
     grid: int | None = None,
     block: int = 64,
     **knobs: int | str,
 ) -> Search:
-    """A search over ``graph``, ready for ``levels_of``."""
-    search = variant(KernelSetup(DeviceGraph(device, graph), grid, block, variant.knob_values(knobs)))
+    """A search over ``graph``, ready for ``levels_of``. What it makes of a DeviceGraph is kept with that."""
+    on_device = graph if isinstance(graph, DeviceGraph) else DeviceGraph(device, graph)
+    search = variant(KernelSetup(on_device, grid, block, variant.knob_values(knobs)))
     search.prepare()
     return search
 

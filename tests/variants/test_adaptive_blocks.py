@@ -103,13 +103,13 @@ def test_a_cluster_that_never_meets_is_refused(device: Device, monkeypatch: pyte
 
 
 def test_clusters_are_smaller_where_there_is_no_room(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_room(monkeypatch, 4)
+    leave_room(monkeypatch, 8)
     graph = layered([1, 5, 9])
-    search = prepared(Adaptive, device, graph, 13)
-    assert (search.cluster_size(), search.num_blocks) == (4, 12)
+    search = prepared(Adaptive, device, graph, 31)
+    assert (search.cluster_size(), search.num_blocks) == (8, 24)
     assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
     with pytest.raises(LaunchError, match="no room"):
-        prepared(Adaptive, device, graph, CLUSTER_SIZE=8)
+        prepared(Adaptive, device, graph, CLUSTER_SIZE=16)
 
 
 def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

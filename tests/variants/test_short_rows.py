@@ -148,15 +148,15 @@ def test_rows_that_cannot_be_records(device: Device, graph: Graph, knobs: dict[s
 
 def test_records_that_do_not_fit_a_smaller_cluster(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the search has neither flags among the column indices nor the bitmap in shared memory."""
-    graph = lattice(30, 30)
-    leave_room(monkeypatch, 2)
+    graph = lattice(60, 60)
+    leave_room(monkeypatch, 8)
     monkeypatch.setattr(adaptive, "_LEAST_VERTICES", 64)
     for spare, makes in ((64, 1), (63, 0)):
         shared = adaptive._STATIC_SHARED + spare
-        limits = replace(device.limits, shared_memory_per_block_optin=shared, blocks_per_cluster=4)
+        limits = replace(device.limits, shared_memory_per_block_optin=shared)
         monkeypatch.setattr(device, "limits", limits)
         search = prepared(Adaptive, device, graph)
-        assert (search.cluster_size(), search.defines()["SHORT_ROWS"]) == (2, makes)
+        assert (search.cluster_size(), search.defines()["SHORT_ROWS"]) == (8, makes)
         assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
 
 
