@@ -37,9 +37,6 @@ _STATIC_SHARED = 40 << 10
 """Shared memory that the kernel has besides the bitmap, at most, in bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
 """Blocks whose arrivals fit the words of the barrier."""
-_LEAST_LISTED = 1 << 17
-"""Vertices that a level pushed by all blocks is expected to find if they are not queued, since the next is
-likely to be pulled."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
 """Levels after which the cluster hands on, so that the others wait at the barrier for a bounded time; and
 tiny ones after which those to come are expected to be tiny, too."""
@@ -85,6 +82,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
         _fields_: ClassVar = [
             ("small", c_uint),
             ("tiny", c_uint),
+            ("listed", c_uint),
             ("pushed_edge", c_int),
             ("may_pull", c_int),
         ]
@@ -168,6 +166,14 @@ class Adaptive(OneLaunchVariant):
             minimum=0,
             maximum=1024,
         ),
+        Knob(
+            "LISTED_VERTICES",
+            1 << 17,
+            "a pushed level that is expected to find more vertices does not queue them if the next one is "
+            "likely to be pulled",
+            minimum=0,
+            maximum=2**31 - 1,
+        ),
         Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
         Knob(
             "LIKELY_FIRST",
@@ -197,7 +203,6 @@ class Adaptive(OneLaunchVariant):
         "PART": _PART,
         "QUAD": _QUAD,
         "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT,
-        "LEAST_LISTED": _LEAST_LISTED,
         "LEVELS_AT_A_TIME": _LEVELS_AT_A_TIME,
         "TINY_LEVELS": _TINY_LEVELS,
     }
@@ -349,6 +354,7 @@ class Adaptive(OneLaunchVariant):
         return self._structs()["thresholds"](
             small=small,
             tiny=min(self._tiny_parts(), small),
+            listed=self.knob["LISTED_VERTICES"],
             pushed_edge=self.knob["PUSHED_EDGE"],
             may_pull=self.knob["MAY_PULL"],
         )

@@ -15,8 +15,7 @@ constexpr int MIXED = 64;              // vertices: with more than one further p
 // all; a level pulled; the rest of its long rows; levels of the cluster; the end, or failure. BEGIN precedes the first.
 enum step_kind { PUSH, LIST, QUEUE, PULL, PULL_RESTS, RUN_LEVELS, END, FAIL, BEGIN };
 
-// What a block knows of the search. Its first thread writes it between two steps, while the others wait: they would
-// each take as long, and keep it all in registers.
+// What a block knows of the search. Its first thread writes it between two steps, while the others wait.
 struct course {
     arc_spread left;
     float worth;        // edges of a frontier from which on pulling pays, as last computed
@@ -51,11 +50,11 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
 }
 
 // Whether a level to be pushed is expected to find so many vertices and edges that the next one is pulled: then the
-// offsets of what it finds need not be read. The host defines LEAST_LISTED.
+// offsets of what it finds need not be read.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
-    return left.rows() * met * left.spread > LEAST_LISTED &&
+    return left.rows() * met * left.spread > search.when.listed &&
            left.arcs() * met * (left.cover > 0 ? left.cover : 1 / UNSURE) > at.worth;
 }
 
@@ -101,7 +100,7 @@ __device__ __forceinline__ void decide(const bfs &search, course &at) {
         at.next = RUN_LEVELS;
         at.share = share_of(search, at.worth, CLUSTER_SIZE);
     } else {
-        at.next = at.now.found.edges > LEAST_LISTED && next_is_pulled(search, at) ? LIST : PUSH;
+        at.next = at.now.found.edges > search.when.listed && next_is_pulled(search, at) ? LIST : PUSH;
         at.mixed = parts_are_mixed(at);
         if (!at.unlearned) at.share = share_of(search, at.left.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x);
     }

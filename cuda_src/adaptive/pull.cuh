@@ -158,8 +158,7 @@ __device__ __noinline__ void queue_found(const bfs &search, const pull_lists &li
 
 // Find the vertices of the next level: for all blocks. Fills the other bitmap, which is the complete one from then on.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
-                                           pull_lists &lists, int step, int level, bool recount,
-                                           step_result &result) {
+                                           pull_lists &lists, int step, int level, bool recount, step_result &result) {
     tally found = {0, 0}, unreached = {0, 0};
     const unsigned own_words = word_share::own(search.words());
     for (unsigned first = 0; first < own_words; first += FRESH) {

@@ -5,7 +5,8 @@
 // puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, and
 // parts for the next step, for which the block reserves places in the queue: with one atomic, and one more a round if
 // rows have several parts. A warp that finds no room on the list queues by itself. Once so much is found that the next
-// level is likely to be pulled, nothing more is queued; if it turns out to be pushed, a step in between queues lists.
+// level is likely to be pulled, nothing more is queued; a level expected to find that much only lists, without reading
+// offsets. If the next level turns out to be pushed, a step in between queues lists.
 //
 // A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before, which spares most
 // atomics; a look that is outdated finds a bit unset, and the claim decides.

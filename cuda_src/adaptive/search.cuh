@@ -1,5 +1,5 @@
-// What the regimes of the adaptive search share: its data, what is known of a frontier, and what blocks add to the
-// next. adaptive.md has an order to read in, the units of all fields, and who writes and reads them when.
+// What the regimes share: the data of a search, what is known of a frontier, and what blocks add to the next.
+// adaptive.md has an order to read in, the units of all fields, and who writes and reads them when.
 #pragma once
 
 #include "answer.cuh"
@@ -41,15 +41,16 @@ struct next_frontier {
 // of three frontiers, which is empty, while that of the step before is read and the third is emptied.
 struct search_state {
     in_turn<next_frontier, 3> frontiers;
-    int level;       // at which a cluster has stopped
-    int failed;      // a block gave up waiting for the others
-    int first_step;  // of the next search: the last one leaves the two frontiers after it empty
+    int level;        // at which a cluster has stopped
+    int failed;       // a block gave up waiting for the others
+    int first_step;   // of the next search: the last one leaves the two frontiers after it empty
     tally unreached;  // before a pulled level, if that counts them, and their in-neighbours
 };
 
 // When to do what.
 struct thresholds {
     unsigned small, tiny;  // parts of the largest frontier that a cluster expands, and that one of its blocks does
+    unsigned listed;       // vertices, from which on a level only lists what it finds if the next is pulled
     int pushed_edge;       // cost of an arc to a new vertex, in looks
     int may_pull;
 };

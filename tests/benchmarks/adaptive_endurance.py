@@ -107,6 +107,7 @@ def draw_knobs(random: Random, short_rows: bool) -> dict[str, KnobValue]:
         "SMALL_PARTS": random.choice([0, 1, 16, 256, 2048, 8192, 16384, 32768]),
         "TINY_PARTS": random.choice([0, 16, 256, 512]),
         "PUSHED_EDGE": random.choice([0, 1, 4, 8, 32, 1024]),
+        "LISTED_VERTICES": random.choice([0, 0, 100, 1 << 17]),
         "MAY_PULL": random.choice([0, 1, 1, 1]),
         "LIKELY_FIRST": random.choice([0, 0, 1]),
         "SHORT_ROWS": random.choice([0, 1, 1]),

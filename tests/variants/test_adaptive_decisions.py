@@ -13,7 +13,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import random_digraph
-from tests.variants.adaptive_searches import compile_with, layers_of, took_steps
+from tests.variants.adaptive_searches import layers_of, took_steps
 from tests.variants.searching import layered, levels_of, prepared
 
 
@@ -161,9 +161,9 @@ def test_what_is_on_no_list_is_not_left_to_the_lists(device: Device, parts: int,
 
 
 def left_behind(device: Device, graph: Graph, grid: int, **knobs: int) -> tuple[int, int, int]:
-    """The steps, modulo three, of a search from vertex 0, all of it pushed or pulled; and how many vertices the
-    last level that follows a listed one has looked for parents of, and their in-neighbours. It searches twice,
-    and its levels are checked."""
+    """The steps, modulo three, of a search from vertex 0, all of it pushed or pulled; and how many vertices
+    the last level that follows a listed one has looked for parents of, and their in-neighbours. It searches
+    twice, and its levels are checked."""
     search = prepared(Adaptive, device, graph, grid, CLUSTER_SIZE=1, SMALL_PARTS=0, **knobs)
     expected, found = reference_levels(graph, 0).tolist(), []
     for _ in range(2):
@@ -174,36 +174,29 @@ def left_behind(device: Device, graph: Graph, grid: int, **knobs: int) -> tuple[
 
 
 @pytest.mark.parametrize("grid", [1, 8])
-def test_what_is_only_listed_is_pulled_and_the_rest_counted(
-    monkeypatch: pytest.MonkeyPatch, device: Device, grid: int
-) -> None:
+def test_what_is_only_listed_is_pulled_and_the_rest_counted(device: Device, grid: int) -> None:
     """With one block the list overflows."""
-    compile_with(monkeypatch, LEAST_LISTED=100)
     graph = build_graph(random_digraph(20_000, degree=12), "random")
     levels, entered = reference_levels(graph, 0), np.diff(graph.column_offsets)
-    _, *found = left_behind(device, graph, grid, PUSHED_EDGE=40)
+    _, *found = left_behind(device, graph, grid, PUSHED_EDGE=40, LISTED_VERTICES=100)
     unreached = [(levels < 0) | (levels > depth) for depth in range(1, int(levels.max()))]
     counts = [(int(np.count_nonzero(left & (entered > 0))), int(entered[left].sum())) for left in unreached]
     assert tuple(found) in counts
 
 
-def test_what_is_listed_is_queued_after_all_if_it_is_little(
-    monkeypatch: pytest.MonkeyPatch, device: Device
-) -> None:
+def test_what_is_listed_is_queued_after_all_if_it_is_little(device: Device) -> None:
     """All rows of a level lead to the same vertices, which nothing before has shown."""
     hubs, pages = range(1, 41), range(41, 341)
     edges = [(0, v) for v in hubs] + [(v, w) for v in hubs for w in pages]
     edges += [(w, 341) for w in pages[:90]]
     graph = beside_others(edges, 20_000)
     steps, _, _ = left_behind(device, graph, 2, PUSHED_EDGE=34)
-    compile_with(monkeypatch, LEAST_LISTED=100)
-    steps_with_lists, vertices, _ = left_behind(device, graph, 2, PUSHED_EDGE=34)
+    steps_with_lists, vertices, _ = left_behind(device, graph, 2, PUSHED_EDGE=34, LISTED_VERTICES=100)
     assert vertices == 0, "no level was pulled after one that was only listed"
     assert (steps_with_lists - steps) % 3 == 1, "a step queues the lists"
 
 
-def test_trees_of_levels_that_are_only_listed(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
-    compile_with(monkeypatch, LEAST_LISTED=100)
+def test_trees_of_levels_that_are_only_listed(device: Device) -> None:
     graph = build_graph(random_digraph(4000, degree=12), "random")
-    _, vertices, _ = left_behind(device, graph, 8, PUSHED_EDGE=40, TREE=1)
+    _, vertices, _ = left_behind(device, graph, 8, PUSHED_EDGE=40, LISTED_VERTICES=100, TREE=1)
     assert vertices > 0
