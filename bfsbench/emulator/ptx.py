@@ -113,7 +113,7 @@ class _Instruction:
         found = next((word for word in self.modifiers if word in _ORDERS), "weak")
         if found == "weak" and self.name in ("red", "atom"):
             found = "relaxed"
-        scope = "none" if found == "weak" else self.one_of(_SCOPES, "device")
+        scope = {"weak": "none", "volatile": "by_volatile"}.get(found) or self.one_of(_SCOPES, "device")
         order = "relaxed" if found in ("weak", "volatile") else found
         return f"::emu::Scope::{scope}, ::emu::Order::{order}"
 
@@ -202,7 +202,7 @@ def _barrier(instruction: _Instruction, statement: _Statement) -> str:
     if words and words[0] == "cluster" and words[1:] in (["arrive"], ["arrive", "release"]):
         return "::emu::cluster_arrive();"
     if words and words[0] == "cluster" and words[1:] in (["wait"], ["wait", "acquire"]):
-        return "::emu::cluster_wait(__builtin_LINE());"
+        return "::emu::cluster_wait(EMU_HERE);"
     raise _UnknownError(instruction.name)
 
 

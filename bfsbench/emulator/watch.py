@@ -10,9 +10,9 @@ from pathlib import Path
 from bfsbench.emulator.lines import Line, line_at
 
 ACTS = ("read", "write", "update")
-_SCOPES = ("plain", "block's atomic", "atomic")
-_FAULTS = ("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless")
-_SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer")
+_SCOPES = ("plain", "block's atomic", "atomic", "volatile")
+_FAULTS = ("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless", "misaligned access")
+_SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "array")
 
 
 DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
@@ -110,7 +110,7 @@ class Finding:
     """A fault, as first seen at these lines."""
 
     fault: str
-    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``; ``lost launch``: a child
+    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``; ``lost launch``: a child
     kernel was refused, unnoticed; ``endless``: the last access of a thread of an endless launch.
     """
     kernel: str
@@ -185,6 +185,8 @@ def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Findin
     where = f"element {native.offset // native.element} of a buffer of {size}"
     if fault == "lost launch":
         where = f"a child kernel, refused with error {native.offset}"
+    elif space == "array":
+        where = f"index {native.offset} of an array of type {ctypes.string_at(native.begin).decode()}"
     elif space != "buffer":
         where = f"byte {native.offset} of {space}"
     return Finding(
