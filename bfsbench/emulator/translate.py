@@ -25,6 +25,7 @@ from bfsbench.emulator.source_text import Edit, SourceText, split_at_commas
 from bfsbench.emulator.unroll import functions_with_loops, part, unroll
 
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
+_BRANCH_END = re.compile(r"^[ \t]*#[ \t]*(?:else|elif|endif)\b(?:[^\n]*\\\n)*[^\n]*$", re.MULTILINE)
 _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 """One without parameters."""
@@ -159,9 +160,11 @@ def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
 
 
 def _expand_includes(source: SourceText, result: Translation, including: tuple[Path, ...]) -> Iterator[Edit]:
-    for match, header in _headers(source, result.include):
-        if header in including:
-            continue  # a guard against recursive inclusion
+    headers = [(match, header) for match, header in _headers(source, result.include) if header not in including]
+    if headers:  # the preprocessor may have skipped one, with the line that it would have given back
+        for match in _BRANCH_END.finditer(source.code, headers[0][0].end()):
+            yield Edit(match.end(), match.end(), f"\n#line {source.line(match.end()) + 1} {_quoted(source.path)}")
+    for match, header in headers:
         inner = _translate_file(header, result, (*including, header))
         if _PRAGMA_ONCE.search(inner):
             guard = "EMU_ONCE_" + str(header).encode().hex()

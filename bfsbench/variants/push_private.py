@@ -39,6 +39,7 @@ class PushPrivate(LevelQueueVariant):
             maximum=57344,
         ),
     )
+    check_knobs = ({"LOCAL_FRONTIER_CAPACITY": 8},)
 
     def arguments(self) -> Mapping[str, Argument]:
         return {
