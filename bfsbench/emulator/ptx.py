@@ -156,7 +156,8 @@ def _load(instruction: _Instruction, statement: _Statement) -> str:
     kind = f"::emu::ptx::Vector<{element}, {len(names)}>"
     address = statement.address(instruction.operands[1], kind, instruction.space())
     puts = "".join(f" ::emu::ptx::put({statement.place(n)}, emu_v.at[{i}]);" for i, n in enumerate(names))
-    return f"{{ const auto emu_v = ::emu::ptx::ld({address}, {instruction.order()});{puts} }}"
+    function = "ld_nc" if "nc" in instruction.modifiers else "ld"
+    return f"{{ const auto emu_v = ::emu::ptx::{function}({address}, {instruction.order()});{puts} }}"
 
 
 def _store(instruction: _Instruction, statement: _Statement) -> str:

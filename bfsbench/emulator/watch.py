@@ -11,7 +11,10 @@ from bfsbench.emulator.lines import Line, line_at
 
 ACTS = ("read", "write", "update")
 _SCOPES = ("plain", "block's atomic", "atomic", "volatile")
-_FAULTS = ("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless", "misaligned access")
+_FAULTS = (
+    *("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless"),
+    *("misaligned access", "stale read"),
+)
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "array")
 
 
@@ -112,7 +115,8 @@ class Finding:
     """A fault, as first seen at these lines."""
 
     fault: str
-    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``; ``lost launch``: a child
+    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``;
+    ``stale read``: by a cache that does not see what the launch writes; ``lost launch``: a child
     kernel was refused, unnoticed; ``endless``: the last access of a thread of an endless launch.
     """
     kernel: str
@@ -120,7 +124,7 @@ class Finding:
     """Element and size of the buffer, or other memory."""
     actor: Actor
     other: Actor | None
-    """The other access of a race."""
+    """The other access of a race, or the store that a stale read does not see."""
     count: int
     """How many times it was seen at these lines."""
 

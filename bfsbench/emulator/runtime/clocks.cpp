@@ -161,7 +161,7 @@ Known Clocks::launch() {
 
 Moment Clocks::begin_moment(Fiber& fiber) {
     const ResidentBlock& block = block_of(fiber);
-    fiber.moment = era_ + instants_.size();
+    fiber.moment = next_moment();
     fiber.alone = fiber.clock == 1 && block.barriers == 0 && !block.clocks[fiber.rank].used;
     instants_.push_back({block.place.grid, block.place.block, fiber.rank, fiber.clock, block.barriers});
     return fiber.moment;

@@ -103,6 +103,8 @@ class Clocks {
 
     // Whether a moment is of an earlier era, as those of most accesses are, or none at all.
     bool before_era(Moment moment) const { return moment < era_; }
+    // That of whatever comes next.
+    Moment next_moment() const { return era_ + instants_.size(); }
     // A new one of the current thread.
     Moment begin_moment(Fiber& fiber);
     // Whether one of this era is over for the current thread.

@@ -111,7 +111,8 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
         fail("warp collective at %s: lane %u is not in its own mask 0x%08x", to_string(from).c_str(), lane, mask);
     }
     if (kind == Collective::shuffle && !(source < kWarpSize && mask >> source & 1)) {
-        fail("warp shuffle at %s reads lane %u, which is not in the mask 0x%08x", to_string(from).c_str(), source, mask);
+        fail("warp shuffle at %s reads lane %u, which is not in the mask 0x%08x", to_string(from).c_str(), source,
+             mask);
     }
     LaneGroup& group = join_group(warp, mask, kind, from);
     group.arrived |= 1u << lane;

@@ -42,6 +42,7 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // its parent and all else are over
     clocks.begin_grid(grid, child ? child->parent : 0, child ? child->known : nullptr,
                       child && !child->shape.stream ? child->block : Clocks::kNoStream);
+    launch_began_ = clocks.next_moment();
 }
 
 void Watch::end_launch() {
@@ -108,7 +109,8 @@ void Watch::lose_launch(const Thread& thread) {
 void Watch::report_index(const char* array, int64_t index, const void* site) {
     Past now(0, sites_.at(site).number, Act::read, Scope::none);
     Place place{nullptr, array, 0, 1, Space::array};
-    if (!is_known(Fault::out_of_bounds, now, nullptr)) report(Fault::out_of_bounds, place, array + index, here(), now, nullptr);
+    if (is_known(Fault::out_of_bounds, now, nullptr)) return;
+    report(Fault::out_of_bounds, place, array + index, here(), now, nullptr);
 }
 
 void Watch::report_misaligned(const char* address, Act act, const void* site) {
@@ -194,6 +196,23 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     report(Fault::race, find(address), address, here(), now, &past);
 }
 
+void Watch::require_constant(const char* address, size_t bytes, const void* where) {
+    Place place = find(address);
+    if (!place.shadow || place.block) return;  // it is refused, or is no place for such a cache
+    auto offset = static_cast<size_t>(address - place.begin);
+    if (offset + bytes > place.bytes) return;
+    constexpr size_t kWord = Shadow::kWordBytes;
+    for (size_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
+        if (place.shadow->last_write_near(word) < launch_began_) continue;
+        const Past& write = place.shadow->write(word);
+        if (write.moment() < launch_began_) continue;
+        Past now(0, sites_.at(where).number, Act::read, Scope::none);
+        const Past* other = clocks.before_era(write.moment()) ? nullptr : &write;
+        if (is_known(Fault::stale, now, nullptr)) return;
+        return report(Fault::stale, place, address, here(), now, other);
+    }
+}
+
 void Watch::report_unwritten(const char* address, const Past& now) {
     if (is_known(Fault::uninitialised, now, nullptr)) return;
     report(Fault::uninitialised, find(address), address, here(), now, nullptr);
@@ -264,8 +283,10 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
         auto [begin, size, element, freed] = buffers_.nearest(address);
         const ResidentBlock& block = block_of(here());
         auto beyond = static_cast<size_t>(address - block.arena_begin);
-        if (beyond < block.arena_bytes + kNearShared) nearest = {nullptr, block.arena_begin, block.arena_bytes, 1, Space::block};
-        else if (begin) nearest = {nullptr, begin, size, element, Space::buffer};
+        if (beyond < block.arena_bytes + kNearShared)
+            nearest = {nullptr, block.arena_begin, block.arena_bytes, 1, Space::block};
+        else if (begin)
+            nearest = {nullptr, begin, size, element, Space::buffer};
         if (freed) fault = Fault::use_after_free;
     }
     if (!is_known(fault, now, nullptr)) report(fault, nearest, address, here(), now, nullptr);
@@ -311,6 +332,10 @@ void refuse_index(const char* array, int64_t index, const void* site) {
 void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site) {
     if (watching) watching->report_misaligned(static_cast<const char*>(address), act, site);
     fail("%s at %p, which is not a multiple of %zu", act == Act::read ? "reads" : "writes", address, alignment);
+}
+
+void read_only(const void* address, size_t bytes, const void* site) {
+    if (watching) watching->require_constant(static_cast<const char*>(address), bytes, site);
 }
 
 void part() {

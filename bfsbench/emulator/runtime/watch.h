@@ -18,7 +18,7 @@ namespace emu {
 
 struct ChildLaunch;
 
-enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned };
+enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale };
 // The owner of the memory; or an array by the name of its type, of which an offset is an index.
 enum class Space : int { buffer, block, module, nowhere, array };
 
@@ -66,6 +66,9 @@ class Watch {
 
     // The current thread is about to do this. May interrupt it.
     void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where);
+
+    // The current thread is about to read words that nobody may have written since this launch began.
+    void require_constant(const char* address, size_t bytes, const void* where);
 
     // The current thread ends, and nobody has asked whether a launch of its was refused.
     void lose_launch(const Thread& thread);
@@ -125,6 +128,7 @@ class Watch {
     Sites sites_;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
+    Moment launch_began_ = 0;
     bool recording_ = false, incomplete_ = false;
     std::vector<Record> records_;
 };

@@ -93,6 +93,9 @@ EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, cons
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
+// The current thread is about to read by way of a cache that does not see what its own launch writes.
+EMU_API void read_only(const void* address, size_t bytes, const void* site);
+
 // The current thread is about to wait for others at a barrier of its warp, block, cluster or grid.
 EMU_API void meet(const void* site);
 
@@ -113,6 +116,12 @@ EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]
 #ifdef EMU_WATCH
     require_aligned(address, bytes, act, site);
     watch(address, bytes, act, Scope::none, site);
+#endif
+}
+EMU_INNER inline void note_read_only([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
+                                     [[maybe_unused]] const void* site) {
+#ifdef EMU_WATCH
+    read_only(address, bytes, site);
 #endif
 }
 EMU_INNER inline void note_ordered([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
