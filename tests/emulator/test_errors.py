@@ -10,7 +10,11 @@ from bfsbench.errors import DeviceError, KernelError, LaunchError, ToolchainErro
 from tests.emulator.conftest import KERNELS
 
 BROKEN = [
-    ("divergent_barrier", 32, r"divergent barrier: it waits at line \d+ of errors.cu, others of its block at line \d+"),
+    (
+        "divergent_barrier",
+        32,
+        r"divergent barrier: it waits at line \d+ of errors.cu, others of its block at line \d+",
+    ),
     (
         "barrier_against_warp",
         32,
@@ -145,7 +149,9 @@ def test_grid_barrier_that_cannot_complete(device: Emulator) -> None:
     ):
         device.synchronize()
     launch(8, 3)
-    with pytest.raises(KernelError, match=r"deadlock: 256 threads wait at a grid barrier \(line 14\)"):
+    with pytest.raises(
+        KernelError, match=r"deadlock: 256 threads wait at a grid barrier \(line 14 of asserts.cu\)"
+    ):
         device.synchronize()
     assert_usable(device)
 

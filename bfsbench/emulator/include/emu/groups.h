@@ -89,6 +89,44 @@ class coalesced_group : public lane_group {
 
 inline coalesced_group coalesced_threads() { return {}; }
 
+#define EMU_OPERATION(name, formula)                             \
+    template <class T>                                           \
+    struct name {                                                \
+        T operator()(T a, T b) const { return formula; }         \
+    };
+EMU_OPERATION(plus, a + b)
+EMU_OPERATION(less, b < a ? b : a)
+EMU_OPERATION(greater, a < b ? b : a)
+EMU_OPERATION(bit_and, a & b)
+EMU_OPERATION(bit_or, a | b)
+EMU_OPERATION(bit_xor, a ^ b)
+#undef EMU_OPERATION
+
+// Each member goes through the values of all, in order of their ranks.
+template <class T, class Operation>
+inline T reduce(const lane_group& group, T value, Operation operation, emu::CallSite from = EMU_HERE) {
+    T all = group.shfl(value, 0, from);
+    for (unsigned rank = 1; rank < group.size(); ++rank) all = operation(all, group.shfl(value, rank, from));
+    return all;
+}
+
+template <class T, class Operation = plus<T>>
+inline T inclusive_scan(const lane_group& group, T value, Operation operation = {}, emu::CallSite from = EMU_HERE) {
+    T before = group.shfl(value, 0, from);
+    for (unsigned rank = 1; rank < group.size(); ++rank) {
+        T next = group.shfl(value, rank, from);
+        if (rank <= group.thread_rank()) before = operation(before, next);
+    }
+    return before;
+}
+
+// The first member gets a zero.
+template <class T, class Operation = plus<T>>
+inline T exclusive_scan(const lane_group& group, T value, Operation operation = {}, emu::CallSite from = EMU_HERE) {
+    T before = group.shfl_up(inclusive_scan(group, value, operation, from), 1, from);
+    return group.thread_rank() == 0 ? T{} : before;
+}
+
 class grid_group {
   public:
     bool is_valid() const { return true; }
