@@ -154,7 +154,7 @@ def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[str], seeds: in
 
 
 def _in_turn(variant: type[Variant], graph: int, seed: int) -> Mapping[str, KnobValue]:
-    """The knobs of ``check_knobs`` that every second run of a graph takes: all settings, one after the other."""
+    """What every second run of a graph takes from ``check_knobs``: all settings, one after the other."""
     settings = variant.check_knobs
     if not settings or (graph + seed) % 2:
         return {}
@@ -180,7 +180,10 @@ def _run(
     seed: int,
     report: Report,
 ) -> None:
-    """``others`` are knobs besides those given. Raises UsageError or LaunchError if the graph does not suit them."""
+    """``others`` are knobs besides those given.
+
+    Raises UsageError or LaunchError if the graph does not suit them.
+    """
     family = find_family(variant.family)
     source = _source(graph, seed) if family.from_sources else None
     knobs = {**given, **others}

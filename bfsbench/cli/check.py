@@ -57,8 +57,8 @@ def check(
     BFSBENCH_VARIANTS names; all of them are checked. A FOLDER from 'bfsbench lab' holds the kernel of an
     exercise, which is graded.
 
-    Unless knobs are given, every second run of our own kernels takes some that lead through what they do not do
-    by default; a finding names them.
+    Unless knobs are given, every second run of our own kernels takes some that lead through what they do not
+    do by default; a finding names them.
 
     A race is benign if a comment says so on the line of the plain store (where others are atomic, of the
     plain load), or on the one above: '// benign race: why'. '// benign unwritten: why' does the same for a

@@ -133,8 +133,8 @@ class Finding:
         """Whether a comment in the source says so, on the line or on the one above.
 
         It says ``benign race`` at each plain store that races or, where others are atomic, at the plain load;
-        between volatile accesses at either; ``benign race between stores`` covers no race with a load. It says
-        ``benign unwritten`` where what was never written is read.
+        between volatile accesses at either; ``benign race between stores`` covers no race with a load. It
+        says ``benign unwritten`` where what was never written is read.
         """
         return bool(self.declarations)
 

@@ -18,8 +18,9 @@ BROKEN = [
     (
         "barrier_against_warp",
         32,
-        r"deadlock: 16 threads wait at a block barrier \(line 15 of errors.cu\) for 16 others, first for thread 16, "
-        "16 threads wait at a warp collective, in warp 0 lanes 0xffff0000 at line 17 of errors.cu "
+        r"deadlock: 16 threads wait at a block barrier \(line 15 of errors.cu\) for 16 others, "
+        "first for thread 16, 16 threads wait at a warp collective, "
+        "in warp 0 lanes 0xffff0000 at line 17 of errors.cu "
         "with mask 0xffffffff for 0x0000ffff, "
         "0 have exited",
     ),

@@ -126,7 +126,7 @@ def test_the_end_of_a_variable_in_shared_memory(name: str, place: int, mark: str
         device.synchronize()
         assert device.findings() == []
         kernel.bind(place, out, block=32, shared=shared)(1)
-        with pytest.raises(KernelError, match="outside the variables in shared memory|outside of an array"):
+        with pytest.raises(KernelError, match=r"outside the variables in shared memory|outside of an array"):
             device.synchronize()
         assert found_lines(device.findings()) == {("out of bounds", frozenset({line_of(mark)}))}
 
