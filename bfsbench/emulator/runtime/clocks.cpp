@@ -210,13 +210,14 @@ void Clocks::take_up(const void* word, Scope scope, bool now) {
     ThreadClock& thread = mine_used();
     Word& found = place->second;
     bool own = found.block == block_number(block_of(here()));
-    auto take = [&](Known& to) {
-        if (own) to = joined(to, found.passed_on[0]);
+    auto take = [&](unsigned i) {
+        if (thread.taken_up[now][i] == found.passed_on[i]) return;
+        Known& to = now ? thread.known : thread.acquired[i];
+        thread.taken_up[now][i] = found.passed_on[i];
+        to = joined(to, found.passed_on[i]);
     };
-    take(now ? thread.known : thread.acquired[0]);
-    if (scope != Scope::device) return;
-    Known& to = now ? thread.known : thread.acquired[1];
-    to = joined(to, found.passed_on[1]);
+    if (own) take(0);
+    if (scope == Scope::device) take(1);
 }
 
 // A store replaces what the word has passed on so far, an update adds to it.

@@ -73,6 +73,7 @@ struct ThreadClock {
     Known known;              // has happened before whatever this thread does now
     Known released[2];        // by Scope less one: what its next atomic passes on
     Known acquired[2];        // by Scope less one: read from atomics, and known after the next fence
+    Known taken_up[2][2];     // the last of what was acquired, or known at once: a poll finds the same again
     // All that threads tell each other at a barrier.
     static constexpr unsigned kShared = 5;
     std::array<Known*, kShared> shared() { return {&known, released, released + 1, acquired, acquired + 1}; }

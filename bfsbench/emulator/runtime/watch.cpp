@@ -197,13 +197,18 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
 }
 
 void Watch::require_constant(const char* address, size_t bytes, const void* where) {
+    constexpr size_t kWord = Shadow::kWordBytes;
+    const Site& site = sites_.at(where);
+    auto offset = static_cast<size_t>(address - site.origin);
+    if (!site.shared && site.has(offset, bytes)) {  // as nearly all
+        Moment first = site.shadow->last_write_near(offset / kWord);
+        if (first < launch_began_ && site.shadow->last_write_near((offset + bytes - 1) / kWord) < launch_began_) return;
+    }
     Place place = find(address);
     if (!place.shadow || place.block) return;  // it is refused, or is no place for such a cache
-    auto offset = static_cast<size_t>(address - place.begin);
+    offset = static_cast<size_t>(address - place.begin);
     if (offset + bytes > place.bytes) return;
-    constexpr size_t kWord = Shadow::kWordBytes;
     for (size_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
-        if (place.shadow->last_write_near(word) < launch_began_) continue;
         const Past& write = place.shadow->write(word);
         if (write.moment() < launch_began_) continue;
         Past now(0, sites_.at(where).number, Act::read, Scope::none);
