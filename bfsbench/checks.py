@@ -1,7 +1,8 @@
 """Variants in the watching emulator: faults of their kernels, found on small graphs without a GPU.
 
 Every combination of graph, knobs and seed is one run. The seed decides the order of threads, the launch, and
-the source. A run ends when it fails; what was found before counts.
+the source. Unless knobs are given, every second run takes some that lead through other parts of the kernels:
+``Variant.check_knobs``. A run ends when it fails; what was found before counts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.plan import Axes, blocks_of, knob_settings
 from bfsbench.emulator import DECLARATIONS, Finding, Line
-from bfsbench.errors import DeviceError, UsageError, WrongResultError
+from bfsbench.errors import DeviceError, LaunchError, UsageError, WrongResultError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, KnobValue, Variant
@@ -79,6 +80,8 @@ class Found:
 
     first: Finding
     runs: int
+    knobs: str = ""
+    """As options, those that the first of these runs has taken from ``Variant.check_knobs``."""
 
 
 def check(
@@ -93,7 +96,7 @@ def check(
         raise UsageError(f"variant {variant.name} has no kernels to check")
     report = Report(variant.name)
     family = find_family(variant.family)
-    for name in graphs:
+    for number, name in enumerate(graphs):
         graph = load(name)
         try:
             family.require(graph)
@@ -102,7 +105,12 @@ def check(
         for knobs in knob_settings(variant, axes.knobs, {}):
             for seed in range(1, seeds + 1):
                 begin()
-                _run(variant, graph, dict(knobs), _launch(variant, axes, dict(knobs), seed), seed, report)
+                report.runs += 1
+                others = {} if axes.knobs else _in_turn(variant, number, seed)
+                try:
+                    _run(variant, axes, graph, dict(knobs), others, seed, report)
+                except (UsageError, LaunchError):  # other knobs, which the graph does not suit
+                    _run(variant, axes, graph, dict(knobs), {}, seed, report)
     if not report.runs:
         raise UsageError(f"variant {variant.name} takes none of the graphs {', '.join(graphs)}")
     report.unmet -= {line for found in report.findings.values() for line in found.first.declarations}
@@ -145,6 +153,14 @@ def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[str], seeds: in
     return len(graphs) * len(knob_settings(variant, axes.knobs, {})) * seeds
 
 
+def _in_turn(variant: type[Variant], graph: int, seed: int) -> Mapping[str, KnobValue]:
+    """What every second run of a graph takes from ``check_knobs``: all settings, one after the other."""
+    settings = variant.check_knobs
+    if not settings or (graph + seed) % 2:
+        return {}
+    return settings[(graph + (seed - 1) // 2) % len(settings)]
+
+
 def _launch(
     variant: type[Variant], axes: Axes, knobs: Mapping[str, KnobValue], seed: int
 ) -> tuple[int | None, int]:
@@ -157,15 +173,22 @@ def _launch(
 
 def _run(
     variant: type[KernelProgram],
+    axes: Axes,
     graph: Graph,
-    knobs: Mapping[str, KnobValue],
-    launch: tuple[int | None, int],
+    given: Mapping[str, KnobValue],
+    others: Mapping[str, KnobValue],
     seed: int,
     report: Report,
 ) -> None:
+    """``others`` are knobs besides those given.
+
+    Raises UsageError or LaunchError if the graph does not suit them.
+    """
     family = find_family(variant.family)
     source = _source(graph, seed) if family.from_sources else None
-    report.runs += 1
+    knobs = {**given, **others}
+    launch = _launch(variant, axes, knobs, seed)
+    options = " ".join(f"{knob.option} {others[knob.name]}" for knob in variant.knobs if knob.name in others)
     with CpuDevice(seed, watched=True) as device:
         try:
             program = variant(KernelSetup(DeviceGraph(device, graph), *launch, knobs))
@@ -175,7 +198,10 @@ def _run(
             run.solve()
             run.check()
         except (DeviceError, WrongResultError) as error:
+            if others and isinstance(error, LaunchError):
+                raise
             message = f"{'wrong answer: ' if isinstance(error, WrongResultError) else ''}{error}"
+            message += f" (with {options})" if options else ""
             report.failures[message] = report.failures.get(message, 0) + 1
         own = [line for line in device.lines_run() if Path(line.file).name != SOURCE.name]
         declarations = (line.comment(mark) for line in own for mark in DECLARATIONS.values())
@@ -183,7 +209,9 @@ def _run(
         for finding in _distinct(device.findings()):
             key = (finding.fault, frozenset(finding.lines))
             found = report.findings.get(key)
-            report.findings[key] = replace(found, runs=found.runs + 1) if found else Found(finding, 1)
+            report.findings[key] = (
+                replace(found, runs=found.runs + 1) if found else Found(finding, 1, options)
+            )
 
 
 def _source(graph: Graph, seed: int) -> int:

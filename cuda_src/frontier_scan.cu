@@ -26,7 +26,7 @@ extern "C" __global__ void expand(const offset_t *__restrict__ row_offsets, cons
             const int neighbour = column_indices[e];
             if (visited[neighbour]) continue;
             levels[neighbour] = level + 1;  // benign race: all writers store the same value
-            updated[neighbour] = true;  // benign race: all write the same
+            updated[neighbour] = true;  // benign race between stores: all write the same
         }
     }
 }

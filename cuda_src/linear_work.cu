@@ -91,7 +91,7 @@ extern "C" __global__ void generate_mask(const int *__restrict__ gathered, const
                                          const int *__restrict__ levels, bool *mask, int frontier_size) {
     const edge_t total = offsets[frontier_size];
     for (edge_t i = global_thread(); i < total; i += grid_threads())
-        if (levels[gathered[i]] == UNREACHED) mask[gathered[i]] = true;  // benign race: all write the same
+        if (levels[gathered[i]] == UNREACHED) mask[gathered[i]] = true;  // benign race between stores
 }
 
 extern "C" __global__ void set_levels(int num_vertices, const bool *__restrict__ mask, int *levels,

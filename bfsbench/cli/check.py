@@ -57,6 +57,9 @@ def check(
     BFSBENCH_VARIANTS names; all of them are checked. A FOLDER from 'bfsbench lab' holds the kernel of an
     exercise, which is graded.
 
+    Unless knobs are given, every second run of our own kernels takes some that lead through what they do not
+    do by default; a finding names them.
+
     A race is benign if a comment says so on the line of the plain store (where others are atomic, of the
     plain load), or on the one above: '// benign race: why'. '// benign unwritten: why' does the same for a
     read of memory that was never written. Such comments beside lines that ran without what they declare are
@@ -131,7 +134,8 @@ def _lines(report: Report, benign: bool) -> Iterator[str]:
 
 def _finding(found: Found, runs: int) -> Iterator[str]:
     first = found.first
-    yield f"  {first.fault} on {first.where}, kernel '{first.kernel}' [{found.runs} of {runs} runs]"
+    knobs = f", with {found.knobs}" if found.knobs else ""
+    yield f"  {first.fault} on {first.where}, kernel '{first.kernel}' [{found.runs} of {runs} runs{knobs}]"
     for actor in (first.actor, first.other):
         if actor is not None:
             yield f"    {actor}"

@@ -31,6 +31,9 @@ Names in their unnamed namespaces have to differ, as several of them are one tra
 _KERNELS_LEVEL = "-O1"
 """Of optimisation. Threads take turns so often that -O3 makes them no faster, but takes longer to compile."""
 
+_BY_THE_LANGUAGE = ["-fsanitize=bounds,alignment", "-fsanitize-recover=bounds,alignment"]
+"""Options for a call of the runtime where an index is outside of its array, or an address is misaligned."""
+
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
 _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
@@ -120,6 +123,8 @@ def build_kernels(
     flags = [*_COMMON_FLAGS, _KERNELS_LEVEL, *_kernel_flags(source, defines, include)]
     if watched or counted:
         flags += _watching()
+    if watched:
+        flags += _BY_THE_LANGUAGE
     if counted:
         flags += _in_order()
     if interruptible or watched or counted or translation.volatile:

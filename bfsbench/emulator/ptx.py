@@ -113,7 +113,7 @@ class _Instruction:
         found = next((word for word in self.modifiers if word in _ORDERS), "weak")
         if found == "weak" and self.name in ("red", "atom"):
             found = "relaxed"
-        scope = "none" if found == "weak" else self.one_of(_SCOPES, "device")
+        scope = {"weak": "none", "volatile": "by_volatile"}.get(found) or self.one_of(_SCOPES, "device")
         order = "relaxed" if found in ("weak", "volatile") else found
         return f"::emu::Scope::{scope}, ::emu::Order::{order}"
 
@@ -156,7 +156,8 @@ def _load(instruction: _Instruction, statement: _Statement) -> str:
     kind = f"::emu::ptx::Vector<{element}, {len(names)}>"
     address = statement.address(instruction.operands[1], kind, instruction.space())
     puts = "".join(f" ::emu::ptx::put({statement.place(n)}, emu_v.at[{i}]);" for i, n in enumerate(names))
-    return f"{{ const auto emu_v = ::emu::ptx::ld({address}, {instruction.order()});{puts} }}"
+    function = "ld_nc" if "nc" in instruction.modifiers else "ld"
+    return f"{{ const auto emu_v = ::emu::ptx::{function}({address}, {instruction.order()});{puts} }}"
 
 
 def _store(instruction: _Instruction, statement: _Statement) -> str:
@@ -202,7 +203,7 @@ def _barrier(instruction: _Instruction, statement: _Statement) -> str:
     if words and words[0] == "cluster" and words[1:] in (["arrive"], ["arrive", "release"]):
         return "::emu::cluster_arrive();"
     if words and words[0] == "cluster" and words[1:] in (["wait"], ["wait", "acquire"]):
-        return "::emu::cluster_wait(__builtin_LINE());"
+        return "::emu::cluster_wait(EMU_HERE);"
     raise _UnknownError(instruction.name)
 
 

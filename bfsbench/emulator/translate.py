@@ -21,10 +21,11 @@ from pathlib import Path
 
 from bfsbench.emulator.ptx import ASM, translate_asm
 from bfsbench.emulator.signature import Parameter, parameters
-from bfsbench.emulator.source_text import Edit, SourceText, split_at_commas
+from bfsbench.emulator.source_text import Edit, SourceText, split_at
 from bfsbench.emulator.unroll import functions_with_loops, part, unroll
 
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
+_BRANCH_END = re.compile(r"^[ \t]*#[ \t]*(?:else|elif|endif)\b(?:[^\n]*\\\n)*[^\n]*$", re.MULTILINE)
 _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 """One without parameters."""
@@ -159,9 +160,15 @@ def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
 
 
 def _expand_includes(source: SourceText, result: Translation, including: tuple[Path, ...]) -> Iterator[Edit]:
-    for match, header in _headers(source, result.include):
-        if header in including:
-            continue  # a guard against recursive inclusion
+    headers = [
+        (match, header) for match, header in _headers(source, result.include) if header not in including
+    ]
+    if headers:  # the preprocessor may have skipped one, with the line that it would have given back
+        for match in _BRANCH_END.finditer(source.code, headers[0][0].end()):
+            yield Edit(
+                match.end(), match.end(), f"\n#line {source.line(match.end()) + 1} {_quoted(source.path)}"
+            )
+    for match, header in headers:
         inner = _translate_file(header, result, (*including, header))
         if _PRAGMA_ONCE.search(inner):
             guard = "EMU_ONCE_" + str(header).encode().hex()
@@ -249,13 +256,22 @@ def _rewrite_shared(source: SourceText, kernels: list[Kernel], result: Translati
         yield Edit(match.start(), end + 1, replacement)
 
 
+def _angles_as_brackets(declaration: str) -> str:
+    """The text with the brackets of template arguments as round ones; within others, < and > compare."""
+    mask, depth = [], 0
+    for character in declaration:
+        depth += (character in "([{") - (character in ")]}")
+        mask.append({"<": "(", ">": ")"}.get(character, character) if depth == 0 else character)
+    return "".join(mask)
+
+
 def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) -> str | None:
     """C++ for a shared declaration; ``number`` makes its helper names unique."""
     alignment = "0"
     if found := _ALIGNMENT.search(declaration):
         alignment = found.group(1)
         declaration = declaration.replace(found.group(), "")
-    first, *others = split_at_commas(declaration)
+    first, *others = split_at(",", declaration, _angles_as_brackets(declaration))
     leading = _DECLARATOR.search(first)
     if leading is None:
         return None

@@ -10,13 +10,18 @@ from pathlib import Path
 from bfsbench.emulator.lines import Line, line_at
 
 ACTS = ("read", "write", "update")
-_SCOPES = ("plain", "block's atomic", "atomic")
-_FAULTS = ("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless")
-_SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer")
+_SCOPES = ("plain", "block's atomic", "atomic", "volatile")
+_FAULTS = (
+    *("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless"),
+    *("misaligned access", "stale read"),
+)
+_SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "array")
 
 
 DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
 """What a comment says that declares a finding benign."""
+_BETWEEN_STORES = "benign race between stores"
+"""Said of a store whose races with loads are not meant."""
 
 
 class NativeActor(ctypes.Structure):
@@ -110,7 +115,8 @@ class Finding:
     """A fault, as first seen at these lines."""
 
     fault: str
-    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``; ``lost launch``: a child
+    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``;
+    ``stale read``: by a cache that does not see what the launch writes; ``lost launch``: a child
     kernel was refused, unnoticed; ``endless``: the last access of a thread of an endless launch.
     """
     kernel: str
@@ -118,7 +124,7 @@ class Finding:
     """Element and size of the buffer, or other memory."""
     actor: Actor
     other: Actor | None
-    """The other access of a race."""
+    """The other access of a race, or the store that a stale read does not see."""
     count: int
     """How many times it was seen at these lines."""
 
@@ -127,23 +133,31 @@ class Finding:
         """Whether a comment in the source says so, on the line or on the one above.
 
         It says ``benign race`` at each plain store that races or, where others are atomic, at the plain load;
-        and ``benign unwritten`` where what was never written is read.
+        between volatile accesses at either; ``benign race between stores`` covers no race with a load. It
+        says ``benign unwritten`` where what was never written is read.
         """
         return bool(self.declarations)
 
     @property
     def declarations(self) -> tuple[Line, ...]:
         """The comments that say so; none unless all say so that have to."""
-        mark = DECLARATIONS.get(self.fault)
-        if mark is None:
-            return ()
         actors = [actor for actor in (self.actor, self.other) if actor]
+        if self.fault not in DECLARATIONS:
+            return ()
         loads = [actor for actor in actors if actor.what == "plain read"]
         stores = [actor for actor in actors if actor.what in ("plain write", "plain update")]
-        declaring = stores or loads if self.fault == "race" else actors
-        comments = [actor.line.comment(mark) if actor.line else None for actor in declaring]
+        declaring = (stores or loads if self.fault == "race" else actors) or actors
+        comments = [self._declaration(actor) for actor in declaring]
         found = tuple(comment for comment in comments if comment)
-        return found if len(found) == len(comments) else ()
+        enough = len(found) == len(comments) or (found and declaring == actors and not stores + loads)
+        return found if enough else ()
+
+    def _declaration(self, actor: Actor) -> Line | None:
+        comment = actor.line.comment(DECLARATIONS[self.fault]) if actor.line else None
+        with_load = any(side.what.endswith("read") for side in (self.actor, self.other) if side)
+        if comment and self.fault == "race" and with_load and comment.says(_BETWEEN_STORES):
+            return None
+        return comment
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
@@ -185,6 +199,8 @@ def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Findin
     where = f"element {native.offset // native.element} of a buffer of {size}"
     if fault == "lost launch":
         where = f"a child kernel, refused with error {native.offset}"
+    elif space == "array":
+        where = f"index {native.offset} of an array of type {ctypes.string_at(native.begin).decode()}"
     elif space != "buffer":
         where = f"byte {native.offset} of {space}"
     return Finding(

@@ -48,6 +48,9 @@ class Variant(ABC):
     synchronisation: ClassVar[str] = "a launch a level"
     """The synchronisation between levels."""
     knobs: ClassVar[tuple[Knob, ...]] = ()
+    check_knobs: ClassVar[tuple[Mapping[str, KnobValue], ...]] = ()
+    """Values of knobs that lead through what it does not do by default, on small graphs: a check takes these
+    in turn."""
     counters: ClassVar[Mapping[str, str]] = {}
     """Counters of every level of a profiled search, with their meanings. Kernels count if compiled with
     ``COUNTERS`` set to 1. They have an enum of the same names in a namespace ``counted``, and ``number``

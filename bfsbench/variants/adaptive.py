@@ -198,6 +198,13 @@ class Adaptive(OneLaunchVariant):
             compile_time=True,
         ),
     )
+    check_knobs = (
+        {"SMALL_PARTS": 0, "PUSHED_EDGE": 1000},
+        {"SMALL_PARTS": 0, "MAY_PULL": 0},
+        {"SMALL_PARTS": 0},
+        {"TINY_PARTS": 0, "SHORT_ROWS": 1},
+        {"SMALL_PARTS": 0, "LIKELY_FIRST": 1, "PUSHED_EDGE": 1000},
+    )
     usual_block = 1024
     constants: ClassVar = {
         "PART": _PART,

@@ -29,6 +29,7 @@ class ApspFwBlocked(KernelAllPairs):
         Knob("ELEMENTS_X", 4, "columns of a tile a thread takes", choices=(1, 2, 4, 8), compile_time=True),
         Knob("ELEMENTS_Y", 2, "rows of a tile a thread takes", choices=(1, 2, 4, 8), compile_time=True),
     )
+    check_knobs = ({"TILE_SIZE": 32},)
 
     @classmethod
     def own_block(cls, knobs: Mapping[str, KnobValue]) -> int:

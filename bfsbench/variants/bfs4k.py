@@ -98,6 +98,12 @@ class Bfs4k(KernelVariant):
         _switch("COALESCED_READS", "whole warps read the vertices of large frontiers together"),
         _switch("COALESCED_WRITES", "writes to the next frontier can be coalesced"),
     )
+    check_knobs = (
+        {"K5": 0},
+        {"K2": 20, "K4": 0},
+        {"HASH": "hash_warp", "K5": 0, "K4": 0},
+        {"HASH": "hash_warp"},
+    )
     child_kernels = True
     constants: ClassVar = {"LOCAL_QUEUE": _LOCAL_QUEUE}
     layers = ("bfs4k_single_block",)

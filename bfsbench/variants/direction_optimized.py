@@ -32,6 +32,7 @@ class DirectionOptimized(KernelVariant):
         Knob("ALPHA", 14, "pull if frontier edges exceed unexplored edges / ALPHA", minimum=1, maximum=1e9),
         Knob("BETA", 24, "push again if frontier vertices are below V / BETA", minimum=1, maximum=1e9),
     )
+    check_knobs = ({"ALPHA": 1000, "BETA": 1000},)
     edge_reads: ClassVar = {"pull": "pull"}
 
     def structs(self) -> tuple[type[Struct], ...]:

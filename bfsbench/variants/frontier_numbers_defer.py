@@ -36,6 +36,7 @@ class FrontierNumbersDefer(LevelKernelVariant):
             maximum=57344,
         ),
     )
+    check_knobs = ({"DEFER_MAX": 2, "D_BLOCK_QUEUE_SIZE": 4},)
 
     def arguments(self) -> Mapping[str, Argument]:
         return {

@@ -35,6 +35,7 @@ class FrontierQueue(LevelQueueVariant):
             maximum=57344,
         ),
     )
+    check_knobs = ({"BLOCK_QUEUE_SIZE": 8},)
     queue_capacity: int | None = None
     """Capacity of a global queue; by default an entry per vertex."""
 

@@ -36,6 +36,7 @@ class FrontierScan(KernelVariant):
             compile_time=True,
         ),
     )
+    check_knobs = ({"TILE_SIZE": 64},)
 
     def prepare(self) -> None:
         num_vertices, block = self.num_vertices, self.block

@@ -75,6 +75,10 @@ class LinearWork(KernelVariant):
             compile_time=True,
         ),
     )
+    check_knobs = (
+        {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 1, "SEQUENTIAL_THRESHOLD": 0, "TILE_SIZE": 64},
+        {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 1, "START_INDEX": "search"},
+    )
 
     @classmethod
     def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:

@@ -99,6 +99,11 @@ class Luo(KernelVariant):
             maximum=2**20,
         ),
     )
+    check_knobs = (
+        {"BLOCK_LIMIT": -1, "B_FRONTIER_SIZE": 16},
+        {"RESIDENT_LIMIT": -1, "SPLIT_DEGREE": 4},
+        {"B_FRONTIER_SIZE": 16, "BLOCK_LIMIT": 1024},
+    )
     layers = ("luo_block", "luo_resident")
     block_layers = ("luo_block",)
     max_polls = 1 << 26

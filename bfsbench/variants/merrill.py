@@ -96,6 +96,12 @@ class Merrill(KernelVariant):
             "RESIDENT_BLOCKS", 1, "resident blocks a multiprocessor, if that many fit", minimum=1, maximum=32
         ),
     )
+    check_knobs = (
+        {"ORGANISATION": "expand-contract"},
+        {"ORGANISATION": "expand-contract", "RESIDENT_LIMIT": -1},
+        {"ORGANISATION": "two-phase", "RESIDENT_LIMIT": -1},
+        {"ORGANISATION": "contract-expand", "RESIDENT_LIMIT": -1, "ATOMIC_CLAIM": 1},
+    )
     constants: ClassVar = {
         "BATCH": _BATCH,
         "FOUND_PER_THREAD": _FOUND_PER_THREAD,

@@ -28,6 +28,7 @@ class PushMultilevel(PushPrivate):
             "SMALL_FRONTIER", 3072, "largest frontier that stays inside one block", minimum=1, maximum=28672
         ),
     )
+    check_knobs = ({"SMALL_FRONTIER": 16}, {"SMALL_FRONTIER": 16, "LOCAL_FRONTIER_CAPACITY": 8})
     usual_block = 512
     layers = ("push_multilevel",)
     block_layers = layers

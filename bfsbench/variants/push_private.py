@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from bfsbench.backends.base import Argument
+from bfsbench.programs import KnobValue
 from bfsbench.variants.base import Knob
 from bfsbench.variants.level_queues import LevelQueueVariant
 
@@ -39,6 +40,7 @@ class PushPrivate(LevelQueueVariant):
             maximum=57344,
         ),
     )
+    check_knobs: ClassVar[tuple[Mapping[str, KnobValue], ...]] = ({"LOCAL_FRONTIER_CAPACITY": 8},)
 
     def arguments(self) -> Mapping[str, Argument]:
         return {

@@ -89,6 +89,7 @@ class ResidentParts(OneLaunchVariant):
             maximum=MOST_HOPS,
         ),
     )
+    check_knobs = ({"PART_VERTICES": 32}, {"PART_VERTICES": 32, "LEVELS": 1})
     usual_block = 512
     constants: ClassVar = {"SLOTS": _SLOTS}
     layers = ("parts",)

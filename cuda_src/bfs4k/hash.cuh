@@ -29,6 +29,7 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (candidates >> k & 1)
+            // benign race: any of them may remain, for any reader
             table[vertices[k] & (size - 1)] = static_cast<unsigned long long>(vertices[k]) << 32 | (tag + k);
     __syncwarp(warp.mask);
 #pragma unroll
@@ -54,6 +55,7 @@ __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile in
     verdict result = {0, 0};
 #pragma unroll
     for (int k = 0; k < N; ++k)
+        // benign race between stores: the last one remains
         if (candidates >> k & 1) table[vertices[k] & (size - 1)] = vertices[k];
     __syncwarp(warp.mask);
 #pragma unroll
@@ -63,6 +65,7 @@ __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile in
     __syncwarp(warp.mask);
 #pragma unroll
     for (int k = 0; k < N; ++k)
+        // benign race between stores: the last one remains
         if (found >> k & 1) table[vertices[k] & (size - 1)] = tag + k;
     __syncwarp(warp.mask);
 #pragma unroll

@@ -113,7 +113,7 @@ struct shared_frontier {
             begins[position] = row.begin;
             degrees()[position] = row.degree;
         }
-        if (row.degree >= search.child_degree) *has_child_row = true;  // benign race: all write the same
+        if (row.degree >= search.child_degree) *has_child_row = true;  // benign race between stores: all write the same
     }
 
     __device__ __forceinline__ adjacency row_at(const search_context &, unsigned position) const {

@@ -73,11 +73,11 @@ struct duplicate_filter {
         {
             const warp_lanes warp = this_warp();
             int *entry = &warp_table[(unsigned)vertex % WARP_TABLE_SIZE];
-            if (vertex != NONE) *entry = vertex;  // benign race: any of them may remain
+            if (vertex != NONE) *entry = vertex;  // benign race between stores: any may remain
             __syncwarp(warp.mask);
             const bool contends = vertex != NONE && *entry == vertex;
             __syncwarp(warp.mask);
-            if (contends) *entry = warp.lane;  // benign race: any of them may remain
+            if (contends) *entry = warp.lane;  // benign race between stores: any may remain
             __syncwarp(warp.mask);
             if (contends && *entry != warp.lane) vertex = NONE;
             __syncwarp(warp.mask);

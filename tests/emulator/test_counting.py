@@ -228,7 +228,10 @@ def test_threads_that_share_a_stack_keep_what_they_have_there(seed: int) -> None
     ("name", "message"),
     [
         ("recurse", "thread .*: stack overflow"),
-        ("divergent_barrier", r"divergent barrier: it waits at line \d+, others of its block at line \d+"),
+        (
+            "divergent_barrier",
+            r"divergent barrier: it waits at line \d+ of errors.cu, others of its block at line \d+",
+        ),
     ],
 )
 def test_faults_of_threads_that_share_a_stack(name: str, message: str) -> None:

@@ -10,12 +10,17 @@ from bfsbench.errors import DeviceError, KernelError, LaunchError, ToolchainErro
 from tests.emulator.conftest import KERNELS
 
 BROKEN = [
-    ("divergent_barrier", 32, r"divergent barrier: it waits at line \d+, others of its block at line \d+"),
+    (
+        "divergent_barrier",
+        32,
+        r"divergent barrier: it waits at line \d+ of errors.cu, others of its block at line \d+",
+    ),
     (
         "barrier_against_warp",
         32,
-        r"deadlock: 16 threads wait at a block barrier \(line 15\) for 16 others, first for thread 16, "
-        "16 threads wait at a warp collective, in warp 0 lanes 0xffff0000 at line 17 "
+        r"deadlock: 16 threads wait at a block barrier \(line 15 of errors.cu\) for 16 others, "
+        "first for thread 16, 16 threads wait at a warp collective, "
+        "in warp 0 lanes 0xffff0000 at line 17 of errors.cu "
         "with mask 0xffffffff for 0x0000ffff, "
         "0 have exited",
     ),
@@ -26,7 +31,7 @@ BROKEN = [
         "different_masks",
         32,
         "deadlock: 32 threads wait at a warp collective, in warp 0 lanes "
-        ".*0x00000002 at line 39 with mask 0x00000007",
+        ".*0x00000002 at line 39 of errors.cu with mask 0x00000007",
     ),
 ]
 
@@ -145,7 +150,9 @@ def test_grid_barrier_that_cannot_complete(device: Emulator) -> None:
     ):
         device.synchronize()
     launch(8, 3)
-    with pytest.raises(KernelError, match=r"deadlock: 256 threads wait at a grid barrier \(line 14\)"):
+    with pytest.raises(
+        KernelError, match=r"deadlock: 256 threads wait at a grid barrier \(line 14 of asserts.cu\)"
+    ):
         device.synchronize()
     assert_usable(device)
 

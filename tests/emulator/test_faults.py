@@ -61,6 +61,24 @@ def test_a_planted_fault_is_found(name: str) -> None:
         assert not fault.check()[1].clean
 
 
+def test_every_second_run_takes_knobs_that_lead_elsewhere() -> None:
+    """Only with them is a block's queue ever full."""
+    fault = next(fault for fault in FAULTS if fault.name == "a full queue takes one more")
+    variant, graphs = find(fault.variant), checks.GRAPHS[2:]
+    with copy_of_kernels() as kernels:
+        fault.plant(kernels)
+        report = checks.check(variant, Axes([variant], [], []), graphs, 2, lambda: None)
+        given = Axes([variant], [], [], {"BLOCK_QUEUE_SIZE": ["8192"]})
+        assert checks.check(variant, given, graphs, 2, lambda: None).clean
+    assert {found.knobs for found in report.undeclared} == {"--block-queue-size 8"}
+
+
+@pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
+def test_knobs_taken_in_turn_are_legal(variant: type[KernelProgram]) -> None:
+    for knobs in variant.check_knobs:
+        assert variant.knob_values(knobs) != variant.knob_values({})
+
+
 @pytest.mark.parametrize("name", some([variant.name for variant in KERNEL_VARIANTS], *COVERING))
 def test_nothing_is_found_in_our_kernels(name: str) -> None:
     """Except races that a comment declares benign."""

@@ -42,6 +42,23 @@ def test_a_changed_header_is_a_new_module(tmp_path: Path) -> None:
         device.close()
 
 
+def test_lines_after_a_header_that_is_left_out(tmp_path: Path) -> None:
+    """Its text has other lines, and so does the end of the branch."""
+    (tmp_path / "seven.cuh").write_text("\n" * 7, encoding="utf-8")
+    source = write(
+        tmp_path,
+        '#if ABSENT\n#include "seven.cuh"\n#else\n#define LINE __LINE__\n#endif\n'
+        'extern "C" __global__ void get(int* out) { *out = 10 * LINE + __LINE__; }\n',
+    )
+    for absent in (0, 1):
+        device = Emulator()
+        out = device.signal()
+        defines = {"ABSENT": absent, **({"LINE": 0} if absent else {})}
+        device.module(source, defines).kernel("get").bind(out, block=1)(1)
+        assert out.read() == (6 if absent else 66)
+        device.close()
+
+
 def test_launches_are_rewritten(tmp_path: Path) -> None:
     source = write(
         tmp_path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +13,11 @@ from bfsbench.errors import KernelError
 from tests.emulator.conftest import KERNELS
 
 WATCHED = KERNELS / "watched.cu"
+IDIOMS = KERNELS / "idioms.cu"
 
 
-def line_of(mark: str) -> int:
-    (number,) = (
-        i for i, line in enumerate(WATCHED.read_text().splitlines(), 1) if line.endswith(f"// {mark}")
-    )
+def line_of(mark: str, file: Path = WATCHED) -> int:
+    (number,) = (i for i, line in enumerate(file.read_text().splitlines(), 1) if line.endswith(f"// {mark}"))
     return number
 
 
@@ -126,7 +126,7 @@ def test_the_end_of_a_variable_in_shared_memory(name: str, place: int, mark: str
         device.synchronize()
         assert device.findings() == []
         kernel.bind(place, out, block=32, shared=shared)(1)
-        with pytest.raises(KernelError, match="outside the variables in shared memory"):
+        with pytest.raises(KernelError, match=r"outside the variables in shared memory|outside of an array"):
             device.synchronize()
         assert found_lines(device.findings()) == {("out of bounds", frozenset({line_of(mark)}))}
 
@@ -157,6 +157,65 @@ def test_a_launch_without_end_says_who_polls_what() -> None:
         assert (finding.fault, finding.actor.thread) == ("endless", 5)
         assert finding.where == "element 0 of a buffer of 2 elements of 4 bytes"
         assert [line.number for line in finding.lines if line] == [line_of("polled")]
+
+
+def run_idiom(name: str, wrong: bool, seed: int) -> tuple[list[Finding], str]:
+    """What is found that nobody has declared, and the message of a launch that has failed."""
+    with Emulator(seed, watched=True) as device:
+        a, b = device.upload(np.zeros(128, np.int32)), device.upload(np.zeros(256, np.int32))
+        device.module(IDIOMS, {}).kernel(name).bind(a, b, wrong, block=64)(2 if "block" in name else 1)
+        try:
+            device.synchronize()
+        except KernelError as error:
+            return device.findings(), str(error)
+        return [finding for finding in device.findings() if not finding.benign], ""
+
+
+IDIOMATIC = {
+    "last_block": ("race", ("stored", "read by the last")),
+    "volatile_words": ("race", ("by volatile words",)),
+    "store_and_read": ("race", ("benign race between stores: any may remain", "read with stores")),
+    "misaligned": ("misaligned access", ("four at once",)),
+    "misaligned_intrinsic": ("misaligned access", ("two",)),
+    "row_end": ("out of bounds", ("past the row",)),
+    "own_array": ("out of bounds", ("past the thread's own",)),
+    "read_only": ("stale read", None),
+}
+
+
+@pytest.mark.parametrize("name", IDIOMATIC)
+def test_idioms_with_and_without_a_fault(name: str) -> None:
+    assert [run_idiom(name, False, seed) for seed in (1, 2)] == [([], "")] * 2
+    fault, marks = IDIOMATIC[name]
+    found = set().union(*(found_lines(run_idiom(name, True, seed)[0]) for seed in (1, 2)))
+    if marks is None:
+        assert {fault for fault, _ in found} == {fault}
+    else:
+        assert (fault, frozenset(line_of(mark, IDIOMS) for mark in marks)) in found
+
+
+def test_shuffles_from_lanes_that_have_ended() -> None:
+    assert run_idiom("ended_lanes", False, 1) == ([], "")
+    line = line_of("from an ended lane", IDIOMS)
+    assert f"warp shuffle at line {line} of idioms.cu reads lane" in run_idiom("ended_lanes", True, 1)[1]
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_atomics_of_the_standard_library_have_orders_and_scopes(wrong: bool) -> None:
+    with Emulator(1, watched=True) as device:
+        a, b = device.upload(np.zeros(128, np.int32)), device.upload(np.zeros(256, np.int32))
+        device.module(IDIOMS, {}).kernel("standard_atomics").bind(a, b, wrong, block=32)(3)
+        device.synchronize()
+        lines = frozenset(line_of(mark, IDIOMS) for mark in ("handed over", "taken"))
+        assert found_lines(device.findings()) == ({("race", lines)} if wrong else set())
+        assert b.download()[1:3].tolist() == [b.download()[0]] * 2
+
+
+def test_sums_over_tiles() -> None:
+    with Emulator(1) as device:
+        a, b = device.upload(np.zeros(128, np.int32)), device.upload(np.zeros(256, np.int32))
+        device.module(IDIOMS, {}).kernel("of_tiles").bind(a, b, 0, block=64)(1)
+        assert b.download()[:64].tolist() == [1200000 + 100 * (lane % 16) + 15 for lane in range(64)]
 
 
 def test_traces_say_who_wrote_what() -> None:

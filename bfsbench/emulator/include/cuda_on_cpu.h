@@ -2,7 +2,7 @@
 // kernels use a meaning in C++17. Each CUDA thread is a fiber; the runtime library switches between them.
 //
 // Limits: a CPU orders memory far more strictly than a GPU, so a missing fence does not change results; there
-// is no lockstep, no register or alignment limit; and no time taken here says anything of a
+// is no lockstep, no register limit; and no time taken here says anything of a
 // GPU.
 #pragma once
 

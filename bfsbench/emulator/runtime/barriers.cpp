@@ -9,12 +9,14 @@ namespace emu {
 
 namespace {
 
-void require_same_barrier(const ResidentBlock& block, Wait where, int line) {
+void require_same_barrier(const ResidentBlock& block, Wait where, CallSite from) {
     const ThreadSet& waiting = block.waiting(where);
     if (waiting.count() == 0) return;
-    int other = block.fibers[waiting.next_from(0)].line;
-    if (other != line)
-        fail("divergent barrier: it waits at line %d, others of its block at line %d", line, other);
+    const CallSite& other = block.fibers[waiting.next_from(0)].waits_from;
+    if (!same_place(other, from)) {
+        fail("divergent barrier: it waits at %s, others of its block at %s", to_string(from).c_str(),
+             to_string(other).c_str());
+    }
 }
 
 // A barrier of several blocks has been passed.
@@ -25,13 +27,13 @@ void acquire(const ResidentBlock& block) {
 }  // namespace
 
 // A thread that is counted waits for the other lanes of its warp first. When they are there, it need not run to arrive.
-Votes block_barrier(bool predicate, int line, const void* site) {
+Votes block_barrier(bool predicate, CallSite from, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);
-    fiber.arrival = {true, predicate, line};
+    fiber.arrival = {true, predicate, from};
     meet(site);
     if (fiber.arrival.due) {
-        require_same_barrier(block, Wait::block, line);
+        require_same_barrier(block, Wait::block, from);
         block.arrive(fiber);
         worker->suspend(fiber);
     }
@@ -39,11 +41,11 @@ Votes block_barrier(bool predicate, int line, const void* site) {
     return {block.votes[parity], block.voters[parity]};
 }
 
-void grid_barrier(int line) {
+void grid_barrier(CallSite from) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);
-    require_same_barrier(block, Wait::grid, line);
-    block.park(fiber, Wait::grid, line);
+    require_same_barrier(block, Wait::grid, from);
+    block.park(fiber, Wait::grid, from);
     if (block.waiting(Wait::grid).count() == block.live) worker->arrive_at_grid(block);
     worker->suspend(fiber);
     acquire(block);
@@ -60,12 +62,12 @@ void cluster_arrive() {
     cluster.complete_if_all_arrived();
 }
 
-void cluster_wait(int line) {
+void cluster_wait(CallSite from) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);
     if (!fiber.arrived_at_cluster) fail("cluster barrier: waits without having arrived");
     if (fiber.cluster_phase == block.cluster->phase) {
-        block.park(fiber, Wait::cluster, line);
+        block.park(fiber, Wait::cluster, from);
         worker->suspend(fiber);
     }
     fiber.arrived_at_cluster = false;

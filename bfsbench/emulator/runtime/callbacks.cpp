@@ -91,10 +91,10 @@ CALLBACK void __tsan_write_range(void* address, size_t bytes) {
     ACCESS(write, bytes, write, none, true)                        \
     ACCESS(unaligned_read, bytes, read, none, false)               \
     ACCESS(unaligned_write, bytes, write, none, false)             \
-    ACCESS(volatile_read, bytes, read, device, true)               \
-    ACCESS(volatile_write, bytes, write, device, true)             \
-    ACCESS(unaligned_volatile_read, bytes, read, device, false)    \
-    ACCESS(unaligned_volatile_write, bytes, write, device, false)  \
+    ACCESS(volatile_read, bytes, read, by_volatile, true)          \
+    ACCESS(volatile_write, bytes, write, by_volatile, true)        \
+    ACCESS(unaligned_volatile_read, bytes, read, by_volatile, false) \
+    ACCESS(unaligned_volatile_write, bytes, write, by_volatile, false) \
     ACCESS(read_write, bytes, update, none, true)                  \
     ACCESS(unaligned_read_write, bytes, update, none, false)
 ACCESSES(1)

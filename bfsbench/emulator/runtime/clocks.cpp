@@ -78,6 +78,33 @@ Known snapshot() {
 
 }  // namespace
 
+namespace {
+
+// Threads at a barrier: each leaves with all that any of them has come with.
+class Meeting {
+  public:
+    void add(ThreadClock& thread) {
+        auto each = thread.shared();
+        for (unsigned i = 0; i < ThreadClock::kShared; ++i) gathered_[i].add(*each[i]);
+    }
+    // Whether there is anything to tell.
+    bool end() {
+        bool any = false;
+        for (unsigned i = 0; i < ThreadClock::kShared; ++i) any |= (all_[i] = gathered_[i].all()) != nullptr;
+        return any;
+    }
+    void leave(ThreadClock& thread) const {
+        auto each = thread.shared();
+        for (unsigned i = 0; i < ThreadClock::kShared; ++i) *each[i] = all_[i];
+    }
+
+  private:
+    Gathering gathered_[ThreadClock::kShared];
+    Known all_[ThreadClock::kShared];
+};
+
+}  // namespace
+
 void Gathering::add(const Known& known) {
     if (!known || !seen_.insert(known.get()).second) return;
     if (!first_) {
@@ -134,7 +161,7 @@ Known Clocks::launch() {
 
 Moment Clocks::begin_moment(Fiber& fiber) {
     const ResidentBlock& block = block_of(fiber);
-    fiber.moment = era_ + instants_.size();
+    fiber.moment = next_moment();
     fiber.alone = fiber.clock == 1 && block.barriers == 0 && !block.clocks[fiber.rank].used;
     instants_.push_back({block.place.grid, block.place.block, fiber.rank, fiber.clock, block.barriers});
     return fiber.moment;
@@ -183,13 +210,14 @@ void Clocks::take_up(const void* word, Scope scope, bool now) {
     ThreadClock& thread = mine_used();
     Word& found = place->second;
     bool own = found.block == block_number(block_of(here()));
-    auto take = [&](Known& to) {
-        if (own) to = joined(to, found.passed_on[0]);
+    auto take = [&](unsigned i) {
+        if (thread.taken_up[now][i] == found.passed_on[i]) return;
+        Known& to = now ? thread.known : thread.acquired[i];
+        thread.taken_up[now][i] = found.passed_on[i];
+        to = joined(to, found.passed_on[i]);
     };
-    take(now ? thread.known : thread.acquired[0]);
-    if (scope != Scope::device) return;
-    Known& to = now ? thread.known : thread.acquired[1];
-    to = joined(to, found.passed_on[1]);
+    if (own) take(0);
+    if (scope == Scope::device) take(1);
 }
 
 // A store replaces what the word has passed on so far, an update adds to it.
@@ -204,6 +232,7 @@ void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& 
 }
 
 void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
+    if (scope == Scope::by_volatile) scope = Scope::device;
     const ThreadClock& thread = mine();
     if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;  // nothing to take up or to pass on
     bool acquires = order == Order::acquire || order == Order::acq_rel;
@@ -218,7 +247,7 @@ void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
 
 void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
     std::array<uint32_t, kWarpSize> row{};
-    Gathering known;
+    Meeting meeting;
     auto each = [&](auto visit) {
         for (unsigned left = lanes; left; left &= left - 1) {
             auto lane = static_cast<unsigned>(__builtin_ctz(left));
@@ -226,31 +255,30 @@ void Clocks::meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes) {
             visit(block.clocks[rank], block.fibers[rank], lane);
         }
     };
-    each([&](const ThreadClock& thread, const Fiber& fiber, unsigned lane) {
+    each([&](ThreadClock& thread, const Fiber& fiber, unsigned lane) {
         for (unsigned i = 0; i < kWarpSize; ++i) row[i] = std::max(row[i], thread.row[i]);
         row[lane] = std::max(row[lane], fiber.clock);
-        known.add(thread.known);
+        meeting.add(thread);
     });
-    Known all = known.all();
+    meeting.end();
     block.clocks_used = true;
     each([&](ThreadClock& thread, Fiber& fiber, unsigned) {
         thread.used = true;
         thread.row = row;
-        thread.known = all;
+        meeting.leave(thread);
         ++fiber.clock;
         fiber.moment = 0;
     });
 }
 
 void Clocks::meet_block(ResidentBlock& block) {
-    Gathering known;
-    for (const ThreadClock& thread : block.clocks) known.add(thread.known);
-    Known all = known.all();
-    if (!all) return;
-    block.clocks_used = true;
+    if (!block.clocks_used) return;
+    Meeting meeting;
+    for (ThreadClock& thread : block.clocks) meeting.add(thread);
+    if (!meeting.end()) return;
     for (ThreadClock& thread : block.clocks) {
         thread.used = true;
-        thread.known = all;
+        meeting.leave(thread);
     }
 }
 

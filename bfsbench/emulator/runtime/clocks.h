@@ -7,6 +7,8 @@
 //   - of the same warp, if __syncwarp came between: each lane knows how far the others had come (row);
 //   - of any block, if the thread has learnt of it: what one had done at a fence it passes on with its next
 //     atomic, and whoever reads that word atomically and then fences knows it too (known).
+// A barrier may come between the fence and the atomic: fences have one order for all threads, so one thread's atomic
+// passes on what the fences of those have ordered that it has met, and their fences take up what it has read.
 //
 // A child kernel begins with what the thread that launched it knew then. What it does, and what its parent does after
 // the launch, is in no order, though here one runs after the other. Of the children that a block launches into its
@@ -71,6 +73,10 @@ struct ThreadClock {
     Known known;              // has happened before whatever this thread does now
     Known released[2];        // by Scope less one: what its next atomic passes on
     Known acquired[2];        // by Scope less one: read from atomics, and known after the next fence
+    Known taken_up[2][2];     // the last of what was acquired, or known at once: a poll finds the same again
+    // All that threads tell each other at a barrier.
+    static constexpr unsigned kShared = 5;
+    std::array<Known*, kShared> shared() { return {&known, released, released + 1, acquired, acquired + 1}; }
     Known arrived;            // what it knew when it arrived at the cluster's barrier
     std::array<uint32_t, kWarpSize> row{};  // how far the lanes of its warp had come when last met
 };
@@ -98,6 +104,8 @@ class Clocks {
 
     // Whether a moment is of an earlier era, as those of most accesses are, or none at all.
     bool before_era(Moment moment) const { return moment < era_; }
+    // That of whatever comes next.
+    Moment next_moment() const { return era_ + instants_.size(); }
     // A new one of the current thread.
     Moment begin_moment(Fiber& fiber);
     // Whether one of this era is over for the current thread.

@@ -9,7 +9,7 @@ namespace emu {
 
 namespace {
 
-constexpr uint64_t kUndefined = 0xcdcdcdcdcdcdcdcd;
+constexpr unsigned char kNobody = 0xff;  // read from by a shuffle
 
 uint64_t combine(Collective kind, uint64_t a, uint64_t b) {
     switch (kind) {
@@ -39,8 +39,11 @@ void compute(Warp& warp, const LaneGroup& group) {
         case Collective::sync: return;
         case Collective::shuffle:
             each_lane(lanes, [&](unsigned lane) {
-                unsigned source = warp.source[lane];
-                warp.result[lane] = lanes >> source & 1 ? warp.deposit[source] : kUndefined;
+                unsigned char& source = warp.source[lane];
+                if (lanes >> source & 1)
+                    warp.result[lane] = warp.deposit[source];
+                else
+                    source = kNobody;
             });
             return;
         case Collective::ballot: return set_all(warp, lanes, lanes_with(warp, lanes, 1));
@@ -72,15 +75,15 @@ bool complete(const Warp& warp, const LaneGroup& group) {
     return (group.mask & warp.present & ~(group.arrived | warp.exited)) == 0;
 }
 
-LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind, int line) {
+LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind, CallSite from) {
     for (unsigned i = 0; i < warp.groups; ++i) {
         LaneGroup& group = warp.group[i];
         if (group.mask != mask) continue;
-        if (group.kind != kind)
-            fail("warp collective mismatch: lanes of mask 0x%08x call different functions", mask);
-        return group;
+        if (group.kind == kind) return group;
+        fail("warp collective mismatch: lanes of mask 0x%08x call different functions, at %s and %s", mask,
+             to_string(from).c_str(), to_string(group.from).c_str());
     }
-    warp.group[warp.groups] = {mask, 0, kind, line};
+    warp.group[warp.groups] = {mask, 0, kind, from};
     return warp.group[warp.groups++];
 }
 
@@ -99,16 +102,19 @@ void complete_collectives(ResidentBlock& block, unsigned index) {
     }
 }
 
-uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, int line, unsigned source) {
+uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSite from, unsigned source) {
     auto& fiber = *static_cast<Fiber*>(current);
     ResidentBlock& block = block_of(fiber);
     unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
     Warp& warp = block.warps[index];
-    if (!(mask >> lane & 1)) fail("warp collective: lane %u is not in its own mask 0x%08x", lane, mask);
-    if (kind == Collective::shuffle && !(source < kWarpSize && mask >> source & 1)) {
-        fail("warp shuffle reads lane %u, which is not in the mask 0x%08x", source, mask);
+    if (!(mask >> lane & 1)) {
+        fail("warp collective at %s: lane %u is not in its own mask 0x%08x", to_string(from).c_str(), lane, mask);
     }
-    LaneGroup& group = join_group(warp, mask, kind, line);
+    if (kind == Collective::shuffle && !(source < kWarpSize && mask >> source & 1)) {
+        fail("warp shuffle at %s reads lane %u, which is not in the mask 0x%08x", to_string(from).c_str(), source,
+             mask);
+    }
+    LaneGroup& group = join_group(warp, mask, kind, from);
     group.arrived |= 1u << lane;
     warp.deposit[lane] = value;
     warp.source[lane] = static_cast<unsigned char>(source);
@@ -120,6 +126,9 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, int lin
     } else {
         fiber.waits_at = Wait::warp;
         worker->suspend(fiber);
+    }
+    if (kind == Collective::shuffle && warp.source[lane] == kNobody) {
+        fail("warp shuffle at %s reads lane %u, which has ended or does not exist", to_string(from).c_str(), source);
     }
     return warp.result[lane];
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "grid.h"
 
@@ -15,6 +16,13 @@ constexpr int kPoison = 0xcd;
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
+
+bool same_place(const CallSite& a, const CallSite& b) { return a.line == b.line && !strcmp(a.file, b.file); }
+
+std::string to_string(const CallSite& place) {
+    const char* folder = strrchr(place.file, '/');
+    return "line " + std::to_string(place.line) + " of " + (folder ? folder + 1 : place.file);
+}
 
 void ResidentBlock::resize(dim3 shape) {
     threads = shape;
@@ -121,9 +129,9 @@ void ResidentBlock::make_more_room(Fiber& fiber, size_t bytes) {
     fiber.kept.place = kept_apart.back().get();
 }
 
-void ResidentBlock::park(Fiber& fiber, Wait where, int line) {
+void ResidentBlock::park(Fiber& fiber, Wait where, CallSite from) {
     fiber.waits_at = where;
-    fiber.line = line;
+    fiber.waits_from = from;
     waiting(where).insert(fiber.rank);
 }
 
@@ -147,13 +155,13 @@ void ResidentBlock::arrive(Fiber& fiber) {
     unsigned parity = barriers % 2;
     votes[parity] += fiber.arrival.vote;
     ++voters[parity];
-    park(fiber, Wait::block, fiber.arrival.line);
+    park(fiber, Wait::block, fiber.arrival.from);
     if (waiting(Wait::block).count() == live) release_block_barrier();
 }
 
 bool ResidentBlock::is_at_other_barrier(const Fiber& fiber) const {
     const ThreadSet& there = waiting(Wait::block);
-    return there.count() && fibers[there.next_from(0)].line != fiber.arrival.line;
+    return there.count() && !same_place(fibers[there.next_from(0)].waits_from, fiber.arrival.from);
 }
 
 void ResidentBlock::release_lanes(unsigned warp, unsigned lanes) {
@@ -214,10 +222,11 @@ std::string ResidentBlock::describe_groups() const {
     std::string text = ", in warp " + std::to_string(index) + " lanes";
     for (unsigned i = 0; i < warp.groups; ++i) {
         const LaneGroup& group = warp.group[i];
-        char one[96];
-        snprintf(one, sizeof one, "%s 0x%08x at line %d with mask 0x%08x for 0x%08x", i ? " and" : "", group.arrived,
-                 group.line, group.mask, group.mask & warp.present & ~(group.arrived | warp.exited));
-        text += one;
+        char lanes[32], mask[64];
+        snprintf(lanes, sizeof lanes, "%s 0x%08x at ", i ? " and" : "", group.arrived);
+        snprintf(mask, sizeof mask, " with mask 0x%08x for 0x%08x", group.mask,
+                 group.mask & warp.present & ~(group.arrived | warp.exited));
+        text += lanes + to_string(group.from) + mask;
     }
     return text;
 }
@@ -226,20 +235,20 @@ std::string ResidentBlock::describe_waits() const {
     static const char* const kPlaces[] = {"", "a block barrier", "a cluster barrier", "a grid barrier",
                                           "a warp collective"};
     unsigned counts[5] = {};
-    int line[5] = {};
+    CallSite from[5] = {};
     for (unsigned i = 0; i < started; ++i) {
         const Fiber& fiber = fibers[start_order[i]];
         if (fiber.exited) continue;
         int where = static_cast<int>(fiber.waits_at);
         ++counts[where];
-        line[where] = fiber.line;
+        from[where] = fiber.waits_from;
     }
     std::string text;
     for (int where = 1; where < 5; ++where) {
         if (!counts[where]) continue;
         if (!text.empty()) text += ", ";
         text += std::to_string(counts[where]) + " threads wait at " + kPlaces[where];
-        if (where != static_cast<int>(Wait::warp)) text += " (line " + std::to_string(line[where]) + ")";
+        if (where != static_cast<int>(Wait::warp)) text += " (" + to_string(from[where]) + ")";
         text += describe_missing(static_cast<Wait>(where));
     }
     unsigned exited = started - counts[0] - counts[1] - counts[2] - counts[3] - counts[4];

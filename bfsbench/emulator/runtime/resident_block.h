@@ -20,6 +20,9 @@ namespace emu {
 class Grid;
 struct ResidentBlock;
 
+bool same_place(const CallSite& a, const CallSite& b);
+std::string to_string(const CallSite& place);
+
 enum class Wait : unsigned char { none, block, cluster, grid, warp };
 
 struct alignas(64) Fiber : Thread {
@@ -29,7 +32,7 @@ struct alignas(64) Fiber : Thread {
     Wait waits_at;
     bool exited;
     bool arrived_at_cluster;  // but has not waited for the others yet
-    int line;                 // of the barrier it waits at
+    CallSite waits_from;      // the call of the barrier it waits at
     unsigned cluster_phase;   // of its last arrival
 
     const void* place;  // in a machine that counts, where it was last, unless it runs
@@ -37,7 +40,7 @@ struct alignas(64) Fiber : Thread {
     // At the barrier of its block.
     struct Arrival {
         bool due, vote;
-        int line;
+        CallSite from;
     } arrival;
 
     // In a machine that watches.
@@ -52,7 +55,7 @@ struct alignas(64) Fiber : Thread {
 struct LaneGroup {
     unsigned mask, arrived;
     Collective kind;
-    int line;  // of the call
+    CallSite from;
 };
 
 struct Warp {
@@ -138,7 +141,7 @@ struct ResidentBlock : Block {
     void make_more_room(Fiber& fiber, size_t bytes);
 
     // Parks a thread at a barrier. The thread that completes the barrier releases all.
-    void park(Fiber& fiber, Wait where, int line);
+    void park(Fiber& fiber, Wait where, CallSite from);
     void release(Wait where);
     void release_block_barrier();
     // A thread does what it is to do at a barrier of the block, which it then waits at. Others may not wait at another one.

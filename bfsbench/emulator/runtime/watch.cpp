@@ -22,10 +22,13 @@ uint64_t value_at(const char* address, size_t bytes) {
 // Atomics and volatile accesses of two threads to one word are no race, if each is of a scope that has both.
 bool both_strong(const Past& a, const Past& b, bool one_block) {
     if (a.scope() == Scope::none || b.scope() == Scope::none) return false;
-    return one_block || (a.scope() == Scope::device && b.scope() == Scope::device);
+    return one_block || (a.scope() != Scope::block && b.scope() != Scope::block);
 }
 
 }  // namespace
+
+// Bytes behind a block's shared memory that are taken to be meant for it, where no buffer is.
+constexpr size_t kNearShared = 1 << 16;
 
 __thread Watch* watching = nullptr;
 __thread __attribute__((tls_model("initial-exec"))) int64_t steps_left = 0;
@@ -39,6 +42,7 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // its parent and all else are over
     clocks.begin_grid(grid, child ? child->parent : 0, child ? child->known : nullptr,
                       child && !child->shape.stream ? child->block : Clocks::kNoStream);
+    launch_began_ = clocks.next_moment();
 }
 
 void Watch::end_launch() {
@@ -100,6 +104,19 @@ void Watch::lose_launch(const Thread& thread) {
     const char* error = nullptr;
     if (is_known(Fault::lost_launch, now, nullptr)) return;
     report(Fault::lost_launch, {}, error + thread.last_error, thread, now, nullptr);
+}
+
+void Watch::report_index(const char* array, int64_t index, const void* site) {
+    Past now(0, sites_.at(site).number, Act::read, Scope::none);
+    Place place{nullptr, array, 0, 1, Space::array};
+    if (is_known(Fault::out_of_bounds, now, nullptr)) return;
+    report(Fault::out_of_bounds, place, array + index, here(), now, nullptr);
+}
+
+void Watch::report_misaligned(const char* address, Act act, const void* site) {
+    Past now(0, sites_.at(site).number, act, Scope::none);
+    if (is_known(Fault::misaligned, now, nullptr)) return;
+    report(Fault::misaligned, find(address), address, here(), now, nullptr);
 }
 
 Watch::Place Watch::find_shared(const char* address) const {
@@ -169,10 +186,36 @@ bool Watch::check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past no
 
 void Watch::meet(const Past& past, const Past& now, const char* address) {
     if (!(past.bytes() & now.bytes()) || clocks.over(past)) return;
-    bool one_block = clocks.instant(past).block == clocks.instant(now).block;
-    if (both_strong(past, now, one_block)) return;
+    const Instant &then = clocks.instant(past), &at = clocks.instant(now);
+    bool one_block = then.block == at.block, one_warp = one_block && then.thread / kWarpSize == at.thread / kWarpSize;
+    // Lanes that hand each other values through volatile shared memory count on lockstep, which GPUs no longer have.
+    bool count_on_lockstep = one_warp && past.scope() == Scope::by_volatile && now.scope() == Scope::by_volatile &&
+                             find_shared(address).block;
+    if (!count_on_lockstep && both_strong(past, now, one_block)) return;
     if (is_known(Fault::race, now, &past)) return;
     report(Fault::race, find(address), address, here(), now, &past);
+}
+
+void Watch::require_constant(const char* address, size_t bytes, const void* where) {
+    constexpr size_t kWord = Shadow::kWordBytes;
+    const Site& site = sites_.at(where);
+    auto offset = static_cast<size_t>(address - site.origin);
+    if (!site.shared && site.has(offset, bytes)) {  // as nearly all
+        Moment first = site.shadow->last_write_near(offset / kWord);
+        if (first < launch_began_ && site.shadow->last_write_near((offset + bytes - 1) / kWord) < launch_began_) return;
+    }
+    Place place = find(address);
+    if (!place.shadow || place.block) return;  // it is refused, or is no place for such a cache
+    offset = static_cast<size_t>(address - place.begin);
+    if (offset + bytes > place.bytes) return;
+    for (size_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
+        const Past& write = place.shadow->write(word);
+        if (write.moment() < launch_began_) continue;
+        Past now(0, sites_.at(where).number, Act::read, Scope::none);
+        const Past* other = clocks.before_era(write.moment()) ? nullptr : &write;
+        if (is_known(Fault::stale, now, nullptr)) return;
+        return report(Fault::stale, place, address, here(), now, other);
+    }
 }
 
 void Watch::report_unwritten(const char* address, const Past& now) {
@@ -243,7 +286,12 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
     Fault fault = Fault::out_of_bounds;
     if (nearest.space == Space::nowhere) {
         auto [begin, size, element, freed] = buffers_.nearest(address);
-        if (begin) nearest = {nullptr, begin, size, element, Space::buffer};
+        const ResidentBlock& block = block_of(here());
+        auto beyond = static_cast<size_t>(address - block.arena_begin);
+        if (beyond < block.arena_bytes + kNearShared)
+            nearest = {nullptr, block.arena_begin, block.arena_bytes, 1, Space::block};
+        else if (begin)
+            nearest = {nullptr, begin, size, element, Space::buffer};
         if (freed) fault = Fault::use_after_free;
     }
     if (!is_known(fault, now, nullptr)) report(fault, nearest, address, here(), now, nullptr);
@@ -279,6 +327,20 @@ void watch(const void* address, size_t bytes, Act act, Scope scope, const void* 
     auto kind = static_cast<Kind>(act);
     if (order == Order::acquire || order == Order::acq_rel) return step_and_acquire(counting, place, site, bytes, kind);
     counting.step(here(), place, site, bytes, kind);
+}
+
+void refuse_index(const char* array, int64_t index, const void* site) {
+    if (watching) watching->report_index(array, index, site);
+    fail("index %" PRId64 " is outside of an array of type %s", index, array);
+}
+
+void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site) {
+    if (watching) watching->report_misaligned(static_cast<const char*>(address), act, site);
+    fail("%s at %p, which is not a multiple of %zu", act == Act::read ? "reads" : "writes", address, alignment);
+}
+
+void read_only(const void* address, size_t bytes, const void* site) {
+    if (watching) watching->require_constant(static_cast<const char*>(address), bytes, site);
 }
 
 void part() {

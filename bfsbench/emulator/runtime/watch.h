@@ -18,8 +18,9 @@ namespace emu {
 
 struct ChildLaunch;
 
-enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless };
-enum class Space : int { buffer, block, module, nowhere };  // the owner of the memory
+enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale };
+// The owner of the memory; or an array by the name of its type, of which an offset is an index.
+enum class Space : int { buffer, block, module, nowhere, array };
 
 // Filled for the Python side, field by field.
 struct Actor {
@@ -66,8 +67,15 @@ class Watch {
     // The current thread is about to do this. May interrupt it.
     void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where);
 
+    // The current thread is about to read words that nobody may have written since this launch began.
+    void require_constant(const char* address, size_t bytes, const void* where);
+
     // The current thread ends, and nobody has asked whether a launch of its was refused.
     void lose_launch(const Thread& thread);
+
+    // What the current thread is about to do is wrong by C++ itself.
+    void report_index(const char* array, int64_t index, const void* site);
+    void report_misaligned(const char* address, Act act, const void* site);
 
     // The launch has made all the steps it may make: fails, and says what its threads were at.
     [[noreturn]] void report_endless();
@@ -120,6 +128,7 @@ class Watch {
     Sites sites_;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
+    Moment launch_began_ = 0;
     bool recording_ = false, incomplete_ = false;
     std::vector<Record> records_;
 };

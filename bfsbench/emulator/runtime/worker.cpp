@@ -279,15 +279,18 @@ bool Worker::released() const {
 void Worker::arrive_at_grid(ResidentBlock& block) {
     block.grid_phase = grid->phase();
     block.arrived_at_grid = true;
+    ++at_grid_barrier_;
     if (!grid->arrive()) return;
     if (machine.watch) machine.watch->clocks.begin_era();
     wake_grid_waiters();
 }
 
 void Worker::wake_grid_waiters() {
+    if (!at_grid_barrier_) return;
     for (ResidentBlock* block : resident_) {
         if (!block->arrived_at_grid || block->grid_phase == grid->phase()) continue;
         block->arrived_at_grid = false;
+        --at_grid_barrier_;
         block->release(Wait::grid);
     }
 }
@@ -320,6 +323,7 @@ void Worker::drop_everything() {
         spare_.emplace_back(block);
     }
     resident_.clear();
+    at_grid_barrier_ = 0;
     last_ = 0;
     gave_way_ = false;
     constexpr size_t kSpareBlocks = 64;

@@ -77,6 +77,7 @@ class Worker {
     char* shared_ = nullptr;  // in a machine that counts, the stack of all threads
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;
+    unsigned at_grid_barrier_ = 0;  // of these, how many wait there
     ResidentBlock* running_ = nullptr;
     size_t last_ = 0;        // index in resident_ of the block that ran last
     bool gave_way_ = false;  // it was left although it could have gone on

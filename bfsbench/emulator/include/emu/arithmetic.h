@@ -49,16 +49,19 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
 }
 inline int __mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
 
-inline int __float_as_int(float x) {
-    int bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-inline float __int_as_float(int bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
+#define EMU_BITS(name, From, To)       \
+    inline To name(From from) {        \
+        To to;                         \
+        memcpy(&to, &from, sizeof to); \
+        return to;                     \
+    }
+EMU_BITS(__float_as_int, float, int)
+EMU_BITS(__float_as_uint, float, unsigned)
+EMU_BITS(__int_as_float, int, float)
+EMU_BITS(__uint_as_float, unsigned, float)
+EMU_BITS(__double_as_longlong, double, long long)
+EMU_BITS(__longlong_as_double, long long, double)
+#undef EMU_BITS
 
 // Approximate on a GPU.
 inline float __fdividef(float a, float b) { return a / b; }

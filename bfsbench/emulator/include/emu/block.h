@@ -1,5 +1,5 @@
-// Block barriers. The line of the call is passed along: threads of one block that meet at different
-// __syncthreads are an error in CUDA, and the report names both lines.
+// Block barriers. The place of the call is passed along: threads of one block that meet at different
+// __syncthreads are an error in CUDA, and the report names both.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace emu {
 struct Votes {
     unsigned in_favour, all;
 };
-EMU_API Votes block_barrier(bool predicate, int line, const void* site);
+EMU_API Votes block_barrier(bool predicate, CallSite from, const void* site);
 
-EMU_API void grid_barrier(int line);
+EMU_API void grid_barrier(CallSite from);
 
 EMU_API void cluster_arrive();
-EMU_API void cluster_wait(int line);
+EMU_API void cluster_wait(CallSite from);
 struct ClusterPlace {
     uint3 index, rank;  // of the cluster in the grid, of the block in the cluster
     dim3 blocks;
@@ -33,19 +33,19 @@ EMU_API void* shared_at(uint32_t number);
 
 }  // namespace emu
 
-EMU_OWN inline void __syncthreads(int line = __builtin_LINE()) {
-    emu::block_barrier(false, line, EMU_SITE);
+EMU_OWN inline void __syncthreads(emu::CallSite from = EMU_HERE) {
+    emu::block_barrier(false, from, EMU_SITE);
 }
 
-EMU_OWN inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
-    return static_cast<int>(emu::block_barrier(predicate != 0, line, EMU_SITE).in_favour);
+EMU_OWN inline int __syncthreads_count(int predicate, emu::CallSite from = EMU_HERE) {
+    return static_cast<int>(emu::block_barrier(predicate != 0, from, EMU_SITE).in_favour);
 }
 
-EMU_OWN inline int __syncthreads_or(int predicate, int line = __builtin_LINE()) {
-    return emu::block_barrier(predicate != 0, line, EMU_SITE).in_favour != 0;
+EMU_OWN inline int __syncthreads_or(int predicate, emu::CallSite from = EMU_HERE) {
+    return emu::block_barrier(predicate != 0, from, EMU_SITE).in_favour != 0;
 }
 
-EMU_OWN inline int __syncthreads_and(int predicate, int line = __builtin_LINE()) {
-    emu::Votes votes = emu::block_barrier(predicate != 0, line, EMU_SITE);
+EMU_OWN inline int __syncthreads_and(int predicate, emu::CallSite from = EMU_HERE) {
+    emu::Votes votes = emu::block_barrier(predicate != 0, from, EMU_SITE);
     return votes.in_favour == votes.all;
 }

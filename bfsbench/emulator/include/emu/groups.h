@@ -5,8 +5,8 @@ namespace cooperative_groups {
 
 class thread_block {
   public:
-    EMU_OWN void sync(int line = __builtin_LINE()) const {
-        emu::block_barrier(false, line, EMU_SITE);
+    EMU_OWN void sync(emu::CallSite from = EMU_HERE) const {
+        emu::block_barrier(false, from, EMU_SITE);
     }
     unsigned thread_rank() const { return emu::rank(); }
     unsigned num_threads() const { return emu::volume(blockDim); }
@@ -22,40 +22,40 @@ inline thread_block this_thread_block() { return {}; }
 // within the group, and so do the bits of its ballots.
 class lane_group {
   public:
-    EMU_OWN void sync(int line = __builtin_LINE()) const {
+    EMU_OWN void sync(emu::CallSite from = EMU_HERE) const {
         emu::note_barrier(EMU_SITE);
-        emu::warp_collective(mask_, emu::Collective::sync, 0, line);
+        emu::warp_collective(mask_, emu::Collective::sync, 0, from);
     }
     unsigned thread_rank() const { return __popc(mask_ & ((1u << emu::lane()) - 1)); }
     unsigned num_threads() const { return __popc(mask_); }
     unsigned size() const { return num_threads(); }
 
     template <class T>
-    T shfl(T value, int rank, int line = __builtin_LINE()) const {
-        return emu::shuffle(mask_, value, lane_of(rank & (num_threads() - 1)), line);
+    T shfl(T value, int rank, emu::CallSite from = EMU_HERE) const {
+        return emu::shuffle(mask_, value, lane_of(rank & (num_threads() - 1)), from);
     }
     template <class T>
-    T shfl_up(T value, unsigned delta, int line = __builtin_LINE()) const {
+    T shfl_up(T value, unsigned delta, emu::CallSite from = EMU_HERE) const {
         unsigned rank = thread_rank();
-        return emu::shuffle(mask_, value, lane_of(rank < delta ? rank : rank - delta), line);
+        return emu::shuffle(mask_, value, lane_of(rank < delta ? rank : rank - delta), from);
     }
     template <class T>
-    T shfl_down(T value, unsigned delta, int line = __builtin_LINE()) const {
+    T shfl_down(T value, unsigned delta, emu::CallSite from = EMU_HERE) const {
         unsigned rank = thread_rank();
-        return emu::shuffle(mask_, value, lane_of(num_threads() - 1 - rank < delta ? rank : rank + delta), line);
+        return emu::shuffle(mask_, value, lane_of(num_threads() - 1 - rank < delta ? rank : rank + delta), from);
     }
     template <class T>
-    T shfl_xor(T value, unsigned mask, int line = __builtin_LINE()) const {
-        return emu::shuffle(mask_, value, lane_of((thread_rank() ^ mask) & (num_threads() - 1)), line);
+    T shfl_xor(T value, unsigned mask, emu::CallSite from = EMU_HERE) const {
+        return emu::shuffle(mask_, value, lane_of((thread_rank() ^ mask) & (num_threads() - 1)), from);
     }
-    unsigned ballot(int predicate, int line = __builtin_LINE()) const {
-        return __ballot_sync(mask_, predicate, line) >> lane_of(0);
+    unsigned ballot(int predicate, emu::CallSite from = EMU_HERE) const {
+        return __ballot_sync(mask_, predicate, from) >> lane_of(0);
     }
-    int any(int predicate, int line = __builtin_LINE()) const { return __any_sync(mask_, predicate, line); }
-    int all(int predicate, int line = __builtin_LINE()) const { return __all_sync(mask_, predicate, line); }
+    int any(int predicate, emu::CallSite from = EMU_HERE) const { return __any_sync(mask_, predicate, from); }
+    int all(int predicate, emu::CallSite from = EMU_HERE) const { return __all_sync(mask_, predicate, from); }
     template <class T>
-    unsigned match_any(T value, int line = __builtin_LINE()) const {
-        return __match_any_sync(mask_, value, line) >> lane_of(0);
+    unsigned match_any(T value, emu::CallSite from = EMU_HERE) const {
+        return __match_any_sync(mask_, value, from) >> lane_of(0);
     }
 
   protected:
@@ -89,12 +89,50 @@ class coalesced_group : public lane_group {
 
 inline coalesced_group coalesced_threads() { return {}; }
 
+#define EMU_OPERATION(name, formula)                             \
+    template <class T>                                           \
+    struct name {                                                \
+        T operator()(T a, T b) const { return formula; }         \
+    };
+EMU_OPERATION(plus, a + b)
+EMU_OPERATION(less, b < a ? b : a)
+EMU_OPERATION(greater, a < b ? b : a)
+EMU_OPERATION(bit_and, a & b)
+EMU_OPERATION(bit_or, a | b)
+EMU_OPERATION(bit_xor, a ^ b)
+#undef EMU_OPERATION
+
+// Each member goes through the values of all, in order of their ranks.
+template <class T, class Operation>
+inline T reduce(const lane_group& group, T value, Operation operation, emu::CallSite from = EMU_HERE) {
+    T all = group.shfl(value, 0, from);
+    for (unsigned rank = 1; rank < group.size(); ++rank) all = operation(all, group.shfl(value, rank, from));
+    return all;
+}
+
+template <class T, class Operation = plus<T>>
+inline T inclusive_scan(const lane_group& group, T value, Operation operation = {}, emu::CallSite from = EMU_HERE) {
+    T before = group.shfl(value, 0, from);
+    for (unsigned rank = 1; rank < group.size(); ++rank) {
+        T next = group.shfl(value, rank, from);
+        if (rank <= group.thread_rank()) before = operation(before, next);
+    }
+    return before;
+}
+
+// The first member gets a zero.
+template <class T, class Operation = plus<T>>
+inline T exclusive_scan(const lane_group& group, T value, Operation operation = {}, emu::CallSite from = EMU_HERE) {
+    T before = group.shfl_up(inclusive_scan(group, value, operation, from), 1, from);
+    return group.thread_rank() == 0 ? T{} : before;
+}
+
 class grid_group {
   public:
     bool is_valid() const { return true; }
-    EMU_OWN void sync(int line = __builtin_LINE()) const {
+    EMU_OWN void sync(emu::CallSite from = EMU_HERE) const {
         emu::note_barrier(EMU_SITE);
-        emu::grid_barrier(line);
+        emu::grid_barrier(from);
     }
     unsigned long long block_rank() const { return emu::linear(blockIdx, gridDim); }
     unsigned long long num_blocks() const { return emu::volume(gridDim); }
@@ -115,18 +153,18 @@ class cluster_group {
         emu::cluster_arrive();
         return {};
     }
-    EMU_OWN static void barrier_wait(int line = __builtin_LINE()) {
+    EMU_OWN static void barrier_wait(emu::CallSite from = EMU_HERE) {
         emu::note_barrier(EMU_SITE);
-        emu::cluster_wait(line);
+        emu::cluster_wait(from);
     }
-    EMU_OWN static void barrier_wait(arrival_token&&, int line = __builtin_LINE()) {
+    EMU_OWN static void barrier_wait(arrival_token&&, emu::CallSite from = EMU_HERE) {
         emu::note_barrier(EMU_SITE);
-        emu::cluster_wait(line);
+        emu::cluster_wait(from);
     }
-    EMU_OWN static void sync(int line = __builtin_LINE()) {
+    EMU_OWN static void sync(emu::CallSite from = EMU_HERE) {
         emu::note_barrier(EMU_SITE);
         emu::cluster_arrive();
-        emu::cluster_wait(line);
+        emu::cluster_wait(from);
     }
     static dim3 block_index() { return emu::cluster_place().rank; }
     static dim3 dim_blocks() { return emu::cluster_place().blocks; }
@@ -148,8 +186,8 @@ class cluster_group {
 inline cluster_group this_cluster() { return {}; }
 
 template <class Group>
-inline void sync(const Group& group, int line = __builtin_LINE()) {
-    group.sync(line);
+inline void sync(const Group& group, emu::CallSite from = EMU_HERE) {
+    group.sync(from);
 }
 
 }  // namespace cooperative_groups

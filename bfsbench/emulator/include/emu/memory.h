@@ -35,11 +35,17 @@ inline long long nanoseconds() {
         emu::note(address, sizeof(T), emu::Act::read, EMU_SITE);      \
         return *address;                                              \
     }
-EMU_LOAD(__ldg)
 EMU_LOAD(__ldca)
 EMU_LOAD(__ldcs)
 EMU_LOAD(__ldlu)
 #undef EMU_LOAD
+
+template <class T>
+EMU_OWN inline T __ldg(const T* address) {
+    emu::note_read_only(address, sizeof(T), EMU_SITE);
+    emu::note(address, sizeof(T), emu::Act::read, EMU_SITE);
+    return *address;
+}
 
 #define EMU_POLL(name)                                                \
     template <class T>                                                \

@@ -41,6 +41,14 @@ EMU_OWN inline T ld(const T* address, Scope scope, Order order) {
     return value;
 }
 
+// What is constant while the launch runs.
+template <class T>
+EMU_OWN inline T ld_nc(const T* address, Scope scope, Order order) {
+    note_read_only(address, sizeof(T), EMU_SITE);
+    note_ordered(address, sizeof(T), Act::read, scope, order, EMU_SITE);
+    return load_once(address);
+}
+
 template <class T>
 EMU_OWN inline void st(T* address, T value, Scope scope, Order order) {
     note_ordered(address, sizeof(T), Act::write, scope, order, EMU_SITE);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "types.h"
 
@@ -69,15 +70,31 @@ EMU_OWN inline void yield_point(int cost = 1) {
 
 enum class Act : unsigned char { read, write, update };
 
-// Which threads may use the word at the same time: none, or those of the block or device, as with atomics.
-enum class Scope : unsigned char { none, block, device };
+// Which threads may use the word at the same time: none, or those of the block or device, as with atomics. By volatile
+// accesses those of the device may, too.
+enum class Scope : unsigned char { none, block, device, by_volatile };
 
 // What else an atomic access puts in order: nothing, what follows it, what came before it, or both.
 enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 
+// Where a barrier or a function of the warp is called.
+struct CallSite {
+    int line;
+    const char* file;
+};
+#define EMU_HERE {__builtin_LINE(), __builtin_FILE()}
+
 // The current thread is about to touch memory; `site` is the instruction. May interrupt it.
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
                    Order order = Order::relaxed);
+
+// The current thread would use an index that the array does not have, or an address that is not a multiple of what its
+// type asks for: fails.
+[[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site);
+[[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
+
+// The current thread is about to read by way of a cache that does not see what its own launch writes.
+EMU_API void read_only(const void* address, size_t bytes, const void* site);
 
 // The current thread is about to wait for others at a barrier of its warp, block, cluster or grid.
 EMU_API void meet(const void* site);
@@ -88,17 +105,30 @@ EMU_API void part();
 // Orders what the thread has done before what it does after, for threads of the scope.
 EMU_API void fence(Scope scope);
 
+// Words and vectors are whole multiples of their sizes.
+EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act, const void* site) {
+    if (reinterpret_cast<uintptr_t>(address) % bytes) refuse_misaligned(address, bytes, act, site);
+}
+
 // An access by a function of the emulator; atomics and polling loads may be interrupted in any build.
 EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
+    require_aligned(address, bytes, act, site);
     watch(address, bytes, act, Scope::none, site);
+#endif
+}
+EMU_INNER inline void note_read_only([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
+                                     [[maybe_unused]] const void* site) {
+#ifdef EMU_WATCH
+    read_only(address, bytes, site);
 #endif
 }
 EMU_INNER inline void note_ordered([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
                          [[maybe_unused]] Act act, Scope scope, [[maybe_unused]] Order order,
                          [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
+    require_aligned(address, bytes, act, site);
     watch(address, bytes, act, scope, site, order);
 #else
     if (scope != Scope::none) yield_point();
@@ -107,6 +137,7 @@ EMU_INNER inline void note_ordered([[maybe_unused]] const void* address, [[maybe
 EMU_INNER inline void note_atomic([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes,
                         [[maybe_unused]] Scope scope, [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
+    require_aligned(address, bytes, Act::update, site);
     watch(address, bytes, Act::update, scope, site);
 #else
     yield_point();

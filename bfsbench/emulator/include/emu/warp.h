@@ -23,8 +23,8 @@ enum class Collective : unsigned char {
     bit_xor,
 };
 
-// `line` is that of the call, for reports; `source` is the lane a shuffle reads from. Returns the calling lane's result.
-EMU_API uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, int line, unsigned source = 0);
+// `from` is for reports; `source` is the lane a shuffle reads from. Returns the calling lane's result.
+EMU_API uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSite from, unsigned source = 0);
 
 template <class T>
 inline uint64_t to_word(T value) {
@@ -42,14 +42,14 @@ inline T from_word(uint64_t word) {
 }
 
 template <class T>
-inline T shuffle(unsigned mask, T value, unsigned source, int line) {
-    return from_word<T>(warp_collective(mask, Collective::shuffle, to_word(value), line, source));
+inline T shuffle(unsigned mask, T value, unsigned source, CallSite from) {
+    return from_word<T>(warp_collective(mask, Collective::shuffle, to_word(value), from, source));
 }
 
 // 32-bit operands, sign- or zero-extended: 64-bit signed comparison is then right for both.
 template <class T>
-inline T reduce(unsigned mask, Collective kind, T value, int line) {
-    return static_cast<T>(warp_collective(mask, kind, static_cast<uint64_t>(static_cast<int64_t>(value)), line));
+inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
+    return static_cast<T>(warp_collective(mask, kind, static_cast<uint64_t>(static_cast<int64_t>(value)), from));
 }
 
 }  // namespace emu
@@ -60,74 +60,74 @@ inline unsigned __activemask() {
     return 1u << emu::lane();
 }
 
-EMU_OWN inline void __syncwarp(unsigned mask = ~0u, int line = __builtin_LINE()) {
+EMU_OWN inline void __syncwarp(unsigned mask = ~0u, emu::CallSite from = EMU_HERE) {
     emu::note_barrier(EMU_SITE);
-    emu::warp_collective(mask, emu::Collective::sync, 0, line);
+    emu::warp_collective(mask, emu::Collective::sync, 0, from);
 }
 
-inline unsigned __ballot_sync(unsigned mask, int predicate, int line = __builtin_LINE()) {
-    return static_cast<unsigned>(emu::warp_collective(mask, emu::Collective::ballot, predicate != 0, line));
+inline unsigned __ballot_sync(unsigned mask, int predicate, emu::CallSite from = EMU_HERE) {
+    return static_cast<unsigned>(emu::warp_collective(mask, emu::Collective::ballot, predicate != 0, from));
 }
-inline int __any_sync(unsigned mask, int predicate, int line = __builtin_LINE()) { return __ballot_sync(mask, predicate, line) != 0; }
-inline int __all_sync(unsigned mask, int predicate, int line = __builtin_LINE()) { return __ballot_sync(mask, !predicate, line) == 0; }
+inline int __any_sync(unsigned mask, int predicate, emu::CallSite from = EMU_HERE) { return __ballot_sync(mask, predicate, from) != 0; }
+inline int __all_sync(unsigned mask, int predicate, emu::CallSite from = EMU_HERE) { return __ballot_sync(mask, !predicate, from) == 0; }
 
 // A width below 32 divides the warp into segments that are shuffled independently; a source beyond the
 // segment means the lane's own value.
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = warpSize,
-                     int line = __builtin_LINE()) {
+                     emu::CallSite from = EMU_HERE) {
     unsigned first = emu::lane() & ~(width - 1u);
-    return emu::shuffle(mask, value, first + (source & (width - 1u)), line);
+    return emu::shuffle(mask, value, first + (source & (width - 1u)), from);
 }
 template <class T>
 inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
-                        int line = __builtin_LINE()) {
+                        emu::CallSite from = EMU_HERE) {
     unsigned lane = emu::lane();
-    return emu::shuffle(mask, value, (lane & (width - 1u)) < delta ? lane : lane - delta, line);
+    return emu::shuffle(mask, value, (lane & (width - 1u)) < delta ? lane : lane - delta, from);
 }
 template <class T>
 inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
-                          int line = __builtin_LINE()) {
+                          emu::CallSite from = EMU_HERE) {
     unsigned lane = emu::lane();
-    return emu::shuffle(mask, value, width - 1u - (lane & (width - 1u)) < delta ? lane : lane + delta, line);
+    return emu::shuffle(mask, value, width - 1u - (lane & (width - 1u)) < delta ? lane : lane + delta, from);
 }
 template <class T>
 inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize,
-                         int line = __builtin_LINE()) {
+                         emu::CallSite from = EMU_HERE) {
     unsigned lane = emu::lane(), source = (lane ^ lane_mask) % emu::kWarpSize;
-    return emu::shuffle(mask, value, source > (lane | (width - 1u)) ? lane : source, line);
+    return emu::shuffle(mask, value, source > (lane | (width - 1u)) ? lane : source, from);
 }
 
 template <class T>
-inline unsigned __match_any_sync(unsigned mask, T value, int line = __builtin_LINE()) {
-    return static_cast<unsigned>(emu::warp_collective(mask, emu::Collective::match_any, emu::to_word(value), line));
+inline unsigned __match_any_sync(unsigned mask, T value, emu::CallSite from = EMU_HERE) {
+    return static_cast<unsigned>(emu::warp_collective(mask, emu::Collective::match_any, emu::to_word(value), from));
 }
 template <class T>
-inline unsigned __match_all_sync(unsigned mask, T value, int* all_equal, int line = __builtin_LINE()) {
+inline unsigned __match_all_sync(unsigned mask, T value, int* all_equal, emu::CallSite from = EMU_HERE) {
     unsigned lanes =
-        static_cast<unsigned>(emu::warp_collective(mask, emu::Collective::match_all, emu::to_word(value), line));
+        static_cast<unsigned>(emu::warp_collective(mask, emu::Collective::match_all, emu::to_word(value), from));
     *all_equal = lanes != 0;
     return lanes;
 }
 
 template <class T>
-inline T __reduce_add_sync(unsigned mask, T value, int line = __builtin_LINE()) {
-    return emu::reduce(mask, emu::Collective::add, value, line);
+inline T __reduce_add_sync(unsigned mask, T value, emu::CallSite from = EMU_HERE) {
+    return emu::reduce(mask, emu::Collective::add, value, from);
 }
 template <class T>
-inline T __reduce_min_sync(unsigned mask, T value, int line = __builtin_LINE()) {
-    return emu::reduce(mask, emu::Collective::minimum, value, line);
+inline T __reduce_min_sync(unsigned mask, T value, emu::CallSite from = EMU_HERE) {
+    return emu::reduce(mask, emu::Collective::minimum, value, from);
 }
 template <class T>
-inline T __reduce_max_sync(unsigned mask, T value, int line = __builtin_LINE()) {
-    return emu::reduce(mask, emu::Collective::maximum, value, line);
+inline T __reduce_max_sync(unsigned mask, T value, emu::CallSite from = EMU_HERE) {
+    return emu::reduce(mask, emu::Collective::maximum, value, from);
 }
-inline unsigned __reduce_and_sync(unsigned mask, unsigned value, int line = __builtin_LINE()) {
-    return emu::reduce(mask, emu::Collective::bit_and, value, line);
+inline unsigned __reduce_and_sync(unsigned mask, unsigned value, emu::CallSite from = EMU_HERE) {
+    return emu::reduce(mask, emu::Collective::bit_and, value, from);
 }
-inline unsigned __reduce_or_sync(unsigned mask, unsigned value, int line = __builtin_LINE()) {
-    return emu::reduce(mask, emu::Collective::bit_or, value, line);
+inline unsigned __reduce_or_sync(unsigned mask, unsigned value, emu::CallSite from = EMU_HERE) {
+    return emu::reduce(mask, emu::Collective::bit_or, value, from);
 }
-inline unsigned __reduce_xor_sync(unsigned mask, unsigned value, int line = __builtin_LINE()) {
-    return emu::reduce(mask, emu::Collective::bit_xor, value, line);
+inline unsigned __reduce_xor_sync(unsigned mask, unsigned value, emu::CallSite from = EMU_HERE) {
+    return emu::reduce(mask, emu::Collective::bit_xor, value, from);
 }
