@@ -70,7 +70,7 @@ def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
             ("level", c_int),
             ("failed", c_int),
             ("first_step", c_int),
-            ("unreached", Tally),
+            ("unreached", Tally * 3),
         ]
 
     class SearchAnswer(Struct):
@@ -201,7 +201,7 @@ class Adaptive(OneLaunchVariant):
     check_knobs = (
         {"SMALL_PARTS": 0, "PUSHED_EDGE": 1000},
         {"SMALL_PARTS": 0, "MAY_PULL": 0},
-        {"SMALL_PARTS": 0},
+        {"SMALL_PARTS": 0, "LISTED_VERTICES": 0},
         {"TINY_PARTS": 0, "SHORT_ROWS": 1},
         {"SMALL_PARTS": 0, "LIKELY_FIRST": 1, "PUSHED_EDGE": 1000},
     )

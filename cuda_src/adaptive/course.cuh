@@ -4,8 +4,7 @@
 #include "arc_spread.cuh"
 #include "search.cuh"
 
-constexpr float QUEUE_LOOKS = 8e5f;  // to put what is not queued yet in a queue, for all blocks to push
-constexpr float QUEUE_LOOKS_OF_VERTEX = 5.0f;  // and for each of its vertices
+constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;  // to queue a frontier after all, and its vertices
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
 constexpr int FAR_BELOW = 2;           // times that a frontier has fewer edges than pay if it is not asked again
 constexpr float UNSURE = 1.6f;         // times, until a level has shown how arcs are spread
@@ -126,8 +125,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
         failed = load_relaxed(&state.failed);
         if (at.last == RUN_LEVELS) at.level = load_relaxed(&state.level);
         if (at.last == PULL && at.recount)
-            at.left.unreached = load_relaxed(&state.unreached.vertices),
-            at.left.unexplored = load_relaxed(&state.unreached.edges);
+            at.left.unreached = load_relaxed(&state.unreached[at.step].vertices),
+            at.left.unexplored = load_relaxed(&state.unreached[at.step].edges);
     }
     if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
     if (at.pushed() || at.last == PULL) ++at.level, at.expanded = before.found.edges;
@@ -154,6 +153,6 @@ __device__ __forceinline__ void prepare_step(const bfs &search, level_record *re
     if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))
         note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
     search.state->frontiers[at.step + 2] = next_frontier{};
-    if (at.next == LIST) search.state->unreached = tally{0, 0};
+    if (at.next == LIST) search.state->unreached[at.step + 2] = tally{0, 0};
     if (at.next == END) search.state->first_step = at.step % 3;
 }

@@ -176,9 +176,10 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
             visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
     }
     result.found.add(found);
+    recount &= own_words > 0;
     if (recount) lists.unreached.add(unreached);
     __syncthreads();
-    if (recount && threadIdx.x == 0) lists.unreached.add_to(search.state->unreached), result.notice = 1;
+    if (recount && threadIdx.x == 0) lists.unreached.add_to(search.state->unreached[step + 1]), result.notice = 1;
     const unsigned vertices = result.found.sum.vertices;
     const bool few = vertices <= FEW_FOUND && own_words <= FRESH;
     if (threadIdx.x == 0) result.unqueued = !few && vertices > 0;

@@ -44,7 +44,7 @@ struct search_state {
     int level;        // at which a cluster has stopped
     int failed;       // a block gave up waiting for the others
     int first_step;   // of the next search: the last one leaves the two frontiers after it empty
-    tally unreached;  // before a pulled level, if that counts them, and their in-neighbours
+    in_turn<tally, 3> unreached;  // before a pulled level that counts them, and their in-neighbours
 };
 
 // When to do what.

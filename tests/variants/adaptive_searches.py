@@ -20,6 +20,7 @@ PUSHED = {"SMALL_PARTS": 0, "MAY_PULL": 0}
 PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
 CROWDED = {"SMALL_PARTS": 16384}
 MIXED = {"SMALL_PARTS": 20, "PUSHED_EDGE": 2}
+LISTED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 6, "LISTED_VERTICES": 0}
 LIKELY = {"LIKELY_FIRST": 1}
 TREE = {"TREE": 1}
 WAYS = (
@@ -29,8 +30,11 @@ WAYS = (
     CROWDED,
     {"SMALL_PARTS": 8},
     MIXED,
+    LISTED,
+    LISTED | {"PUSHED_EDGE": 100},
     PULLED | LIKELY,
     MIXED | LIKELY,
+    LISTED | LIKELY,
 )
 """Knobs that lead through each of the regimes, and through all of them in turn."""
 
