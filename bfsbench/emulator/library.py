@@ -31,9 +31,6 @@ Names in their unnamed namespaces have to differ, as several of them are one tra
 _KERNELS_LEVEL = "-O1"
 """Of optimisation. Threads take turns so often that -O3 makes them no faster, but takes longer to compile."""
 
-_BY_THE_LANGUAGE = ["-fsanitize=bounds,alignment", "-fsanitize-recover=bounds,alignment"]
-"""Options for a call of the runtime where an index is outside of its array, or an address is misaligned."""
-
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
 _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
@@ -124,7 +121,7 @@ def build_kernels(
     if watched or counted:
         flags += _watching()
     if watched:
-        flags += _BY_THE_LANGUAGE
+        flags += _by_the_language()
     if counted:
         flags += _in_order()
     if interruptible or watched or counted or translation.volatile:
@@ -168,6 +165,13 @@ def _watching() -> list[str]:
     chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
     options = [word.format(option) for option in chosen for word in own]
     return ["-DEMU_WATCH", "-fsanitize=thread", *options, "-g1"]
+
+
+def _by_the_language() -> list[str]:
+    """Options for a call where an index is outside of its array, or an address is misaligned."""
+    # By clang's "bounds", accesses through pointers to local arrays would trap, without a call.
+    bounds = "array-bounds" if "clang" in compiler_version() else "bounds"
+    return [f"-fsanitize={bounds},alignment", f"-fsanitize-recover={bounds},alignment"]
 
 
 def _in_order() -> list[str]:

@@ -48,7 +48,11 @@ _SPECIAL = {
     "cluster_ctarank": "::cooperative_groups::cluster_group::block_rank()",
     "cluster_nctarank": "::cooperative_groups::cluster_group::num_blocks()",
     "lanemask_lt": "((1u << ::emu::lane()) - 1)",
+    "lanemask_le": "((2u << ::emu::lane()) - 1)",
     "lanemask_eq": "(1u << ::emu::lane())",
+    "lanemask_ge": "~((1u << ::emu::lane()) - 1)",
+    "lanemask_gt": "~((2u << ::emu::lane()) - 1)",
+    "warpid": "(::emu::rank() / ::emu::kWarpSize)",
 }  # fmt: skip
 
 

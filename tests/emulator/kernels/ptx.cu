@@ -35,8 +35,9 @@ extern "C" __global__ void instructions(int *out, unsigned *words, const int4 *v
     asm volatile("red.global.add.u32 [%0], 5;\n\tred.relaxed.cta.global.max.u32 [%0], %1; // both" ::"l"(&words[1]),
                  "r"(3)
                  : "memory");
-    unsigned lane, below, old;
+    unsigned lane, below, old, others;
     asm("mov.u32 %0, %%laneid; mov.u32 %1, %%lanemask_lt;" : "=r"(lane), "=r"(below));
+    asm("mov.u32 %0, %%lanemask_le; {.reg .u32 m; mov.u32 m, %%lanemask_gt; xor.b32 %0, %0, m;}" : "=r"(others));
     asm volatile("atom.cas.b32 %0, [%1], 5, %2;" : "=r"(old) : "l"(&words[1]), "r"(11) : "memory");
     out[3] = lane + 100 * below + 1000 * old;
     float half = 0.5f;
@@ -44,7 +45,7 @@ extern "C" __global__ void instructions(int *out, unsigned *words, const int4 *v
     asm("mov.b32 %0, %1;" : "=r"(bits) : "f"(half));
     asm("{.reg .u32 t; add.u32 t, %1, -2; min.u32 %0, t, 9;}" : "=r"(least) : "r"(7));
     asm("shl.b32 %0, %1, 32;" : "=r"(shifted) : "r"(7));
-    out[4] = bits == 0x3f000000u && least == 5 && shifted == 0;
+    out[4] = others == ~0u && bits == 0x3f000000u && least == 5 && shifted == 0;
     asm volatile("prefetch.global.L2 [%0]; fence.acq_rel.gpu; membar.gl;" ::"l"(out));
 }
 
