@@ -176,6 +176,11 @@ def test_a_lane_may_be_ahead_of_its_warp_by_a_collective() -> None:
     assert numbers(found["when they have met"], "executions", "lanes") == (2, 64)
 
 
+def test_steps_are_made_when_all_threads_have_ended() -> None:
+    found = run("ends_ahead", (40, 1), blocks=3)  # six warps
+    assert numbers(found["one by one"], "executions", "lanes") == (6 * 40, 6 * 40 * 32)
+
+
 def test_what_a_warp_has_had_lately() -> None:
     found = run("coalesced", (1024, 128))
     far = {mark: (of.sectors, of.far_sectors) for mark, of in found.items()}

@@ -123,6 +123,8 @@ struct ResidentBlock : Block {
         return ready.count() > 0 || started < fibers.size() ||
                (lockstep && (lockstep->has_next() || lockstep->any_traced()));
     }
+    // Lanes in lockstep may have ended before their warps have made their last steps.
+    bool has_ended() const { return live == 0 && !runnable(); }
     // Whether nothing is left to run before lanes in lockstep go on.
     bool must_issue() const {
         return !lockstep->has_next() && lockstep->any_traced() && ready.count() == 0 && started == fibers.size();

@@ -195,7 +195,7 @@ void Worker::run(Grid& launched) {
         if (Fiber* first = pick(*running_)) go(&loop_, first);
         set_current(nullptr);
         if (grid->aborted()) break;
-        if (running_->live == 0) {  // threads may have gone on with another block than the one begun with
+        if (running_->has_ended()) {  // threads may have gone on with another block than the one begun with
             retire(*running_);
         } else if (!running_->runnable()) {
             check_progress(*running_);
@@ -295,7 +295,9 @@ void Worker::wake_grid_waiters() {
 // A block of a cluster stays until all of them have ended: the others may still use its shared memory.
 void Worker::retire(ResidentBlock& block) {
     std::shared_ptr<Cluster> cluster = block.cluster;
-    if (cluster->live > 0) return;
+    for (const ResidentBlock* member : cluster->blocks) {
+        if (!member->has_ended()) return;
+    }
     for (ResidentBlock* member : cluster->blocks) {
         for (size_t i = 0; i < resident_.size(); ++i) {
             if (resident_[i] != member) continue;

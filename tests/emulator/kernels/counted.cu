@@ -128,6 +128,16 @@ extern "C" __global__ void ahead(int *x, int *y) {
     y[threadIdx.x] = sum + x[threadIdx.x];  // when they have met
 }
 
+// Threads end long before their warps have made all the steps.
+extern "C" __global__ void ends_ahead(const int *x, int *y) {
+    int sum = 0;
+    for (int k = 0; k < 40; ++k) {
+        sum += x[k];  // one by one
+        if (sum < 0) break;
+    }
+    if (sum) y[0] = sum;  // never
+}
+
 // Each thread has more on its stack than most, and finds it as it was whenever others have run.
 extern "C" __global__ void deep_stacks(int *x, int *y) {
     int numbers[400];
