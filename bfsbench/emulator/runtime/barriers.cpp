@@ -51,6 +51,7 @@ void grid_barrier(int line) {
 
 void cluster_arrive() {
     Fiber& fiber = here();
+    await_stores(fiber);
     Cluster& cluster = *block_of(fiber).cluster;
     if (fiber.arrived_at_cluster) fail("cluster barrier: arrived twice without waiting");
     fiber.arrived_at_cluster = true;

@@ -20,6 +20,10 @@ enum class Memory : int { global, shared, remote, none };  // remote: another bl
 
 // The thread waits until its warp has made the steps of its trace.
 void await_steps(Fiber& fiber);
+// It waits until there is room in its trace.
+void await_room(Fiber& fiber);
+// It waits until its warp has made its stores.
+void await_stores(Fiber& fiber);
 
 // Filled for the Python side, field by field.
 
@@ -79,12 +83,17 @@ class Counting {
 
     // A thread, the current one, is about to do this, and others of its block go on before it does.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
+    // It is about to store, and goes on.
+    void store(Fiber& fiber, const char* address, const void* site, size_t bytes);
+    // The warp of a thread has made the step of its first store in the buffer.
+    void make_store(Lockstep& lockstep, unsigned rank);
     // Its warp has made the step that it has waited for, and it is about to do what it said.
     void go_on(const Lockstep& lockstep, unsigned rank);
     // It is about to load without regard to others, and goes on, unless others have often stored before their warps
     // had made such a load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
-        views_.put_back();
+        leave_thread();
+        await_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
         bool waits = op.waits, full = trace.come_to(site, op, address);
@@ -118,8 +127,14 @@ class Counting {
         block.lockstep->meet();
     }
 
-    // The machine goes on with something else than the current thread.
-    void leave_thread() { views_.put_back(); }
+    // The current thread does something else than to compute, or the machine goes on with something else. What the thread
+    // has stored is put off, what it has loaded put back.
+    void leave_thread() {
+        if (views_.changes.put_aside) views_.put_back();
+        if (!stored_) return;
+        stored_->exchange(ops[stored_->entry.op()].bytes);
+        stored_ = nullptr;
+    }
 
     Loops loops;
     Ops ops;
@@ -178,6 +193,7 @@ class Counting {
         size_t offset[kWarpSize];  // in the region, of each of them, without gaps
     };
 
+    void log_store(const Lockstep& lockstep, Entry entry);
     void show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes);
     void begin_epoch();
     bool is_note(const char* address) const { return static_cast<size_t>(address - notes_) < notes_bytes_; }
@@ -216,6 +232,7 @@ class Counting {
     std::vector<Count> counts_;
     std::vector<LevelCount> levels_;
     FewNumbers seen_;
+    StoreBuffer::Store* stored_ = nullptr;  // of the current thread, the one that it makes now
     Views views_;
     unsigned multiprocessors_ = 1;
     const Grid* grid_ = nullptr;

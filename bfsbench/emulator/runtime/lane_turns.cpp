@@ -42,20 +42,27 @@ Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     constexpr size_t kSoon = 6, kLater = 10;
     while (lockstep.has_next()) {
-        Fiber& fiber = block.fibers[lockstep.next()];
-        if (const unsigned* rank = lockstep.upcoming(kLater)) {
-            __builtin_prefetch(&block.fibers[*rank]);
-            __builtin_prefetch(&block.fibers[*rank].arrival);
+        Turn turn = lockstep.next();
+        Fiber& fiber = block.fibers[turn.rank];
+        if (const Turn* later = lockstep.upcoming(kLater)) {
+            __builtin_prefetch(&block.fibers[later->rank]);
+            __builtin_prefetch(&block.fibers[later->rank].arrival);
+        }
+        if (turn.stores) lockstep.counting.make_store(lockstep, turn.rank);
+        if (!turn.goes_on && !(turn.stores && lockstep.ends_wait_for_stores(turn.rank))) continue;
+        if (fiber.has_returned) {
+            end(fiber);
+            continue;
         }
         if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
             block.arrive(fiber);
             continue;
         }
-        if (const unsigned* rank = lockstep.upcoming(kSoon)) {
-            fetch(block.fibers[*rank]);
-            lockstep.counting.fetch(lockstep, *rank);
+        if (const Turn* soon = lockstep.upcoming(kSoon)) {
+            fetch(block.fibers[soon->rank]);
+            lockstep.counting.fetch(lockstep, soon->rank);
         }
-        lockstep.counting.go_on(lockstep, fiber.rank);
+        if (!turn.stores) lockstep.counting.go_on(lockstep, fiber.rank);
         return &fiber;
     }
     return nullptr;
@@ -74,9 +81,20 @@ void Worker::leave(Fiber& fiber) {
 }
 
 void Worker::await_steps(Fiber& fiber) {
+    block_of(fiber).lockstep->await(fiber.rank);
+    await_turn(fiber);
+}
+
+void Worker::await_stores(Fiber& fiber) {
+    Lockstep& lockstep = *block_of(fiber).lockstep;
+    lockstep.await_stores(fiber.rank);
+    await_turn(fiber);
+    lockstep.begin_trace_anew(fiber.rank, lockstep.counting.stores());
+}
+
+void Worker::await_turn(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     Lockstep& lockstep = *block.lockstep;
-    lockstep.await(fiber.rank);
     lockstep.counting.leave_thread();
     if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
         Fiber* to = next_lane(block);
@@ -98,5 +116,15 @@ bool Worker::ends_turn(ResidentBlock& block) {
 }
 
 void await_steps(Fiber& fiber) { worker->await_steps(fiber); }
+
+void await_room(Fiber& fiber) {
+    if (block_of(fiber).lockstep->has_stores(fiber.rank)) return worker->await_stores(fiber);
+    worker->await_steps(fiber);
+}
+
+void await_stores(Fiber& fiber) {
+    const Lockstep* lockstep = block_of(fiber).lockstep.get();
+    if (lockstep && lockstep->has_stores(fiber.rank)) worker->await_stores(fiber);
+}
 
 }  // namespace emu

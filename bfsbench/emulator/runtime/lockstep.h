@@ -21,6 +21,7 @@
 
 #include "emu/state.h"
 #include "position.h"
+#include "store_buffer.h"
 #include "trace.h"
 
 namespace emu {
@@ -38,6 +39,7 @@ struct WarpRun {
     unsigned waiting;   // those that are at a step, which has left the trace
     unsigned together;  // others, which are one group
     unsigned awaits;    // those that go on when their traces are done
+    unsigned stores;    // those that go on when their stores are made
     unsigned empty;     // those whose traces are done; of some of them the last step is not
     bool runs;          // a lane is to go on before another step is issued
     uint64_t issued;
@@ -96,6 +98,12 @@ struct WarpRun {
     unsigned divide(unsigned from, unsigned lanes);
 };
 
+// What is to be done for a lane when its warp has made a step: a store of its buffer, and whether its trace is done.
+struct Turn {
+    unsigned rank;
+    bool stores, goes_on;
+};
+
 // Whether a block should hand over to others, because it had its turn or because it waits for them.
 enum class Leave { no, turn_over, waits };
 
@@ -131,6 +139,18 @@ class Lockstep {
     }
     // It goes on when its trace is done.
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
+    // The stores of its warp, with room for another one of this lane; null if there is none.
+    StoreBuffer::Store* put_off_store(unsigned rank) {
+        StoreBuffer& buffer = stores_[rank / kWarpSize];
+        return buffer.full(rank % kWarpSize) ? nullptr : &buffer.add(rank % kWarpSize);
+    }
+    bool has_stores(unsigned rank) const { return !stores_[rank / kWarpSize].empty(rank % kWarpSize); }
+    StoreBuffer::Store& take_store(unsigned rank) { return stores_[rank / kWarpSize].take(rank % kWarpSize); }
+    // It goes on when these are made, of which there are some; and whether it does now.
+    void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
+    bool ends_wait_for_stores(unsigned rank);
+    // Its trace begins with what is left of it.
+    void begin_trace_anew(unsigned rank, uint32_t stores);
 
     WarpRun& warp(unsigned index) { return warps_[index]; }
     const WarpRun& warp(unsigned index) const { return warps_[index]; }
@@ -158,9 +178,9 @@ class Lockstep {
     void release(unsigned warp, unsigned lanes);
     // Lanes that go on now.
     bool has_next() const { return next_ < turns_.size(); }
-    unsigned next() { return turns_[next_++]; }
+    Turn next() { return turns_[next_++]; }
     // The one that comes so many later; null if there is none.
-    const unsigned* upcoming(size_t later) const {
+    const Turn* upcoming(size_t later) const {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }
 
@@ -188,14 +208,15 @@ class Lockstep {
     unsigned advance(unsigned warp, unsigned group, unsigned lanes);
     unsigned arrive(unsigned warp, unsigned from, unsigned lanes, unsigned done);
     inline bool come_to_step(unsigned warp, unsigned group, unsigned lanes);
-    void end(unsigned warp, unsigned lanes);
+    void end(unsigned warp, unsigned lanes, unsigned stores = 0);
 
     Loops& loops_;
     unsigned num_warps_ = 0;
     std::vector<WarpRun> warps_;   // these and the next may be more than the block has
     std::vector<Traces> traces_;   // by warp
-    std::vector<unsigned> turns_;  // ranks
-    size_t next_ = 0;              // index of the first of them that has not gone on
+    std::vector<StoreBuffer> stores_;
+    std::vector<Turn> turns_;
+    size_t next_ = 0;              // index of the first of them that has not been
     unsigned traced_ = 0, traced_warps_ = 0;
     unsigned changed_warps_ = 0;  // those with lanes that have begun a trace, or go on, since the last round
     static_assert(32 * kWarpSize >= 1024);  // warps have bits

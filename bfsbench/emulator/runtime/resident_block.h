@@ -28,6 +28,7 @@ struct alignas(64) Fiber : Thread {
     char* stack;      // null until first run
     Wait waits_at;
     bool exited;
+    bool has_returned;        // in a machine that counts: its stores are still to be made, then it exits
     bool arrived_at_cluster;  // but has not waited for the others yet
     int line;                 // of the barrier it waits at
     unsigned cluster_phase;   // of its last arrival

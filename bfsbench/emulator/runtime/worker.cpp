@@ -3,6 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "faults.h"
 #include "machine.h"
@@ -142,6 +143,7 @@ void Worker::suspend(Fiber& fiber) {
 
 void Worker::give_way(Fiber& fiber) {
     if (grid->aborted()) abandon();
+    emu::await_stores(fiber);
     if (machine.counting) machine.counting->leave_thread();
     ResidentBlock& block = block_of(fiber);
     bool alone = !block.runnable();
@@ -160,20 +162,31 @@ void Worker::give_way(Fiber& fiber) {
 void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     if (machine.watch && fiber.last_error) machine.watch->lose_launch(fiber);
-    block.exit_thread(fiber);
-    unsigned waiters = block.waiting(Wait::grid).count();
-    if (waiters && waiters == block.live && !block.arrived_at_grid) arrive_at_grid(block);
+    char* stack = std::exchange(fiber.stack, nullptr);
+    if (block.lockstep && block.lockstep->has_stores(fiber.rank)) {
+        fiber.has_returned = true;
+        block.lockstep->await_stores(fiber.rank);
+    } else {
+        end(fiber);
+    }
     Fiber* to = pick(block);
     if (to && !to->stack) {  // it begins on the stack that has just become free
-        to->stack = fiber.stack;
+        to->stack = stack;
         if (shared_) block.make_room(*to);
         to->patience = draw_patience() + 1;
         set_current(to);
         return;
     }
-    if (!shared_) stacks_.give(fiber.stack);
+    if (!shared_) stacks_.give(stack);
     Context nowhere;
     go(&nowhere, to);
+}
+
+void Worker::end(Fiber& fiber) {
+    ResidentBlock& block = block_of(fiber);
+    block.exit_thread(fiber);
+    unsigned waiters = block.waiting(Wait::grid).count();
+    if (waiters && waiters == block.live && !block.arrived_at_grid) arrive_at_grid(block);
 }
 
 void Worker::abandon() {
