@@ -68,25 +68,47 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
     leave_thread();
     if (is_note(address)) kind = Kind::note;
     bool full = trace.come_to(site, ops.at(site, Ops::shape(bytes, kind, false)), address);
-    if (full || kind != Kind::note) worker->await_steps(fiber);
+    if (full || kind != Kind::note) return worker->await_steps(fiber);
+    views_.changes.put_aside = block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// Of a vector or less, elsewhere than where levels are noted.
+// Where levels are noted, or of a vector, it is a step like others.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
-    if (is_note(address)) return step(fiber, address, site, bytes, Kind::write);
+    if (is_note(address) || bytes > StoreBuffer::kMostBytes) return step(fiber, address, site, bytes, Kind::write);
     leave_thread();
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
     bool full = trace.come_to(site, op, address);
-    StoreBuffer::Store* put_off = full ? nullptr : block_of(fiber).lockstep->put_off_store(fiber.rank);
-    if (!put_off) return emu::await_steps(fiber);
-    put_off->entry = op.entry.at(address);
-    memcpy(put_off->value, address, bytes);
-    stored_ = put_off;
-    views_.changes.put_aside = true;  // its loads are made with care from here on
+    stored_ = full ? nullptr : block_of(fiber).lockstep->stores_of(fiber.rank).add(fiber.rank % kWarpSize);
+    if (!stored_) return emu::await_steps(fiber);
+    stored_->entry = op.entry.at(address);
+    memcpy(stored_->value, address, bytes);
+    views_.changes.put_aside = true;
+}
+
+// The current thread has made its last store: the value goes to the buffer, and memory gets back what it had.
+void Counting::put_off() {
+    if (!stored_) return;
+    stored_->exchange(ops[stored_->entry.op()].bytes);
+    stored_ = nullptr;
+}
+
+bool Counting::has_stores(const Fiber& fiber) const {
+    return views_.changes.put_aside && block_of(fiber).lockstep->has_stores(fiber.rank);
+}
+
+// The current thread is about to load, maybe behind stores that are yet to be made. It need not wait for these where no
+// kernel stores.
+void Counting::prepare_load(Fiber& fiber, const char* address, const void* site, size_t bytes) {
+    leave_thread();
+    if (!block_of(fiber).lockstep->has_stores(fiber.rank)) return;
+    const Place& place = site_of(ops.at(site, Ops::shape(bytes, Kind::read, true)).entry.op()).place;
+    bool constant = place.buffer && place.has(address) && !place.buffer->changes;
+    if (!constant) return emu::await_stores(fiber);
+    views_.changes.put_aside = true;
 }
 
 void Counting::make_store(Lockstep& lockstep, unsigned rank) {
-    StoreBuffer::Store& store = lockstep.take_store(rank);
+    StoreBuffer::Store& store = lockstep.stores_of(rank).take(rank % kWarpSize);
     log_store(lockstep, store.entry);
     store.exchange(ops[store.entry.op()].bytes);
 }
@@ -106,6 +128,7 @@ void Counting::log_store(const Lockstep& lockstep, Entry entry) {
     Place place = site_of(entry.op()).place;
     if (!place.has(address)) place = find_global(address);
     if (!place.buffer) return;
+    place.buffer->changes = true;
     views_.store(lockstep.multiprocessor, lockstep.time, address, op.bytes);
     if (op.kind == Kind::write) return;
     views_.drop(lockstep.multiprocessor, place.buffer->place + static_cast<size_t>(address - place.begin));

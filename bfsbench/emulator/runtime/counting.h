@@ -92,12 +92,12 @@ class Counting {
     // It is about to load without regard to others, and goes on, unless others have often stored before their warps
     // had made such a load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
-        leave_thread();
-        await_stores(fiber);
+        if (views_.changes.put_aside) prepare_load(fiber, address, site, bytes);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
         bool waits = op.waits, full = trace.come_to(site, op, address);
-        if (full || waits) return await_steps(fiber);  // when it goes on, go_on() has been called for it
+        if (waits) return await_steps(fiber);  // when it goes on, go_on() has been called for it
+        if (full) return await_room(fiber);
         if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);
     }
 
@@ -105,6 +105,9 @@ class Counting {
     // It soon will.
     void fetch(const Lockstep& lockstep, unsigned rank) const {
         views_.fetch_store(lockstep.warp(rank / kWarpSize).now[rank % kWarpSize].address());
+    }
+    void fetch_store(Lockstep& lockstep, unsigned rank) const {
+        views_.fetch_store(lockstep.stores_of(rank).front(rank % kWarpSize).entry.address());
     }
 
     // Lanes of a warp soon make the step that they have come to.
@@ -127,14 +130,15 @@ class Counting {
         block.lockstep->meet();
     }
 
-    // The current thread does something else than to compute, or the machine goes on with something else. What the thread
-    // has stored is put off, what it has loaded put back.
+    // The machine goes on with something else than the current thread, or with a step of it. What the thread has loaded is
+    // put back, what it has stored put off.
     void leave_thread() {
-        if (views_.changes.put_aside) views_.put_back();
-        if (!stored_) return;
-        stored_->exchange(ops[stored_->entry.op()].bytes);
-        stored_ = nullptr;
+        if (!views_.changes.put_aside) return;
+        views_.put_back();
+        put_off();
     }
+    // Whether the current thread has put off stores.
+    bool has_stores(const Fiber& fiber) const;
 
     Loops loops;
     Ops ops;
@@ -193,6 +197,8 @@ class Counting {
         size_t offset[kWarpSize];  // in the region, of each of them, without gaps
     };
 
+    void put_off();
+    void prepare_load(Fiber& fiber, const char* address, const void* site, size_t bytes);
     void log_store(const Lockstep& lockstep, Entry entry);
     void show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes);
     void begin_epoch();

@@ -13,8 +13,23 @@ namespace {
 // Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
 constexpr size_t kSideBySide = 16384;
 
-// What a thread is going to need when it goes on soon.
-void fetch(const Fiber& fiber) {
+// What those are going to need whose turn comes soon.
+void fetch_upcoming(ResidentBlock& block) {
+    Lockstep& lockstep = *block.lockstep;
+    constexpr size_t kSoon = 6, kLater = 10;
+    if (const Turn* turn = lockstep.upcoming(kLater)) {
+        __builtin_prefetch(&block.fibers[turn->rank]);
+        __builtin_prefetch(&block.fibers[turn->rank].arrival);
+    }
+    const Turn* turn = lockstep.upcoming(kSoon);
+    if (!turn) return;
+    if (turn->stores) {
+        lockstep.counting.fetch_store(lockstep, turn->rank);
+    } else {
+        lockstep.counting.fetch(lockstep, turn->rank);
+    }
+    const Fiber& fiber = block.fibers[turn->rank];
+    if (fiber.has_returned) return;
     constexpr size_t kLine = 64;
     for (size_t at = 0; at < fiber.kept.bytes; at += kLine) __builtin_prefetch(fiber.kept.place + at);
 }
@@ -37,33 +52,23 @@ void set_current(Fiber* fiber) {
     lockstep->take_up(trace, fiber->rank, fiber->place, fiber->stack);
 }
 
-// A lane whose turn it is and that has more to do than to arrive at a barrier; null if there is none.
+// A lane whose turn it is and that has more to do than to arrive at a barrier or to end; null if there is none.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
-    constexpr size_t kSoon = 6, kLater = 10;
     while (lockstep.has_next()) {
         Turn turn = lockstep.next();
         Fiber& fiber = block.fibers[turn.rank];
-        if (const Turn* later = lockstep.upcoming(kLater)) {
-            __builtin_prefetch(&block.fibers[later->rank]);
-            __builtin_prefetch(&block.fibers[later->rank].arrival);
-        }
+        fetch_upcoming(block);
         if (turn.stores) lockstep.counting.make_store(lockstep, turn.rank);
         if (!turn.goes_on && !(turn.stores && lockstep.ends_wait_for_stores(turn.rank))) continue;
         if (fiber.has_returned) {
             end(fiber);
-            continue;
-        }
-        if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
+        } else if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
             block.arrive(fiber);
-            continue;
+        } else {
+            if (!turn.stores) lockstep.counting.go_on(lockstep, fiber.rank);
+            return &fiber;
         }
-        if (const Turn* soon = lockstep.upcoming(kSoon)) {
-            fetch(block.fibers[soon->rank]);
-            lockstep.counting.fetch(lockstep, soon->rank);
-        }
-        if (!turn.stores) lockstep.counting.go_on(lockstep, fiber.rank);
-        return &fiber;
     }
     return nullptr;
 }

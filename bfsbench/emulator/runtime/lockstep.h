@@ -139,13 +139,9 @@ class Lockstep {
     }
     // It goes on when its trace is done.
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
-    // The stores of its warp, with room for another one of this lane; null if there is none.
-    StoreBuffer::Store* put_off_store(unsigned rank) {
-        StoreBuffer& buffer = stores_[rank / kWarpSize];
-        return buffer.full(rank % kWarpSize) ? nullptr : &buffer.add(rank % kWarpSize);
-    }
+    // The stores that lanes of its warp have put off.
+    StoreBuffer& stores_of(unsigned rank) { return stores_[rank / kWarpSize]; }
     bool has_stores(unsigned rank) const { return !stores_[rank / kWarpSize].empty(rank % kWarpSize); }
-    StoreBuffer::Store& take_store(unsigned rank) { return stores_[rank / kWarpSize].take(rank % kWarpSize); }
     // It goes on when these are made, of which there are some; and whether it does now.
     void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
     bool ends_wait_for_stores(unsigned rank);

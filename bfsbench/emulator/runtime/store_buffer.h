@@ -5,7 +5,6 @@
 // be ahead of its warp: it might be of that word, or find what is stored before its own store is.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 
 #include "trace.h"
@@ -14,13 +13,14 @@ namespace emu {
 
 class StoreBuffer {
   public:
+    static constexpr size_t kMostBytes = 8;
     struct Store {
         Entry entry;
-        char value[16];  // or what memory held before, as long as the value itself is there
-        // Of these two, the one goes where the other is.
+        char value[kMostBytes];  // or what memory held before, as long as the value itself is there
+        // Each goes where the other is.
         void exchange(size_t bytes) {
             auto* place = const_cast<char*>(entry.address());
-            char other[sizeof value];
+            char other[kMostBytes];
             memcpy(other, place, bytes);
             memcpy(place, value, bytes);
             memcpy(value, other, bytes);
@@ -28,22 +28,24 @@ class StoreBuffer {
     };
 
     void begin() {
-        std::fill(first_, first_ + kWarpSize, uint8_t{0});
-        std::fill(number_, number_ + kWarpSize, uint8_t{0});
+        memset(first_, 0, sizeof first_);
+        memset(end_, 0, sizeof end_);
     }
-    bool empty(unsigned lane) const { return !number_[lane]; }
-    bool full(unsigned lane) const { return number_[lane] == kRoom; }
-    // Behind the lane's others; it is not full.
-    Store& add(unsigned lane) { return stores_[(first_[lane] + number_[lane]++) % kRoom][lane]; }
-    // The lane's first one, which leaves; the reference is good until others are added.
+    bool empty(unsigned lane) const { return !end_[lane]; }
+    // Behind the lane's others; null if there is no room.
+    Store* add(unsigned lane) { return end_[lane] < kRoom ? &stores_[end_[lane]++][lane] : nullptr; }
+    // The lane's first one, of which there is one.
+    const Store& front(unsigned lane) const { return stores_[first_[lane]][lane]; }
+    // It leaves; the reference is good until others are added.
     Store& take(unsigned lane) {
-        --number_[lane];
-        return stores_[first_[lane]++ % kRoom][lane];
+        Store& taken = stores_[first_[lane]++][lane];
+        if (first_[lane] == end_[lane]) first_[lane] = end_[lane] = 0;
+        return taken;
     }
 
   private:
     static constexpr unsigned kRoom = 4;
-    uint8_t first_[kWarpSize], number_[kWarpSize];
+    uint8_t first_[kWarpSize], end_[kWarpSize];  // both are 0 if there is none
     Store stores_[kRoom][kWarpSize];
 };
 

@@ -163,7 +163,7 @@ void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     if (machine.watch && fiber.last_error) machine.watch->lose_launch(fiber);
     char* stack = std::exchange(fiber.stack, nullptr);
-    if (block.lockstep && block.lockstep->has_stores(fiber.rank)) {
+    if (machine.counting && machine.counting->has_stores(fiber)) {
         fiber.has_returned = true;
         block.lockstep->await_stores(fiber.rank);
     } else {
