@@ -17,7 +17,6 @@ struct Region {
     size_t bytes, element;
     std::unique_ptr<Shadow> shadow;  // made when it is first needed
     size_t place = 0;  // in the memory of the GPU, the same on every run
-    mutable bool changes = false;  // in a machine that counts: kernels have stored here
 };
 
 class Buffers {

@@ -72,21 +72,28 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
     views_.changes.put_aside = block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// Where levels are noted, or of a vector, it is a step like others.
+// Where levels are noted, of a vector, or where it does not pay, it is a step like others.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
-    if (is_note(address) || bytes > StoreBuffer::kMostBytes) return step(fiber, address, site, bytes, Kind::write);
-    leave_thread();
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
+    Site& place = site_of(op.entry.op());
+    if (is_note(address) || bytes > StoreBuffer::kMostBytes || place.is_before_loads()) {
+        return step(fiber, address, site, bytes, Kind::write);
+    }
+    leave_thread();
     bool full = trace.come_to(site, op, address);
     stored_ = full ? nullptr : block_of(fiber).lockstep->stores_of(fiber.rank).add(fiber.rank % kWarpSize);
     if (!stored_) return emu::await_steps(fiber);
     stored_->entry = op.entry.at(address);
     memcpy(stored_->value, address, bytes);
     views_.changes.put_aside = true;
+    ++place.put_off;
+    last_put_off_ = &place;
 }
 
-// The current thread has made its last store: the value goes to the buffer, and memory gets back what it had.
-void Counting::put_off() {
+// The last store has been made: the value goes to the buffer, and memory gets back what it had.
+void Counting::leave_memory_alone() {
+    views_.put_back();
+    views_.changes.put_aside = false;
     if (!stored_) return;
     stored_->exchange(ops[stored_->entry.op()].bytes);
     stored_ = nullptr;
@@ -96,15 +103,12 @@ bool Counting::has_stores(const Fiber& fiber) const {
     return views_.changes.put_aside && block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// The current thread is about to load, maybe behind stores that are yet to be made. It need not wait for these where no
-// kernel stores.
-void Counting::prepare_load(Fiber& fiber, const char* address, const void* site, size_t bytes) {
+// The current thread is about to load.
+void Counting::finish_stores(Fiber& fiber) {
     leave_thread();
     if (!block_of(fiber).lockstep->has_stores(fiber.rank)) return;
-    const Place& place = site_of(ops.at(site, Ops::shape(bytes, Kind::read, true)).entry.op()).place;
-    bool constant = place.buffer && place.has(address) && !place.buffer->changes;
-    if (!constant) return emu::await_stores(fiber);
-    views_.changes.put_aside = true;
+    ++last_put_off_->before_loads;
+    emu::await_stores(fiber);
 }
 
 void Counting::make_store(Lockstep& lockstep, unsigned rank) {
@@ -128,7 +132,6 @@ void Counting::log_store(const Lockstep& lockstep, Entry entry) {
     Place place = site_of(entry.op()).place;
     if (!place.has(address)) place = find_global(address);
     if (!place.buffer) return;
-    place.buffer->changes = true;
     views_.store(lockstep.multiprocessor, lockstep.time, address, op.bytes);
     if (op.kind == Kind::write) return;
     views_.drop(lockstep.multiprocessor, place.buffer->place + static_cast<size_t>(address - place.begin));

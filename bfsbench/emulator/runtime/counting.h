@@ -92,7 +92,7 @@ class Counting {
     // It is about to load without regard to others, and goes on, unless others have often stored before their warps
     // had made such a load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
-        if (views_.changes.put_aside) prepare_load(fiber, address, site, bytes);
+        if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
         bool waits = op.waits, full = trace.come_to(site, op, address);
@@ -133,9 +133,7 @@ class Counting {
     // The machine goes on with something else than the current thread, or with a step of it. What the thread has loaded is
     // put back, what it has stored put off.
     void leave_thread() {
-        if (!views_.changes.put_aside) return;
-        views_.put_back();
-        put_off();
+        if (views_.changes.put_aside) leave_memory_alone();
     }
     // Whether the current thread has put off stores.
     bool has_stores(const Fiber& fiber) const;
@@ -186,6 +184,10 @@ class Counting {
         // lanes wait since then.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
+        // Of stores: how many have been put off, and how many of them saved nothing, as the lane's next step was a load.
+        uint64_t put_off = 0, before_loads = 0;
+        bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
+        static constexpr uint64_t kSomeStores = 32;
     };
     // Lanes of a warp that execute an instruction together, in one region.
     struct Execution {
@@ -197,8 +199,8 @@ class Counting {
         size_t offset[kWarpSize];  // in the region, of each of them, without gaps
     };
 
-    void put_off();
-    void prepare_load(Fiber& fiber, const char* address, const void* site, size_t bytes);
+    void leave_memory_alone();
+    void finish_stores(Fiber& fiber);
     void log_store(const Lockstep& lockstep, Entry entry);
     void show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes);
     void begin_epoch();
@@ -239,6 +241,7 @@ class Counting {
     std::vector<LevelCount> levels_;
     FewNumbers seen_;
     StoreBuffer::Store* stored_ = nullptr;  // of the current thread, the one that it makes now
+    Site* last_put_off_ = nullptr;          // where it was before its next step
     Views views_;
     unsigned multiprocessors_ = 1;
     const Grid* grid_ = nullptr;

@@ -18,17 +18,18 @@ void fetch_upcoming(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     constexpr size_t kSoon = 6, kLater = 10;
     if (const Turn* turn = lockstep.upcoming(kLater)) {
-        __builtin_prefetch(&block.fibers[turn->rank]);
-        __builtin_prefetch(&block.fibers[turn->rank].arrival);
+        __builtin_prefetch(&block.fibers[turn->rank()]);
+        __builtin_prefetch(&block.fibers[turn->rank()].arrival);
     }
     const Turn* turn = lockstep.upcoming(kSoon);
     if (!turn) return;
-    if (turn->stores) {
-        lockstep.counting.fetch_store(lockstep, turn->rank);
+    if (turn->stores()) {
+        lockstep.counting.fetch_store(lockstep, turn->rank());
     } else {
-        lockstep.counting.fetch(lockstep, turn->rank);
+        lockstep.counting.fetch(lockstep, turn->rank());
     }
-    const Fiber& fiber = block.fibers[turn->rank];
+    if (!turn->goes_on() && !lockstep.awaits_stores(turn->rank())) return;
+    const Fiber& fiber = block.fibers[turn->rank()];
     if (fiber.has_returned) return;
     constexpr size_t kLine = 64;
     for (size_t at = 0; at < fiber.kept.bytes; at += kLine) __builtin_prefetch(fiber.kept.place + at);
@@ -57,16 +58,16 @@ Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     while (lockstep.has_next()) {
         Turn turn = lockstep.next();
-        Fiber& fiber = block.fibers[turn.rank];
+        Fiber& fiber = block.fibers[turn.rank()];
         fetch_upcoming(block);
-        if (turn.stores) lockstep.counting.make_store(lockstep, turn.rank);
-        if (!turn.goes_on && !(turn.stores && lockstep.ends_wait_for_stores(turn.rank))) continue;
+        if (turn.stores()) lockstep.counting.make_store(lockstep, turn.rank());
+        if (!turn.goes_on() && !(turn.stores() && lockstep.ends_wait_for_stores(turn.rank()))) continue;
         if (fiber.has_returned) {
             end(fiber);
         } else if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
             block.arrive(fiber);
         } else {
-            if (!turn.stores) lockstep.counting.go_on(lockstep, fiber.rank);
+            if (!turn.stores()) lockstep.counting.go_on(lockstep, fiber.rank);
             return &fiber;
         }
     }

@@ -288,7 +288,7 @@ void Lockstep::end(unsigned index, unsigned lanes, unsigned stores) {
     warp.runs = true;
     changed_warps_ |= 1u << index;
     each_lane(on | stores, [&](unsigned lane) {
-        turns_.push_back({index * kWarpSize + lane, (stores >> lane & 1) != 0, (on >> lane & 1) != 0});
+        turns_.emplace_back(index * kWarpSize + lane, stores >> lane & 1, on >> lane & 1);
     });
 }
 

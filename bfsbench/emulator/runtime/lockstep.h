@@ -99,9 +99,15 @@ struct WarpRun {
 };
 
 // What is to be done for a lane when its warp has made a step: a store of its buffer, and whether its trace is done.
-struct Turn {
-    unsigned rank;
-    bool stores, goes_on;
+class Turn {
+  public:
+    Turn(unsigned rank, unsigned stores, unsigned goes_on) : bits_(rank << 2 | stores << 1 | goes_on) {}
+    unsigned rank() const { return bits_ >> 2; }
+    bool stores() const { return bits_ & 2; }
+    bool goes_on() const { return bits_ & 1; }
+
+  private:
+    uint32_t bits_;
 };
 
 // Whether a block should hand over to others, because it had its turn or because it waits for them.
@@ -144,6 +150,7 @@ class Lockstep {
     bool has_stores(unsigned rank) const { return !stores_[rank / kWarpSize].empty(rank % kWarpSize); }
     // It goes on when these are made, of which there are some; and whether it does now.
     void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
+    bool awaits_stores(unsigned rank) const { return warps_[rank / kWarpSize].stores >> rank % kWarpSize & 1; }
     bool ends_wait_for_stores(unsigned rank);
     // Its trace begins with what is left of it.
     void begin_trace_anew(unsigned rank, uint32_t stores);

@@ -62,7 +62,7 @@ class Worker {
     void drop_everything();
     void check_progress(const ResidentBlock& block);
     Fiber* pick(ResidentBlock& block);
-    Fiber* next_lane(ResidentBlock& block);
+    __attribute__((noinline)) Fiber* next_lane(ResidentBlock& block);  // apart: frames of those who wait are kept
     // A thread that has returned, and whose stores are made, leaves its block.
     void end(Fiber& fiber);
     // It waits for its turn in lockstep.
