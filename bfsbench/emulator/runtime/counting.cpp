@@ -81,7 +81,7 @@ void Counting::store(Fiber& fiber, const char* address, const void* site, size_t
     }
     leave_thread();
     bool full = trace.come_to(site, op, address);
-    stored_ = full ? nullptr : block_of(fiber).lockstep->stores_of(fiber.rank).add(fiber.rank % kWarpSize);
+    stored_ = full ? nullptr : block_of(fiber).lockstep->add_store(fiber.rank);
     if (!stored_) return emu::await_steps(fiber);
     stored_->entry = op.entry.at(address);
     memcpy(stored_->value, address, bytes);
@@ -112,7 +112,7 @@ void Counting::finish_stores(Fiber& fiber) {
 }
 
 void Counting::make_store(Lockstep& lockstep, unsigned rank) {
-    StoreBuffer::Store& store = lockstep.stores_of(rank).take(rank % kWarpSize);
+    StoreBuffer::Store& store = lockstep.take_store(rank);
     log_store(lockstep, store.entry);
     store.exchange(ops[store.entry.op()].bytes);
 }

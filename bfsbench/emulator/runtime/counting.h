@@ -106,8 +106,8 @@ class Counting {
     void fetch(const Lockstep& lockstep, unsigned rank) const {
         views_.fetch_store(lockstep.warp(rank / kWarpSize).now[rank % kWarpSize].address());
     }
-    void fetch_store(Lockstep& lockstep, unsigned rank) const {
-        views_.fetch_store(lockstep.stores_of(rank).front(rank % kWarpSize).entry.address());
+    void fetch_store(const Lockstep& lockstep, unsigned rank) const {
+        views_.fetch_store(lockstep.first_store(rank).entry.address());
     }
 
     // Lanes of a warp soon make the step that they have come to.

@@ -22,7 +22,7 @@ constexpr unsigned kAllLanes = ~0u;
 }  // namespace
 
 void WarpRun::begin(unsigned lanes) {
-    traced = waiting = together = awaits = stores = 0;
+    traced = waiting = together = awaits = put_off = stores = 0;
     empty = ~0u;
     runs = false;
     issued = 0;
@@ -237,10 +237,8 @@ unsigned Lockstep::take(unsigned index) {
 
 void Lockstep::release(unsigned index, unsigned lanes) {
     WarpRun& warp = warps_[index];
-    unsigned ended = lanes & warp.empty, stores = 0;
-    if (counting.ops[warp.now[__builtin_ctz(lanes)].op()].kind == Kind::write) {
-        each_lane(lanes, [&](unsigned lane) { stores |= unsigned{!stores_[index].empty(lane)} << lane; });
-    }
+    unsigned ended = lanes & warp.empty, stores = lanes & warp.put_off;
+    if (stores && counting.ops[warp.now[__builtin_ctz(lanes)].op()].kind != Kind::write) stores = 0;
     if (!warp.together) {
         for (unsigned left = warp.groups_issued; left; left &= left - 1) {
             auto group = static_cast<unsigned>(__builtin_ctz(left));

@@ -39,7 +39,8 @@ struct WarpRun {
     unsigned waiting;   // those that are at a step, which has left the trace
     unsigned together;  // others, which are one group
     unsigned awaits;    // those that go on when their traces are done
-    unsigned stores;    // those that go on when their stores are made
+    unsigned put_off;   // those that have stores in the buffer
+    unsigned stores;    // and those that go on when these are made
     unsigned empty;     // those whose traces are done; of some of them the last step is not
     bool runs;          // a lane is to go on before another step is issued
     uint64_t issued;
@@ -145,9 +146,21 @@ class Lockstep {
     }
     // It goes on when its trace is done.
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
-    // The stores that lanes of its warp have put off.
-    StoreBuffer& stores_of(unsigned rank) { return stores_[rank / kWarpSize]; }
-    bool has_stores(unsigned rank) const { return !stores_[rank / kWarpSize].empty(rank % kWarpSize); }
+    // A store that it puts off, behind its others; null if there is no room.
+    StoreBuffer::Store* add_store(unsigned rank) {
+        StoreBuffer::Store* store = stores_[rank / kWarpSize].add(rank % kWarpSize);
+        if (store) warps_[rank / kWarpSize].put_off |= 1u << rank % kWarpSize;
+        return store;
+    }
+    bool has_stores(unsigned rank) const { return warps_[rank / kWarpSize].put_off >> rank % kWarpSize & 1; }
+    // The first one, of which there is one; and it leaves, until others are added.
+    const StoreBuffer::Store& first_store(unsigned rank) const { return stores_[rank / kWarpSize].first(rank % kWarpSize); }
+    StoreBuffer::Store& take_store(unsigned rank) {
+        StoreBuffer& buffer = stores_[rank / kWarpSize];
+        StoreBuffer::Store& store = buffer.take(rank % kWarpSize);
+        if (buffer.empty(rank % kWarpSize)) warps_[rank / kWarpSize].put_off &= ~(1u << rank % kWarpSize);
+        return store;
+    }
     // It goes on when these are made, of which there are some; and whether it does now.
     void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
     bool awaits_stores(unsigned rank) const { return warps_[rank / kWarpSize].stores >> rank % kWarpSize & 1; }

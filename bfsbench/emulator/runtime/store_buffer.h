@@ -35,7 +35,7 @@ class StoreBuffer {
     // Behind the lane's others; null if there is no room.
     Store* add(unsigned lane) { return end_[lane] < kRoom ? &stores_[end_[lane]++][lane] : nullptr; }
     // The lane's first one, of which there is one.
-    const Store& front(unsigned lane) const { return stores_[first_[lane]][lane]; }
+    const Store& first(unsigned lane) const { return stores_[first_[lane]][lane]; }
     // It leaves; the reference is good until others are added.
     Store& take(unsigned lane) {
         Store& taken = stores_[first_[lane]++][lane];
