@@ -142,10 +142,11 @@ def build_library(
     """Compile C++ sources and link them into a shared library, or find it in the cache.
 
     ``sources`` may contain libraries, which are linked; ``flags`` are for the compiler, ``link_flags`` for
-    the linker; ``rewrite`` changes the assembly that is made of each source. In the cache a library is named by a hash of its content. For every request (sources, flags,
-    compiler) a record names the library and the headers it was built from. It is built again if any of these
-    has changed. Builders of the same library wait for one another, and files of killed builders are removed.
-    Raises ToolchainError with the compiler's first error.
+    the linker; ``rewrite`` changes the assembly that is made of each source. In the cache a library is named
+    by a hash of its content. For every request (sources, flags, compiler, the module of ``rewrite``) a record
+    names the library and the headers it was built from. It is built again if any of these has changed.
+    Builders of the same library wait for one another, and files of killed builders are removed. Raises
+    ToolchainError with the compiler's first error.
     """
     request = hashlib.sha256()
     for part in (*compiler(), compiler_version(), platform.machine(), *flags, "", *link_flags):

@@ -5,12 +5,12 @@ how far the lane has come; so do calls at accesses to memory. As long as a lane 
 call counts. So a block needs its own only where
 
 - it is the first of a function, or a backward jump leads to it;
-- its call is the last one before a backward jump, the end of the function, or the leaving of a loop (``PART``),
-  which asks where the lane is.
+- its call is the last one before a backward jump, before the leaving of a loop (``PART``), which asks where
+  the lane is, or before the end of a function that another watched one calls.
 
-With the others left out, the runtime learns of the same jumps, with the same ends. A function keeps all of its
-calls where that is not plain to see: where it calls another one that is watched or jumps to a computed place,
-and where calls do not stand next to backward jumps.
+With the others left out, the runtime learns of the same jumps, with the same ends. A function keeps all of
+its calls where that is not plain to see: where it calls another one that is watched or jumps to a computed
+place, and where calls do not stand next to backward jumps.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _calls(line: str) -> str:
 
 
 def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
-    """The lines of a function's calls at blocks that can be left out; ``returns``: it is asked where it ends."""
+    """The lines of a function's calls at blocks that can be left out; ``returns``: its end counts."""
     labels = {found.group(1): i for i in body if (found := _LABEL.match(lines[i]))}
     jumps = {i: found.group(1) for i in body if (found := _JUMP.match(lines[i]))}
     if not labels.keys() >= set(jumps.values()):  # a computed place, or another function
@@ -95,7 +95,7 @@ def _last_before(lines: Sequence[str], end: int, begin: int, joins: set[int]) ->
 
 
 def _first_behind(lines: Sequence[str], begin: int, end: int) -> int | None:
-    """The first call behind a line that tells where the lane is; None if that depends on the way from there."""
+    """The first call behind a line that tells where the lane is; None if that depends on the way on."""
     for i in range(begin, end):
         if _tells(lines[i]):
             return i

@@ -130,8 +130,8 @@ class Counting {
         block.lockstep->meet();
     }
 
-    // The machine goes on with something else than the current thread, or with a step of it. What the thread has loaded is
-    // put back, what it has stored put off.
+    // The machine goes on with something else than the current thread, or with a step of it. What the thread has loaded
+    // is put back, what it has stored put off.
     void leave_thread() {
         if (views_.changes.put_aside) leave_memory_alone();
     }
@@ -184,7 +184,7 @@ class Counting {
         // lanes wait since then.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
-        // Of stores: how many have been put off, and how many of them saved nothing, as the lane's next step was a load.
+        // Of stores: how many were put off, and how many of them saved nothing, as the lane's next step was a load.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;

@@ -1,10 +1,10 @@
 // Lanes of a warp in lockstep, as far as accesses to memory and barriers go: these are a lane's steps.
 //
-// A lane runs ahead through plain loads, whose steps are kept in its trace. It waits at any other step: a store, an
-// atomic, a volatile load, a barrier, and a load of which counting.h says so. When no thread of the block can go on,
-// every warp issues one step: that of the lane that is behind all others, with those at the same instruction. So lanes
-// that have left a branch or a loop early wait for the others behind it, as on a GPU. When the trace of a lane that
-// waits is done, it goes on.
+// A lane runs ahead through plain loads, whose steps are kept in its trace, and on behind stores, whose values are in
+// its warp's store buffer, as far as its next load. It waits at any other step: an atomic, a volatile load, a barrier,
+// and a load of which counting.h says so. When no thread of the block can go on, every warp issues one step: that of the
+// lane that is behind all others, with those at the same instruction. So lanes that have left a branch or a loop early
+// wait for the others behind it, as on a GPU. When the trace of a lane that waits is done, it goes on.
 //
 // Lanes that have come to the same place on the same way are a group, which has one position. When their next entries
 // differ, the group is divided; groups that issue a step together become one.
@@ -154,7 +154,9 @@ class Lockstep {
     }
     bool has_stores(unsigned rank) const { return warps_[rank / kWarpSize].put_off >> rank % kWarpSize & 1; }
     // The first one, of which there is one; and it leaves, until others are added.
-    const StoreBuffer::Store& first_store(unsigned rank) const { return stores_[rank / kWarpSize].first(rank % kWarpSize); }
+    const StoreBuffer::Store& first_store(unsigned rank) const {
+        return stores_[rank / kWarpSize].first(rank % kWarpSize);
+    }
     StoreBuffer::Store& take_store(unsigned rank) {
         StoreBuffer& buffer = stores_[rank / kWarpSize];
         StoreBuffer::Store& store = buffer.take(rank % kWarpSize);

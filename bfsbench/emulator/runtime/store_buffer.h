@@ -1,6 +1,6 @@
-// Plain stores that lanes of a warp have made while their warp has yet to make the steps.
+// Stores that lanes of a warp have made while their warp has yet to make the steps.
 //
-// A lane does not wait at a plain store. As in a processor's store buffer, the value stays here, and memory gets it when
+// A lane does not wait at a store. As in a processor's store buffer, the value stays here, and memory gets it when
 // the warp has made the step. Until then the lane goes on to its next step or to its end, but makes no load that would
 // be ahead of its warp: it might be of that word, or find what is stored before its own store is.
 #pragma once
