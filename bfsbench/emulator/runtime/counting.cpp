@@ -75,8 +75,8 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
 // Where levels are noted, of a vector, or where it does not pay, it is a step like others.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
-    Site& place = site_of(op.entry.op());
-    if (is_note(address) || bytes > StoreBuffer::kMostBytes || place.is_before_loads()) {
+    Site& instruction = site_of(op.entry.op());
+    if (is_note(address) || bytes > StoreBuffer::kMostBytes || instruction.is_before_loads()) {
         return step(fiber, address, site, bytes, Kind::write);
     }
     leave_thread();
@@ -86,8 +86,8 @@ void Counting::store(Fiber& fiber, const char* address, const void* site, size_t
     stored_->entry = op.entry.at(address);
     memcpy(stored_->value, address, bytes);
     views_.changes.put_aside = true;
-    ++place.put_off;
-    last_put_off_ = &place;
+    ++instruction.put_off;
+    last_put_off_ = &instruction;
 }
 
 // The last store has been made: the value goes to the buffer, and memory gets back what it had.

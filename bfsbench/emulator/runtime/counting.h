@@ -241,7 +241,7 @@ class Counting {
     std::vector<LevelCount> levels_;
     FewNumbers seen_;
     StoreBuffer::Store* stored_ = nullptr;  // of the current thread, the one that it makes now
-    Site* last_put_off_ = nullptr;          // where it was before its next step
+    Site* last_put_off_ = nullptr;          // and the instruction of its last one
     Views views_;
     unsigned multiprocessors_ = 1;
     const Grid* grid_ = nullptr;
