@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import json
 import os
 import platform
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from functools import cache
@@ -127,22 +128,33 @@ def prepare_compiler() -> None:
     cold.touch()
 
 
+Rewrite = Callable[[str], str]
+"""From assembly to assembly."""
+
+
 def build_library(
-    name: str, sources: Sequence[Path], flags: Sequence[str] = (), link_flags: Sequence[str] = ()
+    name: str,
+    sources: Sequence[Path],
+    flags: Sequence[str] = (),
+    link_flags: Sequence[str] = (),
+    rewrite: Rewrite | None = None,
 ) -> Path:
     """Compile C++ sources and link them into a shared library, or find it in the cache.
 
     ``sources`` may contain libraries, which are linked; ``flags`` are for the compiler, ``link_flags`` for
-    the linker. In the cache a library is named by a hash of its content. For every request (sources, flags,
-    compiler) a record names the library and the headers it was built from. It is built again if any of these
-    has changed. Builders of the same library wait for one another, and files of killed builders are removed.
-    Raises ToolchainError with the compiler's first error.
+    the linker; ``rewrite`` changes the assembly that is made of each source. In the cache a library is named
+    by a hash of its content. For every request (sources, flags, compiler, the module of ``rewrite``) a record
+    names the library and the headers it was built from. It is built again if any of these has changed.
+    Builders of the same library wait for one another, and files of killed builders are removed. Raises
+    ToolchainError with the compiler's first error.
     """
     request = hashlib.sha256()
     for part in (*compiler(), compiler_version(), platform.machine(), *flags, "", *link_flags):
         request.update(part.encode() + b"\0")
     for file in sources:
         request.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    if rewrite:
+        request.update(Path(inspect.getfile(rewrite)).read_bytes())
     record = cache_dir() / "native" / f"{name}-{request.hexdigest()[:20]}.json"
     if library := _recorded(record):
         return library
@@ -151,7 +163,7 @@ def build_library(
         record.parent.mkdir(parents=True, exist_ok=True)
         with storage.locked(record):
             _remove_abandoned(record.parent, mine=record)
-            return _recorded(record) or _build(name, sources, flags, link_flags, record)
+            return _recorded(record) or _build(name, sources, flags, link_flags, rewrite, record)
     except OSError as error:
         where = f"cannot write {record.parent}: {error.strerror or error}"
         raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
@@ -188,7 +200,12 @@ def _remove_abandoned(folder: Path, mine: Path) -> None:
 
 
 def _build(
-    name: str, sources: Sequence[Path], flags: Sequence[str], link_flags: Sequence[str], record: Path
+    name: str,
+    sources: Sequence[Path],
+    flags: Sequence[str],
+    link_flags: Sequence[str],
+    rewrite: Rewrite | None,
+    record: Path,
 ) -> Path:
     """Build a library and its record; the caller holds the record's lock."""
     work = record.with_suffix(".work")
@@ -200,10 +217,13 @@ def _build(
             if source.suffix != ".cpp":
                 return source
             rule, started = work / f"{source.stem}.d", time.time()
-            made = ["-MMD", "-MF", str(rule), "-c", str(source), "-o", str(rule.with_suffix(".o"))]
-            _run([*compiler(), *COMPILE, *flags, *made], name, work)
+            made = rule.with_suffix(".s" if rewrite else ".o")
+            files = ["-MMD", "-MF", str(rule), "-S" if rewrite else "-c", str(source), "-o", str(made)]
+            _run([*compiler(), *COMPILE, *flags, *files], name, work)
             headers.update(_headers(rule, source, started))
-            return rule.with_suffix(".o")
+            if rewrite:
+                made.write_text(rewrite(made.read_text()))
+            return made
 
         with ThreadPoolExecutor(usable_cores()) as pool:
             objects = list(map(str, pool.map(compile_one, sources)))

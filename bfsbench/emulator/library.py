@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from bfsbench.emulator.basic_blocks import without_idle_blocks
 from bfsbench.emulator.translate import translate
 from bfsbench.errors import ToolchainError
 from bfsbench.toolchain import build_library, compiler, compiler_version
@@ -129,7 +130,8 @@ def build_kernels(
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translation.text, encoding="utf-8")
-        return build_library(f"cpu-{source.stem}", [text, runtime], flags)
+        rewrite = without_idle_blocks if counted else None
+        return build_library(f"cpu-{source.stem}", [text, runtime], flags, rewrite=rewrite)
 
 
 def _kernel_flags(source: Path, defines: Mapping[str, Define], include: Sequence[Path]) -> list[str]:

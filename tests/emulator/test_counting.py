@@ -176,6 +176,27 @@ def test_a_lane_may_be_ahead_of_its_warp_by_a_collective() -> None:
     assert numbers(found["when they have met"], "executions", "lanes") == (2, 64)
 
 
+def test_lanes_run_on_behind_their_stores() -> None:
+    with Emulator(counted=True) as device:
+        x, y, seen, last = (device.empty(64, np.int32) for _ in range(4))
+        module = device.module(COUNTED, {})
+        module.kernel("stores").bind(x, y, seen, block=64)(1)
+        module.kernel("stores_in_order").bind(last, block=64)(1)
+        device.synchronize()
+        counts = {mark_of(count): count for count in device.counts()[0]}
+        assert seen.download().tolist() == x.download().tolist() == list(range(5, 69))
+        assert y.download().tolist() == [(rank + 6) * (rank % 2 == 0) for rank in range(64)]
+        assert last.download()[:3].tolist() == [63, 62, 63]
+    assert numbers(counts["once more"], "executions", "lanes") == (2, 64)
+    assert numbers(counts["of a thread that has returned"], "executions", "lanes") == (2, 32)
+    assert numbers(counts["to two words"], "executions", "lanes", "sectors") == (2, 64, 2)
+
+
+def test_steps_are_made_when_all_threads_have_ended() -> None:
+    found = run("ends_ahead", (40, 1), blocks=3)  # six warps
+    assert numbers(found["one by one"], "executions", "lanes") == (6 * 40, 6 * 40 * 32)
+
+
 def test_what_a_warp_has_had_lately() -> None:
     found = run("coalesced", (1024, 128))
     far = {mark: (of.sectors, of.far_sectors) for mark, of in found.items()}

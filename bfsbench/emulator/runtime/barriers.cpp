@@ -53,6 +53,7 @@ void grid_barrier(CallSite from) {
 
 void cluster_arrive() {
     Fiber& fiber = here();
+    await_stores(fiber);
     Cluster& cluster = *block_of(fiber).cluster;
     if (fiber.arrived_at_cluster) fail("cluster barrier: arrived twice without waiting");
     fiber.arrived_at_cluster = true;

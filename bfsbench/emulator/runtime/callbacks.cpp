@@ -34,7 +34,9 @@ APART void load_counted(const char* address, const void* site) {
 
 template <size_t kBytes, Act kAct>
 APART void touch_counted(const char* address, const void* site) {
-    emu::worker->machine.counting->step(emu::here(), address, site, kBytes, static_cast<emu::Kind>(kAct));
+    emu::Counting& counting = *emu::worker->machine.counting;
+    if (kAct == Act::write) return counting.store(emu::here(), address, site, kBytes);
+    counting.step(emu::here(), address, site, kBytes, static_cast<emu::Kind>(kAct));
 }
 
 template <size_t kBytes, Act kAct, Scope kScope, bool kAligned>
@@ -49,7 +51,7 @@ inline void touch(const void* there, const void* site) {
 
 APART void jump_counted(const void* place) {
     if (emu::trace.begin_with_jump(place)) return;
-    if (emu::trace.come_to(place)) emu::await_steps(emu::here());
+    if (emu::trace.come_to(place)) emu::await_room(emu::here());
 }
 
 APART void come_to_block() {

@@ -103,7 +103,8 @@ void complete_collectives(ResidentBlock& block, unsigned index) {
 }
 
 uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSite from, unsigned source) {
-    auto& fiber = *static_cast<Fiber*>(current);
+    Fiber& fiber = here();
+    await_stores(fiber);
     ResidentBlock& block = block_of(fiber);
     unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
     Warp& warp = block.warps[index];

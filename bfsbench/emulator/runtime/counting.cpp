@@ -1,6 +1,7 @@
 #include "counting.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "machine.h"
 #include "worker.h"
@@ -28,6 +29,7 @@ size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
 
 void Counting::begin_launch(const Grid& grid, const Limits& limits) {
     grid_ = &grid;
+    stored_ = nullptr;  // the launch before may have been aborted
     multiprocessors_ = limits.multiprocessors;
     views_.begin_launch(multiprocessors_, cache_beside(shared_bytes(grid), volume(grid.threads), limits));
     ++launch_;
@@ -63,10 +65,56 @@ void Counting::forget() {
 
 // When it goes on, go_on() has been called for it.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
-    views_.put_back();
+    leave_thread();
     if (is_note(address)) kind = Kind::note;
     bool full = trace.come_to(site, ops.at(site, Ops::shape(bytes, kind, false)), address);
-    if (full || kind != Kind::note) worker->await_steps(fiber);
+    if (full || kind != Kind::note) return worker->await_steps(fiber);
+    views_.changes.put_aside = block_of(fiber).lockstep->has_stores(fiber.rank);
+}
+
+// Where levels are noted, of a vector, or where it does not pay, it is a step like others.
+void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
+    const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
+    Site& instruction = site_of(op.entry.op());
+    if (is_note(address) || bytes > StoreBuffer::kMostBytes || instruction.is_before_loads()) {
+        return step(fiber, address, site, bytes, Kind::write);
+    }
+    leave_thread();
+    bool full = trace.come_to(site, op, address);
+    stored_ = full ? nullptr : block_of(fiber).lockstep->add_store(fiber.rank);
+    if (!stored_) return emu::await_steps(fiber);
+    stored_->entry = op.entry.at(address);
+    memcpy(stored_->value, address, bytes);
+    views_.changes.put_aside = true;
+    ++instruction.put_off;
+    last_put_off_ = &instruction;
+}
+
+// The last store has been made: the value goes to the buffer, and memory gets back what it had.
+void Counting::leave_memory_alone() {
+    views_.put_back();
+    views_.changes.put_aside = false;
+    if (!stored_) return;
+    stored_->exchange(ops[stored_->entry.op()].bytes);
+    stored_ = nullptr;
+}
+
+bool Counting::has_stores(const Fiber& fiber) const {
+    return views_.changes.put_aside && block_of(fiber).lockstep->has_stores(fiber.rank);
+}
+
+// The current thread is about to load.
+void Counting::finish_stores(Fiber& fiber) {
+    leave_thread();
+    if (!block_of(fiber).lockstep->has_stores(fiber.rank)) return;
+    ++last_put_off_->before_loads;
+    emu::await_stores(fiber);
+}
+
+void Counting::make_store(Lockstep& lockstep, unsigned rank) {
+    StoreBuffer::Store& store = lockstep.take_store(rank);
+    log_store(lockstep, store.entry);
+    store.exchange(ops[store.entry.op()].bytes);
 }
 
 void Counting::go_on(const Lockstep& lockstep, unsigned rank) {
@@ -74,8 +122,14 @@ void Counting::go_on(const Lockstep& lockstep, unsigned rank) {
     const Op& op = ops[last.op()];
     const char* address = last.address();
     if (op.plain && views_.may_be_old(address, op.bytes)) show_old(lockstep, rank, address, op.bytes);
-    if (op.kind != Kind::write && op.kind != Kind::update) return;
-    Place place = site_of(last.op()).place;
+    if (op.kind == Kind::write || op.kind == Kind::update) log_store(lockstep, last);
+}
+
+// A lane is about to change memory.
+void Counting::log_store(const Lockstep& lockstep, Entry entry) {
+    const Op& op = ops[entry.op()];
+    const char* address = entry.address();
+    Place place = site_of(entry.op()).place;
     if (!place.has(address)) place = find_global(address);
     if (!place.buffer) return;
     views_.store(lockstep.multiprocessor, lockstep.time, address, op.bytes);

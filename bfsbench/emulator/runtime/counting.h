@@ -20,6 +20,10 @@ enum class Memory : int { global, shared, remote, none };  // remote: another bl
 
 // The thread waits until its warp has made the steps of its trace.
 void await_steps(Fiber& fiber);
+// It waits until there is room in its trace.
+void await_room(Fiber& fiber);
+// It waits until its warp has made its stores.
+void await_stores(Fiber& fiber);
 
 // Filled for the Python side, field by field.
 
@@ -79,16 +83,21 @@ class Counting {
 
     // A thread, the current one, is about to do this, and others of its block go on before it does.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
+    // It is about to store, and goes on.
+    void store(Fiber& fiber, const char* address, const void* site, size_t bytes);
+    // The warp of a thread has made the step of its first store in the buffer.
+    void make_store(Lockstep& lockstep, unsigned rank);
     // Its warp has made the step that it has waited for, and it is about to do what it said.
     void go_on(const Lockstep& lockstep, unsigned rank);
     // It is about to load without regard to others, and goes on, unless others have often stored before their warps
     // had made such a load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
-        views_.put_back();
+        if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
         bool waits = op.waits, full = trace.come_to(site, op, address);
-        if (full || waits) return await_steps(fiber);  // when it goes on, go_on() has been called for it
+        if (waits) return await_steps(fiber);  // when it goes on, go_on() has been called for it
+        if (full) return await_room(fiber);
         if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);
     }
 
@@ -96,6 +105,9 @@ class Counting {
     // It soon will.
     void fetch(const Lockstep& lockstep, unsigned rank) const {
         views_.fetch_store(lockstep.warp(rank / kWarpSize).now[rank % kWarpSize].address());
+    }
+    void fetch_store(const Lockstep& lockstep, unsigned rank) const {
+        views_.fetch_store(lockstep.first_store(rank).entry.address());
     }
 
     // Lanes of a warp soon make the step that they have come to.
@@ -118,8 +130,13 @@ class Counting {
         block.lockstep->meet();
     }
 
-    // The machine goes on with something else than the current thread.
-    void leave_thread() { views_.put_back(); }
+    // The machine goes on with something else than the current thread, or with a step of it. What the thread has loaded
+    // is put back, what it has stored put off.
+    void leave_thread() {
+        if (views_.changes.put_aside) leave_memory_alone();
+    }
+    // Whether the current thread has put off stores.
+    bool has_stores(const Fiber& fiber) const;
 
     Loops loops;
     Ops ops;
@@ -167,6 +184,10 @@ class Counting {
         // lanes wait since then.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
+        // Of stores: how many were put off, and how many of them saved nothing, as the lane's next step was a load.
+        uint64_t put_off = 0, before_loads = 0;
+        bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
+        static constexpr uint64_t kSomeStores = 32;
     };
     // Lanes of a warp that execute an instruction together, in one region.
     struct Execution {
@@ -178,6 +199,9 @@ class Counting {
         size_t offset[kWarpSize];  // in the region, of each of them, without gaps
     };
 
+    void leave_memory_alone();
+    void finish_stores(Fiber& fiber);
+    void log_store(const Lockstep& lockstep, Entry entry);
     void show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes);
     void begin_epoch();
     bool is_note(const char* address) const { return static_cast<size_t>(address - notes_) < notes_bytes_; }
@@ -216,6 +240,8 @@ class Counting {
     std::vector<Count> counts_;
     std::vector<LevelCount> levels_;
     FewNumbers seen_;
+    StoreBuffer::Store* stored_ = nullptr;  // of the current thread, the one that it makes now
+    Site* last_put_off_ = nullptr;          // and the instruction of its last one
     Views views_;
     unsigned multiprocessors_ = 1;
     const Grid* grid_ = nullptr;

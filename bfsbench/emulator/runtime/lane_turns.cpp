@@ -13,8 +13,24 @@ namespace {
 // Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
 constexpr size_t kSideBySide = 16384;
 
-// What a thread is going to need when it goes on soon.
-void fetch(const Fiber& fiber) {
+// What those are going to need whose turn comes soon.
+void fetch_upcoming(ResidentBlock& block) {
+    Lockstep& lockstep = *block.lockstep;
+    constexpr size_t kSoon = 6, kLater = 10;
+    if (const Turn* turn = lockstep.upcoming(kLater)) {
+        __builtin_prefetch(&block.fibers[turn->rank()]);
+        __builtin_prefetch(&block.fibers[turn->rank()].arrival);
+    }
+    const Turn* turn = lockstep.upcoming(kSoon);
+    if (!turn) return;
+    if (turn->stores()) {
+        lockstep.counting.fetch_store(lockstep, turn->rank());
+    } else {
+        lockstep.counting.fetch(lockstep, turn->rank());
+    }
+    if (!turn->goes_on() && !lockstep.awaits_stores(turn->rank())) return;
+    const Fiber& fiber = block.fibers[turn->rank()];
+    if (fiber.has_returned) return;
     constexpr size_t kLine = 64;
     for (size_t at = 0; at < fiber.kept.bytes; at += kLine) __builtin_prefetch(fiber.kept.place + at);
 }
@@ -37,26 +53,23 @@ void set_current(Fiber* fiber) {
     lockstep->take_up(trace, fiber->rank, fiber->place, fiber->stack);
 }
 
-// A lane whose turn it is and that has more to do than to arrive at a barrier; null if there is none.
+// A lane whose turn it is and that has more to do than to arrive at a barrier or to end; null if there is none.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
-    constexpr size_t kSoon = 6, kLater = 10;
     while (lockstep.has_next()) {
-        Fiber& fiber = block.fibers[lockstep.next()];
-        if (const unsigned* rank = lockstep.upcoming(kLater)) {
-            __builtin_prefetch(&block.fibers[*rank]);
-            __builtin_prefetch(&block.fibers[*rank].arrival);
-        }
-        if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
+        Turn turn = lockstep.next();
+        Fiber& fiber = block.fibers[turn.rank()];
+        fetch_upcoming(block);
+        if (turn.stores()) lockstep.counting.make_store(lockstep, turn.rank());
+        if (!turn.goes_on() && !(turn.stores() && lockstep.ends_wait_for_stores(turn.rank()))) continue;
+        if (fiber.has_returned) {
+            end(fiber);
+        } else if (fiber.arrival.due && !block.is_at_other_barrier(fiber)) {
             block.arrive(fiber);
-            continue;
+        } else {
+            if (!turn.stores()) lockstep.counting.go_on(lockstep, fiber.rank);
+            return &fiber;
         }
-        if (const unsigned* rank = lockstep.upcoming(kSoon)) {
-            fetch(block.fibers[*rank]);
-            lockstep.counting.fetch(lockstep, *rank);
-        }
-        lockstep.counting.go_on(lockstep, fiber.rank);
-        return &fiber;
     }
     return nullptr;
 }
@@ -74,9 +87,20 @@ void Worker::leave(Fiber& fiber) {
 }
 
 void Worker::await_steps(Fiber& fiber) {
+    block_of(fiber).lockstep->await(fiber.rank);
+    await_turn(fiber);
+}
+
+void Worker::await_stores(Fiber& fiber) {
+    Lockstep& lockstep = *block_of(fiber).lockstep;
+    lockstep.await_stores(fiber.rank);
+    await_turn(fiber);
+    lockstep.begin_trace_anew(fiber.rank, lockstep.counting.stores());
+}
+
+void Worker::await_turn(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     Lockstep& lockstep = *block.lockstep;
-    lockstep.await(fiber.rank);
     lockstep.counting.leave_thread();
     if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
         Fiber* to = next_lane(block);
@@ -98,5 +122,15 @@ bool Worker::ends_turn(ResidentBlock& block) {
 }
 
 void await_steps(Fiber& fiber) { worker->await_steps(fiber); }
+
+void await_room(Fiber& fiber) {
+    if (block_of(fiber).lockstep->has_stores(fiber.rank)) return worker->await_stores(fiber);
+    worker->await_steps(fiber);
+}
+
+void await_stores(Fiber& fiber) {
+    const Lockstep* lockstep = block_of(fiber).lockstep.get();
+    if (lockstep && lockstep->has_stores(fiber.rank)) worker->await_stores(fiber);
+}
 
 }  // namespace emu

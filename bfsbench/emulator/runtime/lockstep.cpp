@@ -22,7 +22,7 @@ constexpr unsigned kAllLanes = ~0u;
 }  // namespace
 
 void WarpRun::begin(unsigned lanes) {
-    traced = waiting = together = awaits = 0;
+    traced = waiting = together = awaits = put_off = stores = 0;
     empty = ~0u;
     runs = false;
     issued = 0;
@@ -53,6 +53,7 @@ void Lockstep::begin(unsigned threads, unsigned on) {
     if (warps_.size() < num_warps_) {
         warps_.resize(num_warps_);
         traces_.resize(num_warps_);
+        stores_.resize(num_warps_);
     }
     for (unsigned index = 0; index < num_warps_; ++index) {
         unsigned first = index * kWarpSize, lanes = std::min(threads - first, kWarpSize);
@@ -60,6 +61,7 @@ void Lockstep::begin(unsigned threads, unsigned on) {
         Traces& traces = traces_[index];
         memset(traces.begin, 0, sizeof traces.begin);
         memset(traces.end, 0, sizeof traces.end);
+        stores_[index].begin();
     }
     turns_.clear();
     next_ = traced_ = traced_warps_ = changed_warps_ = rounds_ = 0;
@@ -235,14 +237,15 @@ unsigned Lockstep::take(unsigned index) {
 
 void Lockstep::release(unsigned index, unsigned lanes) {
     WarpRun& warp = warps_[index];
-    unsigned ended = lanes & warp.empty;
+    unsigned ended = lanes & warp.empty, stores = lanes & warp.put_off;
+    if (stores && counting.ops[warp.now[__builtin_ctz(lanes)].op()].kind != Kind::write) stores = 0;
     if (!warp.together) {
         for (unsigned left = warp.groups_issued; left; left &= left - 1) {
             auto group = static_cast<unsigned>(__builtin_ctz(left));
-            if (unsigned on = warp.group[group].lanes & ~ended) ended |= advance(index, group, on);
+            if (unsigned on = warp.group[group].lanes & ~ended & ~stores) ended |= advance(index, group, on);
         }
     }
-    if (ended) end(index, ended);
+    if (ended | stores) end(index, ended, stores);
 }
 
 // Moves lanes of a group, whose traces are not empty, to their next steps. Returns those whose traces end before one.
@@ -270,19 +273,38 @@ unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigne
     return done | advance(index, group, lanes & ~done);
 }
 
-// Of traces: lanes go on, if they wait for that.
-void Lockstep::end(unsigned index, unsigned lanes) {
+// Of traces: lanes go on, if they wait for that. Stores of some lanes are to be made, whether or not their traces end.
+void Lockstep::end(unsigned index, unsigned lanes, unsigned stores) {
     WarpRun& warp = warps_[index];
     warp.waiting &= ~lanes;
     warp.traced &= ~lanes;
     traced_ -= static_cast<unsigned>(__builtin_popcount(lanes));
     if (!warp.traced) traced_warps_ &= ~(1u << index);
     unsigned on = lanes & warp.awaits;
-    if (!on) return;
+    if (!(on | stores)) return;
     warp.awaits &= ~on;
     warp.runs = true;
     changed_warps_ |= 1u << index;
-    for (; on; on &= on - 1) turns_.push_back(index * kWarpSize + static_cast<unsigned>(__builtin_ctz(on)));
+    each_lane(on | stores, [&](unsigned lane) {
+        turns_.emplace_back(index * kWarpSize + lane, stores >> lane & 1, on >> lane & 1);
+    });
+}
+
+bool Lockstep::ends_wait_for_stores(unsigned rank) {
+    unsigned& waiting = warps_[rank / kWarpSize].stores;
+    unsigned bit = 1u << rank % kWarpSize;
+    if (!(waiting & bit) || has_stores(rank)) return false;
+    waiting &= ~bit;
+    return true;
+}
+
+void Lockstep::begin_trace_anew(unsigned rank, uint32_t stores) {
+    Traces& traces = traces_[rank / kWarpSize];
+    unsigned lane = rank % kWarpSize, left = traces.end[lane] - traces.begin[lane];
+    for (unsigned row = 0; row < left; ++row) traces.rows[row][lane] = traces.rows[traces.begin[lane] + row][lane];
+    traces.begin[lane] = 0;
+    traces.end[lane] = static_cast<uint8_t>(left);
+    warps_[rank / kWarpSize].stores_before[lane] = stores;
 }
 
 void Lockstep::begin_round() {

@@ -1,10 +1,10 @@
 // Lanes of a warp in lockstep, as far as accesses to memory and barriers go: these are a lane's steps.
 //
-// A lane runs ahead through plain loads, whose steps are kept in its trace. It waits at any other step: a store, an
-// atomic, a volatile load, a barrier, and a load of which counting.h says so. When no thread of the block can go on,
-// every warp issues one step: that of the lane that is behind all others, with those at the same instruction. So lanes
-// that have left a branch or a loop early wait for the others behind it, as on a GPU. When the trace of a lane that
-// waits is done, it goes on.
+// A lane runs ahead through plain loads, whose steps are kept in its trace, and on behind stores, whose values are in
+// its warp's store buffer, as far as its next load. It waits at any other step: an atomic, a volatile load, a barrier,
+// and a load of which counting.h says so. When no thread of the block can go on, every warp issues one step: that of the
+// lane that is behind all others, with those at the same instruction. So lanes that have left a branch or a loop early
+// wait for the others behind it, as on a GPU. When the trace of a lane that waits is done, it goes on.
 //
 // Lanes that have come to the same place on the same way are a group, which has one position. When their next entries
 // differ, the group is divided; groups that issue a step together become one.
@@ -21,6 +21,7 @@
 
 #include "emu/state.h"
 #include "position.h"
+#include "store_buffer.h"
 #include "trace.h"
 
 namespace emu {
@@ -38,6 +39,8 @@ struct WarpRun {
     unsigned waiting;   // those that are at a step, which has left the trace
     unsigned together;  // others, which are one group
     unsigned awaits;    // those that go on when their traces are done
+    unsigned put_off;   // those that have stores in the buffer
+    unsigned stores;    // and those that go on when these are made
     unsigned empty;     // those whose traces are done; of some of them the last step is not
     bool runs;          // a lane is to go on before another step is issued
     uint64_t issued;
@@ -96,6 +99,18 @@ struct WarpRun {
     unsigned divide(unsigned from, unsigned lanes);
 };
 
+// What is to be done for a lane when its warp has made a step: a store of its buffer, and whether its trace is done.
+class Turn {
+  public:
+    Turn(unsigned rank, unsigned stores, unsigned goes_on) : bits_(rank << 2 | stores << 1 | goes_on) {}
+    unsigned rank() const { return bits_ >> 2; }
+    bool stores() const { return bits_ & 2; }
+    bool goes_on() const { return bits_ & 1; }
+
+  private:
+    uint32_t bits_;
+};
+
 // Whether a block should hand over to others, because it had its turn or because it waits for them.
 enum class Leave { no, turn_over, waits };
 
@@ -131,6 +146,29 @@ class Lockstep {
     }
     // It goes on when its trace is done.
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
+    // A store that it puts off, behind its others; null if there is no room.
+    StoreBuffer::Store* add_store(unsigned rank) {
+        StoreBuffer::Store* store = stores_[rank / kWarpSize].add(rank % kWarpSize);
+        if (store) warps_[rank / kWarpSize].put_off |= 1u << rank % kWarpSize;
+        return store;
+    }
+    bool has_stores(unsigned rank) const { return warps_[rank / kWarpSize].put_off >> rank % kWarpSize & 1; }
+    // The first one, of which there is one; and it leaves, until others are added.
+    const StoreBuffer::Store& first_store(unsigned rank) const {
+        return stores_[rank / kWarpSize].first(rank % kWarpSize);
+    }
+    StoreBuffer::Store& take_store(unsigned rank) {
+        StoreBuffer& buffer = stores_[rank / kWarpSize];
+        StoreBuffer::Store& store = buffer.take(rank % kWarpSize);
+        if (buffer.empty(rank % kWarpSize)) warps_[rank / kWarpSize].put_off &= ~(1u << rank % kWarpSize);
+        return store;
+    }
+    // It goes on when these are made, of which there are some; and whether it does now.
+    void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
+    bool awaits_stores(unsigned rank) const { return warps_[rank / kWarpSize].stores >> rank % kWarpSize & 1; }
+    bool ends_wait_for_stores(unsigned rank);
+    // Its trace begins with what is left of it.
+    void begin_trace_anew(unsigned rank, uint32_t stores);
 
     WarpRun& warp(unsigned index) { return warps_[index]; }
     const WarpRun& warp(unsigned index) const { return warps_[index]; }
@@ -158,9 +196,9 @@ class Lockstep {
     void release(unsigned warp, unsigned lanes);
     // Lanes that go on now.
     bool has_next() const { return next_ < turns_.size(); }
-    unsigned next() { return turns_[next_++]; }
+    Turn next() { return turns_[next_++]; }
     // The one that comes so many later; null if there is none.
-    const unsigned* upcoming(size_t later) const {
+    const Turn* upcoming(size_t later) const {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }
 
@@ -188,14 +226,15 @@ class Lockstep {
     unsigned advance(unsigned warp, unsigned group, unsigned lanes);
     unsigned arrive(unsigned warp, unsigned from, unsigned lanes, unsigned done);
     inline bool come_to_step(unsigned warp, unsigned group, unsigned lanes);
-    void end(unsigned warp, unsigned lanes);
+    void end(unsigned warp, unsigned lanes, unsigned stores = 0);
 
     Loops& loops_;
     unsigned num_warps_ = 0;
     std::vector<WarpRun> warps_;   // these and the next may be more than the block has
     std::vector<Traces> traces_;   // by warp
-    std::vector<unsigned> turns_;  // ranks
-    size_t next_ = 0;              // index of the first of them that has not gone on
+    std::vector<StoreBuffer> stores_;
+    std::vector<Turn> turns_;
+    size_t next_ = 0;              // index of the first of them that has not been
     unsigned traced_ = 0, traced_warps_ = 0;
     unsigned changed_warps_ = 0;  // those with lanes that have begun a trace, or go on, since the last round
     static_assert(32 * kWarpSize >= 1024);  // warps have bits

@@ -94,7 +94,7 @@ Fiber* ResidentBlock::start_next() {
     Fiber& fiber = fibers[start_order[started++]];
     fiber.stack = nullptr;
     fiber.waits_at = Wait::none;
-    fiber.exited = fiber.arrived_at_cluster = fiber.arrival.due = false;
+    fiber.exited = fiber.has_returned = fiber.arrived_at_cluster = fiber.arrival.due = false;
     fiber.place = nullptr;
     fiber.last_error = cudaSuccess;
     fiber.clock = 1;

@@ -31,6 +31,7 @@ struct alignas(64) Fiber : Thread {
     char* stack;      // null until first run
     Wait waits_at;
     bool exited;
+    bool has_returned;        // in a machine that counts: its stores are still to be made, then it exits
     bool arrived_at_cluster;  // but has not waited for the others yet
     CallSite waits_from;      // the call of the barrier it waits at
     unsigned cluster_phase;   // of its last arrival
@@ -126,6 +127,8 @@ struct ResidentBlock : Block {
         return ready.count() > 0 || started < fibers.size() ||
                (lockstep && (lockstep->has_next() || lockstep->any_traced()));
     }
+    // Lanes in lockstep may have ended before their warps have made their last steps.
+    bool has_ended() const { return live == 0 && !runnable(); }
     // Whether nothing is left to run before lanes in lockstep go on.
     bool must_issue() const {
         return !lockstep->has_next() && lockstep->any_traced() && ready.count() == 0 && started == fibers.size();

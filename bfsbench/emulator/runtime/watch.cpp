@@ -344,11 +344,12 @@ void read_only(const void* address, size_t bytes, const void* site) {
 }
 
 void part() {
-    if (trace.runs() && trace.part()) await_steps(here());
+    if (trace.runs() && trace.part()) await_room(here());
 }
 
 void fence(Scope scope) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    await_stores(here());
     yield_point();
     if (watching) watching->clocks.fence(scope);
     if (trace.runs() && scope == Scope::device) worker->machine.counting->acquire(block_of(here()));

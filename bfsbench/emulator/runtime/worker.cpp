@@ -3,6 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "faults.h"
 #include "machine.h"
@@ -142,6 +143,7 @@ void Worker::suspend(Fiber& fiber) {
 
 void Worker::give_way(Fiber& fiber) {
     if (grid->aborted()) abandon();
+    emu::await_stores(fiber);
     if (machine.counting) machine.counting->leave_thread();
     ResidentBlock& block = block_of(fiber);
     bool alone = !block.runnable();
@@ -160,20 +162,31 @@ void Worker::give_way(Fiber& fiber) {
 void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     if (machine.watch && fiber.last_error) machine.watch->lose_launch(fiber);
-    block.exit_thread(fiber);
-    unsigned waiters = block.waiting(Wait::grid).count();
-    if (waiters && waiters == block.live && !block.arrived_at_grid) arrive_at_grid(block);
+    char* stack = std::exchange(fiber.stack, nullptr);
+    if (machine.counting && machine.counting->has_stores(fiber)) {
+        fiber.has_returned = true;
+        block.lockstep->await_stores(fiber.rank);
+    } else {
+        end(fiber);
+    }
     Fiber* to = pick(block);
     if (to && !to->stack) {  // it begins on the stack that has just become free
-        to->stack = fiber.stack;
+        to->stack = stack;
         if (shared_) block.make_room(*to);
         to->patience = draw_patience() + 1;
         set_current(to);
         return;
     }
-    if (!shared_) stacks_.give(fiber.stack);
+    if (!shared_) stacks_.give(stack);
     Context nowhere;
     go(&nowhere, to);
+}
+
+void Worker::end(Fiber& fiber) {
+    ResidentBlock& block = block_of(fiber);
+    block.exit_thread(fiber);
+    unsigned waiters = block.waiting(Wait::grid).count();
+    if (waiters && waiters == block.live && !block.arrived_at_grid) arrive_at_grid(block);
 }
 
 void Worker::abandon() {
@@ -195,7 +208,7 @@ void Worker::run(Grid& launched) {
         if (Fiber* first = pick(*running_)) go(&loop_, first);
         set_current(nullptr);
         if (grid->aborted()) break;
-        if (running_->live == 0) {  // threads may have gone on with another block than the one begun with
+        if (running_->has_ended()) {  // threads may have gone on with another block than the one begun with
             retire(*running_);
         } else if (!running_->runnable()) {
             check_progress(*running_);
@@ -298,7 +311,9 @@ void Worker::wake_grid_waiters() {
 // A block of a cluster stays until all of them have ended: the others may still use its shared memory.
 void Worker::retire(ResidentBlock& block) {
     std::shared_ptr<Cluster> cluster = block.cluster;
-    if (cluster->live > 0) return;
+    for (const ResidentBlock* member : cluster->blocks) {
+        if (!member->has_ended()) return;
+    }
     for (ResidentBlock* member : cluster->blocks) {
         for (size_t i = 0; i < resident_.size(); ++i) {
             if (resident_[i] != member) continue;

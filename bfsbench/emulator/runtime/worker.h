@@ -36,6 +36,8 @@ class Worker {
     void finish(Fiber& fiber);
     // The fiber waits until its warp has made the steps of its trace.
     void await_steps(Fiber& fiber);
+    // The same for its stores in the buffer, of which there are some.
+    void await_stores(Fiber& fiber);
     // All threads of the block wait at the grid barrier.
     void arrive_at_grid(ResidentBlock& block);
     // Leaves a fiber for good.
@@ -60,7 +62,11 @@ class Worker {
     void drop_everything();
     void check_progress(const ResidentBlock& block);
     Fiber* pick(ResidentBlock& block);
-    Fiber* next_lane(ResidentBlock& block);
+    __attribute__((noinline)) Fiber* next_lane(ResidentBlock& block);  // apart: frames of those who wait are kept
+    // A thread that has returned, and whose stores are made, leaves its block.
+    void end(Fiber& fiber);
+    // It waits for its turn in lockstep.
+    void await_turn(Fiber& fiber);
     // In a machine that counts: whether others are to go on now.
     bool ends_turn(ResidentBlock& block);
     void go(Context* save, Fiber* to);

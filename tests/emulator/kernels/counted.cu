@@ -128,6 +128,34 @@ extern "C" __global__ void ahead(int *x, int *y) {
     y[threadIdx.x] = sum + x[threadIdx.x];  // when they have met
 }
 
+// Lanes run on behind their stores. They find what they have stored, and others find it behind the barrier, although
+// every second thread has returned.
+extern "C" __global__ void stores(int *x, int *y, int *seen) {
+    x[threadIdx.x] = 1;
+    x[threadIdx.x] = threadIdx.x + 5;  // once more
+    seen[threadIdx.x] = x[threadIdx.x];
+    y[threadIdx.x] = 0;
+    if (threadIdx.x % 2) return;
+    __syncthreads();
+    y[threadIdx.x] = x[threadIdx.x + 1];  // of a thread that has returned
+}
+
+// The last lane stores last.
+extern "C" __global__ void stores_in_order(int *x) {
+    x[0] = threadIdx.x;
+    x[1 + threadIdx.x % 2] = threadIdx.x;  // to two words
+}
+
+// Threads end long before their warps have made all the steps.
+extern "C" __global__ void ends_ahead(const int *x, int *y) {
+    int sum = 0;
+    for (int k = 0; k < 40; ++k) {
+        sum += x[k];  // one by one
+        if (sum < 0) break;
+    }
+    if (sum) y[0] = sum;  // never
+}
+
 // Each thread has more on its stack than most, and finds it as it was whenever others have run.
 extern "C" __global__ void deep_stacks(int *x, int *y) {
     int numbers[400];
