@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from ctypes import c_int, c_longlong, c_uint, c_ulonglong, c_void_p
-from functools import cache
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from bfsbench.backends.base import Buffer, Device, Launch, Struct
-from bfsbench.errors import LaunchError
+from bfsbench.errors import DeviceOutOfMemoryError, LaunchError
 from bfsbench.families.bfs.layouts import CountedBarrier
+from bfsbench.variants.adaptive_layout import adaptive_structs
 from bfsbench.variants.base import DeviceGraph, Knob, OneLaunchVariant
 from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
-from bfsbench.variants.short_rows import LONGEST_ROW, longest_row, with_records
+from bfsbench.variants.short_rows import LONGEST_ROW, ShortRows, longest_row, with_records
 
 _PART = 32
 """Arcs of a part."""
@@ -43,71 +42,6 @@ tiny ones after which those to come are expected to be tiny, too."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """How many blocks were found resident together when not all were, by device, block size,
 shared memory and build."""
-
-
-@cache
-def _structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
-    """The kernel's structs by name: offsets have 64 bits if ``wide``; it leaves parents if ``tree``."""
-    offset = c_longlong if wide else c_int
-
-    class Part(Struct):
-        _fields_: ClassVar = [("begin", offset), ("length", c_int)]
-
-    class Tally(Struct):
-        _fields_: ClassVar = [("edges", c_ulonglong if wide else c_uint), ("vertices", c_uint)]
-
-    class NextFrontier(Struct):
-        _fields_: ClassVar = [
-            ("barrier", CountedBarrier),
-            ("unlisted", c_int),
-            ("rests", c_uint),
-            ("queued_units", c_uint),
-        ]
-
-    class SearchState(Struct):
-        _fields_: ClassVar = [
-            ("frontiers", NextFrontier * 3),
-            ("level", c_int),
-            ("failed", c_int),
-            ("first_step", c_int),
-            ("unreached", Tally * 3),
-        ]
-
-    class SearchAnswer(Struct):
-        _fields_: ClassVar = [
-            *([("parents", c_void_p), ("edge_sources", c_void_p)] if tree else [("levels", c_void_p)])
-        ]
-
-    class Thresholds(Struct):
-        _fields_: ClassVar = [
-            ("small", c_uint),
-            ("tiny", c_uint),
-            ("listed", c_uint),
-            ("pushed_edge", c_int),
-            ("may_pull", c_int),
-        ]
-
-    class Bfs(Struct):
-        _fields_: ClassVar = [
-            ("row_offsets", c_void_p),
-            ("column_indices", c_void_p),
-            ("column_offsets", c_void_p),
-            ("row_indices", c_void_p),
-            ("row_indices_end", offset),
-            ("num_vertices", c_int),
-            ("num_entered", c_int),
-            ("num_edges", offset),
-            ("answer", SearchAnswer),
-            ("when", Thresholds),
-            ("open", c_void_p),
-            ("queues", c_void_p * 2),
-            ("state", c_void_p),
-            ("region_shift", c_int),
-            ("first_record", offset),
-        ]
-
-    structs = (Part, Tally, NextFrontier, SearchState, SearchAnswer, Thresholds, Bfs)
-    return {struct.c_name(): struct for struct in structs}
 
 
 def num_entered(graph: DeviceGraph) -> int:
@@ -217,6 +151,8 @@ class Adaptive(OneLaunchVariant):
     block_layers = ("cluster", "block")
     edge_reads: ClassVar = {"pull": "pull"}
     probe_polls = 1 << 16
+    records_fit = True
+    """Not where there was no memory for records that had not been asked for."""
     largest_cluster = _LARGEST_CLUSTER
     """Less where the device has no room for that many blocks together."""
 
@@ -250,7 +186,7 @@ class Adaptive(OneLaunchVariant):
         return (*super().structs(), CountedBarrier, *self._structs().values())
 
     def _structs(self) -> dict[str, type[Struct]]:
-        return _structs(self.num_edges.itemsize == 8, self.leaves_tree)
+        return adaptive_structs(self.num_edges.itemsize == 8, self.leaves_tree)
 
     def _cluster_parts(self) -> int:
         """Parts that a block of the cluster can queue."""
@@ -259,7 +195,7 @@ class Adaptive(OneLaunchVariant):
     def _makes_records(self) -> bool:
         """Raises LaunchError if records are asked for and cannot be made."""
         asked = int(self.knob["SHORT_ROWS"])
-        if asked == 0 or (asked < 0 and self.num_vertices < _LEAST_VERTICES):
+        if asked == 0 or (asked < 0 and (self.num_vertices < _LEAST_VERTICES or not self.records_fit)):
             return False
         most = self.device.limits.shared_memory_per_block_optin - _STATIC_SHARED
         for unfit, why in (
@@ -335,7 +271,7 @@ class Adaptive(OneLaunchVariant):
     def _search(self, queues: tuple[Buffer, Buffer], unopened: Buffer) -> Struct:
         graph, pulls = self.graph, self.knob["MAY_PULL"]
         likely = graph.once(likely_parents_first) if pulls and self.knob["LIKELY_FIRST"] else None
-        short = graph.once(with_records) if self._makes_records() else None
+        short = self._short_rows()
         self.preprocess_ms = sum(made.milliseconds for made in (likely, short) if made)
         return self._structs()["bfs"](
             row_offsets=graph.row_offsets,
@@ -354,6 +290,17 @@ class Adaptive(OneLaunchVariant):
             region_shift=self._region_shift(),
             first_record=short.first_record if short else 0,
         )
+
+    def _short_rows(self) -> ShortRows | None:
+        """The records, if the search has any. Raises DeviceOutOfMemoryError if they are asked for and do not
+        fit; else it does without then."""
+        try:
+            return self.graph.once(with_records) if self._makes_records() else None
+        except DeviceOutOfMemoryError:
+            if int(self.knob["SHORT_ROWS"]) > 0:
+                raise
+            self.records_fit = False
+            return None
 
     def _thresholds(self) -> Struct:
         """As many parts as fit the queues of the cluster, at most."""

@@ -48,7 +48,7 @@ def with_records(graph: DeviceGraph) -> ShortRows:
     device, host_graph = graph.device, graph.host_graph
     num_vertices, longest = host_graph.num_vertices, graph.once(longest_row)
     first, records = -(-host_graph.num_edges // _ALIGNMENT) * _ALIGNMENT, 1 + (longest > RECORD)
-    macros = {"WIDE_OFFSETS": 0, "RECORDS": records}
+    macros = {"WIDE_OFFSETS": 0, "RECORD": RECORD, "RECORDS": records}
     contract = Contract(Path(__file__).name, {"offset_t": host_graph.row_offsets.dtype})
     module = device.module(CUDA_SRC / "adaptive" / "short_rows.cu", macros, contract=contract)
     kernel = module.kernel("make_records")

@@ -53,7 +53,7 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
-    return left.rows() * met * left.spread > search.when.listed &&
+    return left.rows() * met * left.spread > (float)search.when.listed &&
            left.arcs() * met * (left.cover > 0 ? left.cover : 1 / UNSURE) > at.worth;
 }
 

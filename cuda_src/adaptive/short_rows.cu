@@ -1,12 +1,11 @@
 // short_rows: rows of few arcs as records, for a search whose small frontiers wait for each access (short_rows.cuh).
 //
-// The array of the result has the column indices, and from `first_record` on four for each vertex, the first arcs of
-// its row; then, if RECORDS is 2, four more for each. What is missing is NO_ARC. Each index tells how many records the
-// row of its vertex has, none if nothing is found by it: if it is empty, or leads back and nowhere else.
+// The array of the result has the column indices, and from `first_record` on RECORD of them for each vertex, the first
+// arcs of its row; then, if RECORDS is 2, as many more for each. What is missing is NO_ARC. Each index tells how many
+// records the row of its vertex has, none if nothing is found by it: if it is empty, or leads back and nowhere else.
+// The host defines both.
 #include "graph.cuh"
 #include "neighbour.cuh"
-
-constexpr unsigned RECORD = 4;  // arcs
 
 extern "C" __global__ void __launch_bounds__(1024)
     make_records(const offset_t *row_offsets, const int *column_indices, int num_vertices, int *entries,

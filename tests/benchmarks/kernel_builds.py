@@ -29,7 +29,7 @@ _OTHER_FILES: Mapping[str, Mapping[str, int]] = {
     "pack_parts": {"TABLE_BITS": 13, "TABLE": 8192, "MAX_GHOSTS": 6144},
     "parents": {"NO_PARENT": -1},
     "probe": {"CHAINS": 32},
-    "short_rows": {"RECORDS": 2},
+    "short_rows": {"RECORD": 4, "RECORDS": 2},
     "tree_check": {"NO_PARENT": -1},
 }
 """Kernel files that are not of a variant's name, and the macros they need."""

@@ -167,6 +167,22 @@ def test_no_memory_for_records() -> None:
         DeviceGraph(device, graph).once(with_records)
 
 
+def test_without_memory_for_records_it_does_without(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not if they have been asked for."""
+
+    def no_room(graph: DeviceGraph) -> None:
+        raise DeviceOutOfMemoryError("no room")
+
+    monkeypatch.setattr(adaptive, "with_records", no_room)
+    monkeypatch.setattr(adaptive, "_LEAST_VERTICES", 0)
+    graph = lattice(20, 20)
+    search = prepared(Adaptive, device, graph)
+    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+    assert search.defines()["SHORT_ROWS"] == 0
+    with pytest.raises(DeviceOutOfMemoryError):
+        prepared(Adaptive, device, graph, **SHORT)
+
+
 def tree(children: int, depth: int, orientation: Orientation) -> Graph:
     """Each vertex above the last level has as many children."""
     inner = sum(children**level for level in range(depth))

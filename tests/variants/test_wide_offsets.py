@@ -53,7 +53,14 @@ WAYS: dict[str, list[dict[str, KnobValue]]] = {
     "push_multilevel": [{"SMALL_FRONTIER": 1}],
 }
 """Knobs that lead through other kernels, or other parts of them, than the defaults."""
-OF_PREPARING = {"LONG_ROW": 1024, "TABLE_BITS": 13, "TABLE": 8192, "MAX_GHOSTS": 6144, "RECORDS": 2}
+OF_PREPARING = {
+    "LONG_ROW": 1024,
+    "TABLE_BITS": 13,
+    "TABLE": 8192,
+    "MAX_GHOSTS": 6144,
+    "RECORD": 4,
+    "RECORDS": 2,
+}
 """Macros of kernels that prepare a search."""
 
 
