@@ -26,9 +26,13 @@ _RUNTIME = _HERE / "runtime"
 
 _PROCESSOR_FLAGS = ["-mpopcnt"] if platform.machine() in {"x86_64", "AMD64"} else []
 _COMMON_FLAGS = ["-w", "-fvisibility=hidden", f"-I{_INCLUDE}", *_PROCESSOR_FLAGS]
-_RUNTIME_PARTS = 2
-"""Files that the runtime's sources are compiled as: reading the headers they share takes most of the time.
-Names in their unnamed namespaces have to differ, as several of them are one translation unit."""
+_SECOND_PART = {
+    *("barriers", "callbacks", "collectives", "faults", "grid", "language", "lockstep", "position"),
+    *("resident_block", "trace", "watch"),
+}
+"""The runtime's sources are compiled as two files, these and the others: reading the headers they share takes
+most of the time. Names in their unnamed namespaces have to differ, as several of them are one translation
+unit. The compiler's callbacks are apart from the worker and the views, or more than pays is inlined there."""
 _KERNELS_LEVEL = "-O1"
 """Of optimisation. Threads take turns so often that -O3 makes them no faster, but takes longer to compile."""
 
@@ -75,10 +79,10 @@ def build_runtime(*, portable_fibers: bool = False) -> Path:
         *(["-DEMU_PORTABLE_FIBERS"] if portable_fibers else []),
     ]
     with tempfile.TemporaryDirectory() as work:
-        parts = [Path(work) / f"part{number}.cpp" for number in range(_RUNTIME_PARTS)]
+        parts = [Path(work) / f"part{number}.cpp" for number in range(2)]
         for number, part in enumerate(parts):
-            included = "".join(f'#include "{source}"\n' for source in sources[number::_RUNTIME_PARTS])
-            part.write_bytes(os.fsencode(included))
+            chosen = [source for source in sources if (source.stem in _SECOND_PART) == bool(number)]
+            part.write_bytes(os.fsencode("".join(f'#include "{source}"\n' for source in chosen)))
         return build_library("cuda-on-cpu", parts, flags)
 
 
