@@ -11,7 +11,7 @@ constexpr float UNSURE = 1.6f;         // times, until a level has shown how arc
 constexpr int MIXED = 64;              // vertices: with more than one further part for so many, parts are mixed
 
 // A level pushed by all blocks; one pushed but only listed, as the next is likely to be pulled; a frontier queued after
-// all; a level pulled; the rest of its long rows; levels of the cluster; the end, or failure. BEGIN precedes the first.
+// all: these use lists of blocks. A level pulled; its long rows; levels of a cluster; the end; failure; the beginning.
 enum step_kind { PUSH, LIST, QUEUE, PULL, PULL_RESTS, RUN_LEVELS, END, FAIL, BEGIN };
 
 // What a block knows of the search. Its first thread writes it between two steps, while the others wait.
@@ -29,8 +29,8 @@ struct course {
     edge_share share;   // of a block in the edges that are queued in the next step
 
     __device__ __forceinline__ bool pushed() const { return last == PUSH || last == LIST; }
-    // Whether the next step needs the blocks' lists, and whether it queues what a push has left on them.
     __device__ __forceinline__ bool uses_lists() const { return next <= QUEUE; }
+    // Whether the next step queues what a push has left on the lists.
     __device__ __forceinline__ bool queues_list() const { return next == QUEUE && pushed(); }
 };
 
@@ -49,7 +49,7 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
 }
 
 // Whether a level to be pushed is expected to find so many vertices and edges that the next one is pulled: then the
-// offsets of what it finds need not be read.
+// offsets of what it finds need not be read. As long as no level has shown how arcs are spread, less is expected.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
@@ -147,7 +147,7 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     return at;
 }
 
-// Note the level that a step begins with, and empty the frontier that the step after it adds to. For one thread.
+// Note the level that a step begins with, and empty what the step after it adds to. For one thread.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, LAYER_PULL);
     if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))

@@ -24,7 +24,7 @@ struct push_buffers {
     block_list<CLAIMED> claimed;
     unsigned place;          // in the queue: the list's rows have their first parts there, in its order
     unsigned further_place;  // of further ones
-    rows_aside<LONG_RESTS> further;  // of a round's vertices: long rows without first parts; all parts but these
+    rows_aside<LONG_RESTS> further;  // long rows of a round, without first parts; `parts` are those of all its rows
     edge_limit<next_frontier> limit;
     block_tally found;
 };
@@ -121,8 +121,8 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
 }
 
 // Reach the vertices on the block's list, which are of this level, and queue their rows for this step; leave what the
-// block has found. For all blocks, after push_level or list_frontier, or a step later to queue what was not queued.
-// Places for first parts are reserved before the rows are known: the answer is waited for together with the offsets.
+// block has found. For all blocks, after push_level or list_frontier or a step later. First parts get their places
+// before rows are known: the answer is waited for with the offsets. What is only listed has been reached and is counted.
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               bool only_lists, step_result &result) {
     next_frontier &next = search.state->frontiers[step];
@@ -146,13 +146,13 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
             queue_some<4>(search, buffers, next, first, size, step, level);
         }
     if (!last) return;
-    const bool listed = buffers.claimed.all_fit(), passed = buffers.limit.passed || only_lists;
-    if (!listed) store_relaxed(&next.unlisted, 1);  // matters if any block has stopped queueing, not only this one
-    result = {buffers.found, !listed, passed};
+    const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
+    if (!all_fit) store_relaxed(&next.unlisted, 1);  // matters if any block has stopped queueing, not only this one
+    result = {buffers.found, !all_fit, stopped};
 }
 
-// Claim what some arcs of a run lead to: a fixed number a lane, from the first one on. If that is only listed, it is
-// reached here, too.
+// Claim what some arcs of a run lead to: a fixed number a lane, from the first one on. If that is only listed, it gets
+// its level here.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            const arc_run &arcs, unsigned first, int step, int level, bool only_lists) {

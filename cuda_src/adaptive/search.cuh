@@ -44,7 +44,7 @@ struct search_state {
     int level;        // at which a cluster has stopped
     int failed;       // a block gave up waiting for the others
     int first_step;   // of the next search: the last one leaves the two frontiers after it empty
-    in_turn<tally, 3> unreached;  // before a pulled level that counts them, and their in-neighbours
+    in_turn<tally, 3> unreached;  // with their in-neighbours, as counted by the pulled level after LIST
 };
 
 // When to do what.
@@ -62,7 +62,7 @@ struct bfs {
     const int *row_indices;
     offset_t row_indices_end;  // the last offset
     int num_vertices;
-    int num_entered;  // vertices that have in-neighbours
+    int num_entered;  // vertices that have in-neighbours, if levels may be pulled
     offset_t num_edges;
     search_answer answer;
     thresholds when;

@@ -25,7 +25,7 @@ struct edge_limit {
     static constexpr unsigned MOST_EDGES = 1u << 20;  // of a row, as counted by warps
 
     unsigned edges;
-    unsigned told;  // units, by all blocks when this one told the others last
+    unsigned told;  // units, by all blocks when this one told the others last: a hint
     edge_share share;
     volatile int passed;
 
@@ -34,7 +34,8 @@ struct edge_limit {
     // For whole warps: count the edges of each lane's row. Returns, alike for all lanes, whether the limit was passed
     // before.
     __device__ __forceinline__ bool count(edge_t of_row, Frontier &next) {
-        if (__any_sync(ALL_LANES, passed)) return true;  // alike, though another warp may be setting it
+        // benign race: the first lane may set it, in a call of before, or another warp; all lanes go the same way
+        if (__any_sync(ALL_LANES, passed)) return true;
         __syncwarp();  // all have read it
         const unsigned sum = warp_sum((unsigned)min(of_row, (edge_t)MOST_EDGES));
         if (threadIdx.x % 32 == 0 && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
@@ -57,7 +58,7 @@ struct edge_limit {
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;
-        told = atomicAdd(&next.queued_units, units) + units;
+        told = atomicAdd(&next.queued_units, units) + units;  // benign race: of several warps' sums any will do
         if (told > share.most_units) passed = 1;
         return true;
     }

@@ -76,7 +76,7 @@ template <unsigned room>
 struct rows_aside {
     part rows[room];
     unsigned slots[room];
-    unsigned count, parts;  // rows, of which the first `room` have been kept; parts of them all
+    unsigned count, parts;  // rows, of which the first `room` have been kept; places for parts, of others' too
 
     __device__ __forceinline__ void reset() { count = parts = 0; }
     __device__ __forceinline__ void keep(unsigned place, edge_t begin, edge_t length, unsigned slot) {
