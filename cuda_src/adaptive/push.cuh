@@ -122,7 +122,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
 
 // Reach the vertices on the block's list, which are of this level, and queue their rows for this step; leave what the
 // block has found. For all blocks, after push_level or list_frontier or a step later. First parts get their places
-// before rows are known: the answer is waited for with the offsets. What is only listed has been reached and is counted.
+// before rows are known: the answer is awaited with the offsets. What is only listed has been reached, and is counted.
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               bool only_lists, step_result &result) {
     next_frontier &next = search.state->frontiers[step];

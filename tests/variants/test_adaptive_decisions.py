@@ -8,11 +8,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bfsbench.backends.base import Device
+from bfsbench.backends.cpu import CpuDevice
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.variants.adaptive import Adaptive
-from tests.shapes import random_digraph
+from tests.shapes import edge_list, random_digraph
 from tests.variants.adaptive_searches import layers_of, took_steps
 from tests.variants.searching import layered, levels_of, prepared
 
@@ -201,3 +202,20 @@ def test_trees_of_levels_that_are_only_listed(device: Device) -> None:
     graph = build_graph(random_digraph(4000, degree=12), "random")
     _, vertices, _ = left_behind(device, graph, 8, PUSHED_EDGE=40, LISTED_VERTICES=100, TREE=1)
     assert vertices > 0
+
+
+def test_counts_are_emptied_after_all_have_read_them() -> None:
+    """Levels that count follow each other closely: 20 vertices of a knot, 120 of these, and the next knot."""
+    edges, knot = [], 0
+    for _ in range(8):
+        inner, outer = range(knot + 1, knot + 21), range(knot + 21, knot + 141)
+        edges += [(knot, v) for v in inner] + [(w, knot + 141) for w in outer]
+        edges += [(v, outer[(7 * i + 20 * j) % 120]) for i, v in enumerate(inner) for j in range(18)]
+        knot += 141
+    graph = build_graph(edge_list(knot + 1, edges, "directed"), "knots")
+    knobs = {"CLUSTER_SIZE": 1, "SMALL_PARTS": 0, "PUSHED_EDGE": 900, "LISTED_VERTICES": 0, "SHORT_ROWS": 0}
+    with CpuDevice(seed=1, watched=True) as device:
+        search = prepared(Adaptive, device, graph, 5, **knobs)
+        assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+        assert sum(tally.vertices > 0 for tally in search.state.read_struct().unreached) > 0
+        assert not [found for found in device.findings() if not found.benign]
