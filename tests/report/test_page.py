@@ -4,30 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from chromium import chromium
 from click.testing import CliRunner
 from level_rows import level, profiled
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from result_rows import emulated_row, failed_row, host_row, row, write
 
 from bfsbench.bench.results import read_results
 from bfsbench.cli import main
 from bfsbench.report.html import page
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+playwright_api = pytest.importorskip("playwright.sync_api", reason="the extra 'browser' opens pages")
+pytestmark = pytest.mark.exhaustive
 HOSTILE = "</script><script>document.title='broken'</script><b>&amp;"
 TIMES = ["1.500", "2.000", "3.000", "4.000", "8.000", "9.000", "10.00", "70.00", "500.0", ""]
 """Of all points, in order; a failed one has none."""
 MANY = 1000
-Opened = Callable[..., Page]
+Opened = Callable[..., "Page"]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     program, needed = chromium()
     options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
+    with playwright_api.sync_playwright() as playwright:
         yield playwright.chromium.launch(executable_path=program, args=options, env={**needed})
 
 

@@ -31,7 +31,6 @@ WAYS = (
     {"SMALL_PARTS": 8},
     MIXED,
     LISTED,
-    LISTED | {"PUSHED_EDGE": 100},
     PULLED | LIKELY,
     MIXED | LIKELY,
     LISTED | LIKELY,

@@ -204,6 +204,7 @@ def test_trees_of_levels_that_are_only_listed(device: Device) -> None:
     assert vertices > 0
 
 
+@pytest.mark.exhaustive
 def test_counts_are_emptied_after_all_have_read_them() -> None:
     """Levels that count follow each other closely: 20 vertices of a knot, 120 of these, and the next knot."""
     edges, knot = [], 0
