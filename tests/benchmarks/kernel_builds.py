@@ -10,6 +10,7 @@ from pathlib import Path
 from bfsbench.toolchain import find_nvcc
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import KernelProgram, KernelVariant
+from bfsbench.variants.short_rows import RECORD
 
 _MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "adaptive": {
@@ -29,7 +30,7 @@ _OTHER_FILES: Mapping[str, Mapping[str, int]] = {
     "pack_parts": {"TABLE_BITS": 13, "TABLE": 8192, "MAX_GHOSTS": 6144},
     "parents": {"NO_PARENT": -1},
     "probe": {"CHAINS": 32},
-    "short_rows": {"RECORD": 4, "RECORDS": 2},
+    "short_rows": {"RECORD": RECORD, "RECORDS": 2},
     "tree_check": {"NO_PARENT": -1},
 }
 """Kernel files that are not of a variant's name, and the macros they need."""

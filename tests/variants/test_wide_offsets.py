@@ -22,6 +22,7 @@ from bfsbench.variants import all_variants
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
 from bfsbench.variants.reorder import Reorder
+from bfsbench.variants.short_rows import RECORD
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
 from tests.variants.searching import levels_of
 
@@ -58,7 +59,7 @@ OF_PREPARING = {
     "TABLE_BITS": 13,
     "TABLE": 8192,
     "MAX_GHOSTS": 6144,
-    "RECORD": 4,
+    "RECORD": RECORD,
     "RECORDS": 2,
 }
 """Macros of kernels that prepare a search."""
