@@ -108,6 +108,15 @@ class Adaptive(OneLaunchVariant):
             minimum=0,
             maximum=2**31 - 1,
         ),
+        Knob(
+            "MANY_VERTICES",
+            3 << 20,
+            "vertices from which on the first pulled level finds those that no arc leads to, and blocks take "
+            "turns by sectors of bitmaps; others do so at the beginning, and by words",
+            minimum=0,
+            maximum=2**31 - 1,
+            compile_time=True,
+        ),
         Knob("MAY_PULL", 1, "0: levels are pushed only, and in-neighbours are not needed", choices=(0, 1)),
         Knob(
             "LIKELY_FIRST",
@@ -136,6 +145,7 @@ class Adaptive(OneLaunchVariant):
         {"SMALL_PARTS": 0, "PUSHED_EDGE": 1000},
         {"SMALL_PARTS": 0, "MAY_PULL": 0},
         {"SMALL_PARTS": 0, "LISTED_VERTICES": 0, "PUSHED_EDGE": 40},
+        {"SMALL_PARTS": 0, "MANY_VERTICES": 0, "PUSHED_EDGE": 40},
         {"TINY_PARTS": 0, "SHORT_ROWS": 1},
         {"SMALL_PARTS": 0, "LIKELY_FIRST": 1, "PUSHED_EDGE": 1000},
     )
@@ -176,6 +186,7 @@ class Adaptive(OneLaunchVariant):
             "CLUSTER_SIZE": self.cluster_size(),
             "CLUSTER_PARTS": self._cluster_parts(),
             "SHORT_ROWS": int(self._makes_records()),
+            "MANY_VERTICES": int(self.num_vertices >= int(self.knob["MANY_VERTICES"])),
         }
 
     @property

@@ -5,6 +5,7 @@
 // levels in the cluster (enum step_kind). What comes next each decides for itself, from the same numbers: course.cuh.
 
 #include "course.cuh"
+#include "mark_rows.cuh"
 #include "pull.cuh"
 #include "push.cuh"
 #include "small.cuh"
@@ -17,43 +18,27 @@ union workspace {
     pull_lists pull;
 };
 
-// Leave the bitmaps as the next search is to find them, and give vertices that have not been reached their level: for
-// all blocks, once all levels are complete. At the end it costs less, since only few levels are to be written.
-__device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited) {
-    const unsigned words = search.words();
-    const auto missing = [&](const unsigned &w, bool there) {
-        const unsigned beyond = w == words - 1 ? tail_bits(search.num_vertices) : 0;
-        unsigned bits = 0;
-        if (there) {
-            bits = search.open[w] & ~(reached[w] | beyond);
-            visited[w] = beyond;
-            search.open[w] = ALL_LANES;
-        }
-        return bits;
+// Leave the bitmaps as the next search is to find them, and give vertices that have not been reached their level, if
+// they have none: for all blocks, once all levels are complete. At the end only few levels are to be written.
+__device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {
+    const auto clear = [&](const unsigned &w, bool there) {
+        if (!there) return 0u;
+        const unsigned beyond = w == search.words() - 1 ? tail_bits(search.num_vertices) : 0;
+        const unsigned missing = have_it ? 0 : (MANY_VERTICES ? ALL_LANES : search.open[w]) & ~(reached[w] | beyond);
+        visited[w] = beyond;  // which may be `reached`
+        if (!MANY_VERTICES) search.open[w] = ALL_LANES;
+        return missing;
     };
-    visit_bitmap(words, missing, [&](bool set, int v) { if (set) search.answer.unreached(v); });
+    visit_bitmap(search.words(), clear, [&](bool set, int v) { if (set) search.answer.unreached(v); });
 }
 
 // Give the vertices that no arc leads to their level, and take them out of the open ones: for all blocks but those of
-// the first cluster, which has begun with the source meanwhile. What is read of the graph is then in the L2 cache.
-__device__ __noinline__ void close_unreachable(const bfs &search, int source) {
-    constexpr int WORDS = 4;  // of a warp at a time
-    const unsigned words = search.words(), lane = threadIdx.x % 32;
-    const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warps = grid_threads() / 32 - busy;
-    for (unsigned first = global_thread() / 32 - busy; first < words; first += WORDS * warps) {
-        bool entered[WORDS];
-        for (int k = 0; k < WORDS; ++k) {
-            const unsigned w = first + k * warps;
-            const int v = w * 32 + lane;
-            const bool there = w < words && v < search.num_vertices;
-            entered[k] = !there || __ldg(&search.column_offsets[v]) < __ldg(&search.column_offsets[v + 1]);
-        }
-        for (int k = 0; k < WORDS; ++k) {
-            const unsigned w = first + k * warps, open = __ballot_sync(ALL_LANES, entered[k]);
-            if (!entered[k] && w * 32 + lane != source) search.answer.unreached(w * 32 + lane);
-            if (lane == 0 && w < words) search.open[w] = open;
-        }
-    }
+// the first cluster, which has begun with the source meanwhile. What is read of the graph is then in the L2 cache, if
+// it fits; of MANY_VERTICES pulling does this (candidates::open_word).
+__device__ __noinline__ void close_unreachable(const bfs &search, unsigned source) {
+    const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warp = global_thread() / 32, warps = grid_threads() / 32;
+    mark_rows(search.column_offsets, search.num_vertices, search.open, warp - busy, warps - busy,
+              [&](unsigned v) { if (v != source) search.answer.unreached(v); });
 }
 
 // The search, step by step. For all threads of all blocks, which decide alike. With no source, -1, it shows whether all
@@ -69,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __shared__ step_result result;
     if (threadIdx.x == 0) {
         // `last` is QUEUE for this call alone: then decide() learns nothing.
-        at = {{search.num_entered, search.num_edges, 1, 0}, 0, {}, 0, 0, search.state->first_step, 0, QUEUE};
+        at = {{search.num_entered, search.num_edges, 1, 0}, 0, {}, 0, 0, 0, search.state->first_step, 0, QUEUE};
         result = {};
         decide(search, at);
         at.last = BEGIN;
@@ -81,7 +66,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         unsigned *const complete = at.swapped ? visited_then : visited;
         unsigned *const other = at.swapped ? visited : visited_then;
         switch (at.next) {
-        case PULL: pull_level(search, complete, other, shared.pull, step, level, at.recount, result); break;
+        case PULL:
+            pull_level(search, complete, other, shared.pull, step, level, !at.pulled, at.recounts(), result);
+            break;
         case PULL_RESTS: pull_rests(search, other, complete, step, level, at.now.rests, result); break;
         case QUEUE:
             if (!at.queues_list()) list_frontier(search, complete, other, shared.push, step, level);
@@ -91,13 +78,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             if (blockIdx.x < CLUSTER_SIZE)
                 run_small_levels(search, complete, shared.cluster, records, step, level, at.now.queued,
                                  at.last == BEGIN ? source : -1, at.share, result);
-            else if (at.last == BEGIN && search.when.may_pull)
+            else if (!MANY_VERTICES && at.last == BEGIN && search.when.may_pull)
                 close_unreachable(search, source);
             break;
         case PUSH: case LIST:
             push_level(search, complete, shared.push, step, level, at.now.queued, at.mixed, at.next == LIST);
             break;
-        case END: end_search(search, complete, visited); return;
+        case END: end_search(search, complete, visited, MANY_VERTICES && at.pulled); return;
         case FAIL: return;
         }
         if (at.uses_lists())  // of QUEUE the level has been counted already

@@ -21,14 +21,16 @@ struct course {
     frontier now;
     edge_t expanded;    // edges of the frontier that the last level has expanded
     int swapped;        // whether the bitmap that is complete is the second one
+    int pulled;         // whether a level has been pulled
     int step, level;
     step_kind last, next;
     int unlearned;      // whether what the last level has found is still to be learned from
-    int recount;        // whether a pulled level counts what is unreached, since LIST has not counted edges
     int mixed;          // whether the parts queued are of short rows and of hubs
     edge_share share;   // of a block in the edges that are queued in the next step
 
     __device__ __forceinline__ bool pushed() const { return last == PUSH || last == LIST; }
+    // Whether the next step, a pulled level, counts what is unreached, since LIST has not counted edges.
+    __device__ __forceinline__ bool recounts() const { return next == PULL && last == LIST; }
     __device__ __forceinline__ bool uses_lists() const { return next <= QUEUE; }
     // Whether the next step queues what a push has left on the lists.
     __device__ __forceinline__ bool queues_list() const { return next == QUEUE && pushed(); }
@@ -91,7 +93,6 @@ __device__ __forceinline__ void decide(const bfs &search, course &at) {
     if (!far_below) at.worth = edges_worth_pulling(search, at);
     if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > at.worth)) {
         at.next = PULL;
-        at.recount = at.last == LIST;
     } else if (at.now.unqueued) {
         at.next = QUEUE;
         at.share = edge_share::unlimited();
@@ -117,6 +118,7 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
         at.share = share_of(search, at.worth, gridDim.x);
     }
     bool notice = false, failed = false;
+    const bool recounted = at.recounts();
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
     at.last = at.next;
     if (notice) {
@@ -124,17 +126,18 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
         at.now.rests = load_relaxed(&now.rests);
         failed = load_relaxed(&state.failed);
         if (at.last == RUN_LEVELS) at.level = load_relaxed(&state.level);
-        if (at.last == PULL && at.recount)
+        if (recounted)
             at.left.unreached = load_relaxed(&state.unreached[at.step].vertices),
             at.left.unexplored = load_relaxed(&state.unreached[at.step].edges);
     }
     if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
+    if (at.last == QUEUE) at.left.unexplored += before.found.edges - at.now.found.edges;  // which LIST had estimated
     if (at.pushed() || at.last == PULL) ++at.level, at.expanded = before.found.edges;
     if (at.last == PULL_RESTS) {  // it has gone on with the level of the step before, and nothing of both is queued
         const tally sum = {before.found.edges + at.now.found.edges, before.found.vertices + at.now.found.vertices};
         at.now = frontier{sum, 0, sum.vertices > 0, 0, 0};
     }
-    at.swapped ^= at.last == PULL;
+    at.swapped ^= at.last == PULL, at.pulled |= at.last == PULL;
     if (!all_came) store_relaxed(&state.failed, 1);
     if (!all_came || failed)
         at.next = FAIL;

@@ -17,8 +17,9 @@ __device__ __forceinline__ const int *first_parents(const bfs &search) {
 // Let the vertices of a block's share look at their first in-neighbours: for all its warps. Each has words of its own,
 // the same ones as in pull_rows. What a few words need is asked for together.
 __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned *visited, pull_lists &lists,
-                                              const word_share &share, int level, tally &found, tally &unreached) {
-    candidates next = {search, visited, lists, share};
+                                              const word_share &share, int level, bool first, tally &found,
+                                              tally &unreached) {
+    candidates next = {search, visited, lists, share, first};
     for (next.at.batch = 0; next.read_batch(); ++next.at.batch) {
         __syncwarp();  // what is read of `fresh` has been read
         while (next.at.pending) {

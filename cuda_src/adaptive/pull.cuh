@@ -30,10 +30,11 @@ __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists,
 
 // One pass over the short rows of a block's share: for all its warps.
 __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
-                                          const word_share &share, int level, tally &found, tally &unreached) {
+                                          const word_share &share, int level, bool first, tally &found,
+                                          tally &unreached) {
     const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
     unsigned head = 0, tail = 0;  // of the list
-    candidates next = {search, visited, lists, share};
+    candidates next = {search, visited, lists, share, first};
     next.at.batch = ~0u;
     next.advance();
     edge_t at = 0, end = 0;
@@ -150,15 +151,15 @@ __device__ __noinline__ void queue_found(const bfs &search, const pull_lists &li
     for (unsigned k = threadIdx.x / 32; k < share.words; k += blockDim.x / 32) {
         if (lists.fresh[k] == 0) continue;
         const bool mine = lists.fresh[k] >> threadIdx.x % 32 & 1;
-        queue_row row = {0, 0};
-        if (mine) row = search.row_of(share.vertex(k * 32 + threadIdx.x % 32));
+        const queue_row row = mine ? search.row_of(share.vertex(k * 32 + threadIdx.x % 32)) : queue_row{0, 0};
         append_rows(search, row, mine ? row.parts() : 0, step);
     }
 }
 
 // Find the vertices of the next level: for all blocks. Fills the other bitmap, which is the complete one from then on.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
-                                           pull_lists &lists, int step, int level, bool recount, step_result &result) {
+                                           pull_lists &lists, int step, int level, bool first_pulled, bool recount,
+                                           step_result &result) {
     tally found = {0, 0}, unreached = {0, 0};
     const unsigned own_words = word_share::own(search.words());
     for (unsigned first = 0; first < own_words; first += FRESH) {
@@ -167,8 +168,8 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
         if (threadIdx.x == 0) lists.num_long = 0, lists.unreached.reset();
         __syncthreads();
-        if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, found, unreached);
-        pull_rows(search, visited, lists, share, level, found, unreached);
+        if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, first_pulled, found, unreached);
+        pull_rows(search, visited, lists, share, level, first_pulled, found, unreached);
         __syncthreads();
         if (lists.num_long > 0) result.found.add(pull_long_rows(search, visited, lists, share, step, level, result));
         __syncthreads();

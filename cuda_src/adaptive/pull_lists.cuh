@@ -4,6 +4,7 @@
 #include "search.cuh"
 #include "word_walk.cuh"
 
+typedef word_share_by<MANY_VERTICES ? 8 : 1> word_share;  // a sector of the bitmap, where balance matters less
 constexpr int WAITING = 64;  // vertices in the list of a warp: a power of two, at least two words
 constexpr int FRESH = 2048 >> WIDE_OFFSETS;  // words of the bitmap that a block works on between two barriers
 constexpr int LONG_ROWS = 256;  // that a block sets aside
@@ -26,12 +27,14 @@ struct candidates {
     const unsigned *visited;
     const pull_lists &lists;
     const word_share &own;
+    bool first;  // of the pulled levels of this search
     word_walk at;
     offset_t begin, end;  // the row of this lane's vertex, if it is a candidate
 
     __device__ __forceinline__ bool read_batch() {
         const unsigned k = at.nth_word(threadIdx.x % 32);
-        at.words = k < own.words ? search.open[own.word(k)] & ~visited[own.word(k)] : 0;
+        const bool all_open = MANY_VERTICES && first;
+        at.words = k < own.words ? (all_open ? ALL_LANES : search.open[own.word(k)]) & ~visited[own.word(k)] : 0;
         if (LIKELY_FIRST && at.words != 0) at.words &= ~lists.fresh[k];
         at.pending = __ballot_sync(ALL_LANES, at.words != 0);
         return __any_sync(ALL_LANES, k < own.words);
@@ -40,6 +43,13 @@ struct candidates {
         const int v = min(own.vertex(of_slot), search.num_vertices - 1);
         begin = __ldg(&search.column_offsets[v]);
         end = __ldg(&search.column_offsets[v + 1]);
+    }
+    // Note which vertices of the word that has been taken have in-neighbours. All that have not been reached get their
+    // level now, and those found a new one soon: so whole sectors are stored.
+    __device__ __forceinline__ void open_word() const {
+        const unsigned open = __ballot_sync(ALL_LANES, begin < end);
+        if (threadIdx.x % 32 == 0) search.open[own.word(at.slot / 32)] = open;
+        if (at.current >> threadIdx.x % 32 & 1) search.answer.unreached(own.vertex(at.slot));
     }
     // Take the next word, if there is one; the first if `batch` is the one before the first.
     __device__ __forceinline__ void advance() {
@@ -60,6 +70,7 @@ __device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const c
                                                       tally &unreached) {
     const bool wanted = (next.at.current >> threadIdx.x % 32 & 1) && next.begin < next.end;
     const unsigned lanes = __ballot_sync(ALL_LANES, wanted), warp = threadIdx.x / 32;
+    if (MANY_VERTICES && next.first) next.open_word();
     const unsigned place = (tail + __popc(lanes & (1u << threadIdx.x % 32) - 1)) % WAITING;
     if (wanted) {
         lists.begins[warp][place] = next.begin;

@@ -49,8 +49,7 @@ __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int
 __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buffers, bool mine, int v, int step,
                                             int level) {
     tally found = {0, 0};
-    queue_row row = {0, 0};
-    if (mine) row = reach_claimed(search, v, level, found);
+    const queue_row row = mine ? reach_claimed(search, v, level, found) : queue_row{0, 0};
     buffers.found.add(found);
     if (!buffers.limit.count(row.end - row.begin, search.state->frontiers[step]))
         append_rows(search, row, mine ? row.parts() : 0, step);
@@ -88,8 +87,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     tally found = {0, 0};
     for (int k = 0; k < count; ++k) {
         const unsigned i = first + k * blockDim.x + threadIdx.x;
-        rows[k] = {0, 0};
-        if (i < size) rows[k] = reach_claimed(search, buffers.claimed.entries[i], level, found);
+        rows[k] = i < size ? reach_claimed(search, buffers.claimed.entries[i], level, found) : queue_row{0, 0};
         further += further_parts(buffers, rows[k]);
     }
     if (__any_sync(ALL_LANES, further > 0))
@@ -148,7 +146,7 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
     if (!last) return;
     const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
     if (!all_fit) store_relaxed(&next.unlisted, 1);  // matters if any block has stopped queueing, not only this one
-    result = {buffers.found, !all_fit, stopped};
+    result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }
 
 // Claim what some arcs of a run lead to: a fixed number a lane, from the first one on. If that is only listed, it gets

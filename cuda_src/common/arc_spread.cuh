@@ -34,6 +34,6 @@ struct arc_spread {
     }
     // About as many edges as these vertices have if they are like all unreached ones.
     __device__ __forceinline__ edge_t edges_of(unsigned vertices) const {
-        return (edge_t)((float)vertices * __fdividef(arcs(), rows() + 1));
+        return (edge_t)fminf((float)vertices * __fdividef(arcs(), rows() + 1), arcs());
     }
 };

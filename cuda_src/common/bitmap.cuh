@@ -103,14 +103,18 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
 }
 
 // What a block works on at a time: words of the bitmaps, from the `first`-th of its own on. A slot is a bit of it. All
-// blocks take turns by words.
-struct word_share {
+// blocks take turns by so many words, a power of two.
+template <unsigned run>
+struct word_share_by {
     unsigned first, words;
 
     // How many words of a bitmap are the block's own.
     __device__ __forceinline__ static unsigned own(unsigned words) {
-        return (words + gridDim.x - 1 - blockIdx.x) / gridDim.x;
+        const unsigned runs = (words + run - 1) / run, mine = (runs + gridDim.x - 1 - blockIdx.x) / gridDim.x * run;
+        return (runs - 1) % gridDim.x == blockIdx.x ? mine - (runs * run - words) : mine;
     }
-    __device__ __forceinline__ unsigned word(unsigned k) const { return (first + k) * gridDim.x + blockIdx.x; }
+    __device__ __forceinline__ unsigned word(unsigned k) const {
+        return ((first + k) / run * gridDim.x + blockIdx.x) * run + (first + k) % run;
+    }
     __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
 };

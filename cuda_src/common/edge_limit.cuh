@@ -25,7 +25,7 @@ struct edge_limit {
     static constexpr unsigned MOST_EDGES = 1u << 20;  // of a row, as counted by warps
 
     unsigned edges;
-    unsigned told;  // units, by all blocks when this one told the others last: a hint
+    volatile unsigned told;  // units, by all blocks when this one told the others last: a hint, of any of its warps
     edge_share share;
     volatile int passed;
 
@@ -34,11 +34,10 @@ struct edge_limit {
     // For whole warps: count the edges of each lane's row. Returns, alike for all lanes, whether the limit was passed
     // before.
     __device__ __forceinline__ bool count(edge_t of_row, Frontier &next) {
-        // benign race: the first lane may set it, in a call of before, or another warp; all lanes go the same way
-        if (__any_sync(ALL_LANES, passed)) return true;
-        __syncwarp();  // all have read it
+        const bool leads = threadIdx.x % 32 == 0;  // and reads for all lanes what it may set itself
+        if (__any_sync(ALL_LANES, leads && passed)) return true;
         const unsigned sum = warp_sum((unsigned)min(of_row, (edge_t)MOST_EDGES));
-        if (threadIdx.x % 32 == 0 && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
+        if (leads && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
         return false;
     }
     // For one thread of the block: all edges that it has found so far. Returns whether others have been told of some.
@@ -58,8 +57,9 @@ struct edge_limit {
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;
-        told = atomicAdd(&next.queued_units, units) + units;  // benign race: of several warps' sums any will do
-        if (told > share.most_units) passed = 1;
+        const unsigned all = atomicAdd(&next.queued_units, units) + units;
+        told = all;
+        if (all > share.most_units) passed = 1;
         return true;
     }
 };

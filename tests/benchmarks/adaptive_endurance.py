@@ -46,6 +46,8 @@ MOST_FAILURES = 10
 DRAWN_AHEAD = 4
 """Graphs for each process that draws them."""
 CLUSTER_SIZES = (0, 1, 2, 4, 8, 16)
+MANY_VERTICES = (0, 1 << 30)
+"""So that all graphs have as many, or none."""
 
 
 def box(random: Random, size: int) -> Parameters:
@@ -108,11 +110,14 @@ def draw_knobs(random: Random, short_rows: bool) -> dict[str, KnobValue]:
         "TINY_PARTS": random.choice([0, 16, 256, 512]),
         "PUSHED_EDGE": random.choice([0, 1, 4, 8, 32, 1024]),
         "LISTED_VERTICES": random.choice([0, 0, 100, 1 << 17]),
+        "MANY_VERTICES": random.choice(MANY_VERTICES),
         "MAY_PULL": random.choice([0, 1, 1, 1]),
         "LIKELY_FIRST": random.choice([0, 0, 1]),
         "SHORT_ROWS": random.choice([0, 1, 1]),
     }
-    drawn["SHORT_ROWS"] *= short_rows and not drawn["LIKELY_FIRST"]  # as both are not compiled beforehand
+    drawn["SHORT_ROWS"] *= short_rows and not drawn["LIKELY_FIRST"]
+    if drawn["SHORT_ROWS"] or drawn["LIKELY_FIRST"]:  # two of these together are not compiled beforehand
+        drawn["MANY_VERTICES"] = max(MANY_VERTICES)
     return Adaptive.knob_values({name: int(value) for name, value in drawn.items()})
 
 
@@ -167,11 +172,12 @@ def widened(graph: Graph) -> Graph:
     return replace(graph, **{name: offsets.astype(np.int64) for name, offsets in wide.items()})
 
 
-def compile_build(backend: str, size: int, ordered: int, short: int, wide: bool) -> None:
+def compile_build(backend: str, size: int, ordered: int, short: int, many: int, wide: bool) -> None:
     """Compile one build of the search, in a process of its own."""
     with closing(open_device(backend)) as device:
         graph = build_graph(generate("pmpp"), "pmpp")
-        knobs = Adaptive.knob_values({"CLUSTER_SIZE": size, "LIKELY_FIRST": ordered, "SHORT_ROWS": short})
+        values = {"CLUSTER_SIZE": size, "LIKELY_FIRST": ordered, "SHORT_ROWS": short, "MANY_VERTICES": many}
+        knobs = Adaptive.knob_values(dict(values))
         on_device = DeviceGraph(device, widened(graph) if wide else graph)
         Adaptive(KernelSetup(on_device, None, 64, knobs)).prepare()
 
@@ -179,7 +185,9 @@ def compile_build(backend: str, size: int, ordered: int, short: int, wide: bool)
 def compile_all(pool: Executor, backend: str) -> None:
     """Compile what the random searches need, several builds at a time."""
     started, sizes = time.perf_counter(), CLUSTER_SIZES[1:]
-    ways = ((0, 0, False), (1, 0, False), (0, 1, False), (0, 0, True), (1, 0, True))
+    many, few = MANY_VERTICES
+    ways = [(0, 1, few, False)]  # records have narrow offsets
+    ways += [(*way, wide) for way in ((0, 0, few), (1, 0, few), (0, 0, many)) for wide in (False, True)]
     builds = [(size, *way) for size, way in itertools.product(sizes, ways)]
     for build in [pool.submit(compile_build, backend, *build) for build in builds]:
         build.result()

@@ -16,6 +16,7 @@ _MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "adaptive": {
         "CLUSTER_SIZE": (16, 1, 2, 4, 8),
         "SHORT_ROWS": (0, 1),
+        "MANY_VERTICES": (0, 1),
     },  # their defaults depend on the graph
     "bfs4k": {"CHILD_KERNELS": (1, 0)},
     "apsp_fw": {"TRACKS": (0, 1)},

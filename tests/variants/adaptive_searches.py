@@ -22,6 +22,7 @@ CROWDED = {"SMALL_PARTS": 16384}
 MIXED = {"SMALL_PARTS": 20, "PUSHED_EDGE": 2}
 LISTED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 6, "LISTED_VERTICES": 0}
 LIKELY = {"LIKELY_FIRST": 1}
+MANY = {"MANY_VERTICES": 0}
 TREE = {"TREE": 1}
 WAYS = (
     {},
@@ -34,6 +35,9 @@ WAYS = (
     PULLED | LIKELY,
     MIXED | LIKELY,
     LISTED | LIKELY,
+    PULLED | MANY,
+    LISTED | MANY,
+    PULLED | LIKELY | MANY,
 )
 """Knobs that lead through each of the regimes, and through all of them in turn."""
 

@@ -198,6 +198,16 @@ def test_what_is_listed_is_queued_after_all_if_it_is_little(device: Device) -> N
     assert (steps_with_lists - steps) % 3 == 1, "a step queues the lists"
 
 
+def test_a_listed_level_that_finds_nothing_ends_the_search(device: Device) -> None:
+    """Much is expected of these hubs, which lead to each other alone; no step queues empty lists."""
+    hubs = range(1, 41)
+    graph = beside_others(
+        [(0, v) for v in hubs] + [(v, w) for v in hubs for w in hubs for _ in range(8)], 20_000
+    )
+    steps, _, _ = left_behind(device, graph, 2, PUSHED_EDGE=34)
+    assert steps == left_behind(device, graph, 2, PUSHED_EDGE=34, LISTED_VERTICES=100)[0]
+
+
 def test_trees_of_levels_that_are_only_listed(device: Device) -> None:
     graph = build_graph(random_digraph(4000, degree=12), "random")
     _, vertices, _ = left_behind(device, graph, 8, PUSHED_EDGE=40, LISTED_VERTICES=100, TREE=1)
