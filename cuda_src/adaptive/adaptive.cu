@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         // `last` is QUEUE for this call alone: then decide() learns nothing.
         at = {{search.num_entered, search.num_edges, 1, 0}, 0, {}, 0, 0, 0, search.state->first_step, 0, QUEUE};
         result = {};
-        decide(search, at);
+        decide(search, at, {});
         at.last = BEGIN;
         if (search.state->failed) at.next = FAIL;  // what a failed search leaves is no beginning
     }

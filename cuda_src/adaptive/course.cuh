@@ -72,9 +72,8 @@ __device__ __forceinline__ bool parts_are_mixed(const course &at) {
 
 // Learn from what the last step has found, and take it off what is left: roughly, since a cluster tells neither what it
 // has expanded nor how many vertices it hands on.
-__device__ __forceinline__ void learn(const bfs &search, course &at) {
-    if (at.pushed() || at.last == PULL || at.last == PULL_RESTS)
-        at.left.learn(at.expanded, at.now.found, search.num_edges);
+__device__ __forceinline__ void learn(course &at, const expected_find &expected) {
+    if (at.pushed() || at.last == PULL || at.last == PULL_RESTS) at.left.learn(at.now.found, expected);
     if (at.last == QUEUE) return;
     at.left.unreached -= at.last == RUN_LEVELS ? at.now.queued : at.now.found.vertices;
     at.left.unexplored -= at.now.found.edges;
@@ -83,13 +82,13 @@ __device__ __forceinline__ void learn(const bfs &search, course &at) {
 // Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew
 // from which on it pays: all wait meanwhile. What a pushed level has shown is learned while the next is waited for;
 // both are pushed, so the next has a share by then, as last computed.
-__device__ __forceinline__ void decide(const bfs &search, course &at) {
+__device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
     // Few parts, in the measure of a cluster. What turns out not to fit its queues it has handed back.
     const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= search.when.small;
     at.unlearned = far_below && at.last == PUSH && !at.now.unqueued && !few;
-    if (!at.unlearned) learn(search, at);
+    if (!at.unlearned) learn(at, expected);
     if (!far_below) at.worth = edges_worth_pulling(search, at);
     if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > at.worth)) {
         at.next = PULL;
@@ -113,12 +112,13 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
     if (at.unlearned) {  // put off by decide(), and done while the others end this step
-        learn(search, at);
+        learn(at, at.left.expected(at.expanded, search.num_edges));
         at.worth = edges_worth_pulling(search, at);
         at.share = share_of(search, at.worth, gridDim.x);
     }
-    bool notice = false, failed = false;
-    const bool recounted = at.recounts();
+    if (at.next != PULL_RESTS) at.expanded = before.found.edges;  // these go on with what the step before has expanded
+    expected_find expected = at.left.expected(at.expanded, search.num_edges);  // now, while others are waited for
+    bool notice = false, failed = false, recounted = at.recounts();
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
     at.last = at.next;
     if (notice) {
@@ -128,11 +128,12 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
         if (at.last == RUN_LEVELS) at.level = load_relaxed(&state.level);
         if (recounted)
             at.left.unreached = load_relaxed(&state.unreached[at.step].vertices),
-            at.left.unexplored = load_relaxed(&state.unreached[at.step].edges);
+            at.left.unexplored = load_relaxed(&state.unreached[at.step].edges),
+            expected = at.left.expected(at.expanded, search.num_edges);
     }
     if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
-    if (at.last == QUEUE) at.left.unexplored += before.found.edges - at.now.found.edges;  // which LIST had estimated
-    if (at.pushed() || at.last == PULL) ++at.level, at.expanded = before.found.edges;
+    if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;  // LIST has guessed
+    if (at.pushed() || at.last == PULL) ++at.level;
     if (at.last == PULL_RESTS) {  // it has gone on with the level of the step before, and nothing of both is queued
         const tally sum = {before.found.edges + at.now.found.edges, before.found.vertices + at.now.found.vertices};
         at.now = frontier{sum, 0, sum.vertices > 0, 0, 0};
@@ -146,7 +147,7 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
         at.next = END;  // no vertex is left, or only some without arcs
     else
-        decide(search, at);
+        decide(search, at, expected);
     return at;
 }
 

@@ -146,12 +146,11 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
 }
 
 // Queue the vertices that a block has found in a level.
-__device__ __noinline__ void queue_found(const bfs &search, const pull_lists &lists, const word_share &share,
-                                         int step) {
-    for (unsigned k = threadIdx.x / 32; k < share.words; k += blockDim.x / 32) {
+__device__ __noinline__ void queue_found(const bfs &search, const pull_lists &lists, const word_share &own, int step) {
+    for (unsigned k = threadIdx.x / 32; k < own.words; k += blockDim.x / 32) {
         if (lists.fresh[k] == 0) continue;
         const bool mine = lists.fresh[k] >> threadIdx.x % 32 & 1;
-        const queue_row row = mine ? search.row_of(share.vertex(k * 32 + threadIdx.x % 32)) : queue_row{0, 0};
+        const queue_row row = mine ? search.row_of(own.vertex(k * 32 + threadIdx.x % 32)) : queue_row{0, 0};
         append_rows(search, row, mine ? row.parts() : 0, step);
     }
 }

@@ -4,6 +4,11 @@
 
 #include "tally.cuh"
 
+// What a level is expected to find: one over its vertices and over their arcs.
+struct expected_find {
+    float per_vertex, per_arc;
+};
+
 struct arc_spread {
     static constexpr float LEAST = 0.02f;  // no smaller share of the expected vertices is believed
 
@@ -19,11 +24,15 @@ struct arc_spread {
         const float hits = __fdividef((float)edges * arcs(), (float)all_edges);
         return __fdividef(hits, hits + rows() + 1);
     }
-    // Learn from a level that has expanded this number of edges.
-    __device__ __forceinline__ void learn(edge_t expanded, const tally &found, edge_t all_edges) {
+    // What a level finds that expands this number of edges, if they are spread evenly.
+    __device__ __forceinline__ expected_find expected(edge_t expanded, edge_t all_edges) const {
         const float met = met_by(expanded, all_edges);
-        spread = fminf(fmaxf(__fdividef((float)found.vertices, rows() * met + 1), LEAST), 1.0f);
-        const float its_cover = fminf(fmaxf(__fdividef((float)found.edges, arcs() * met + 1), spread), 1.0f);
+        return {__fdividef(1, rows() * met + 1), __fdividef(1, arcs() * met + 1)};
+    }
+    // Learn from what a level has found instead.
+    __device__ __forceinline__ void learn(const tally &found, const expected_find &expected) {
+        spread = fminf(fmaxf((float)found.vertices * expected.per_vertex, LEAST), 1.0f);
+        const float its_cover = fminf(fmaxf((float)found.edges * expected.per_arc, spread), 1.0f);
         cover = cover > 0 ? (cover + its_cover) / 2 : its_cover;
     }
     // The number of edges at which edges * cost = fixed + min(rows * arcs / spread / edges, arcs).
