@@ -34,7 +34,7 @@ _LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
 _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
 _SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
 _ALIGNMENT = re.compile(r"\b(?:__align__|alignas|__builtin_align__)\s*\(([^()]*(?:\([^()]*\))?[^()]*)\)")
-_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>(){};]*>\s*)?\(")
 _DECLARATOR = re.compile(r"([*\s]*)(?<!\w)([A-Za-z_]\w*)\s*((?:\[.*\])?)\s*$", re.DOTALL)
 _C_LINKAGE = re.compile(r'\bextern\s*"C"\s*(\{)?')
 
@@ -83,18 +83,23 @@ def translate(
     body = _translate_file(source, result, ())
     owners = [f'static ::emu::Kernel {_FUNCTIONS}("{_FUNCTIONS}", nullptr);']
     owners += [f'static ::emu::Kernel {name}("{name}", &{_FUNCTIONS});' for name in result.kernels]
-    definitions = [_definition(kernel) for kernel in result.kernels.values() if kernel.c_linkage]
     head = f'#line 1 "kernel table"\nnamespace emu_kernels {{ {" ".join(owners)} }}\n'
-    result.text = "\n".join([head, body, appended, '#line 1 "kernel table"', *definitions, ""])
+    result.text = "\n".join([head, body, appended, ""])
     return result
 
 
-def _definition(kernel: Kernel) -> str:
-    """The exported description of a kernel; its attributes may use anything the file has defined."""
-    bounds = f"::emu::first_of({kernel.launch_bounds})" if kernel.launch_bounds else "0"
-    return (
-        f'extern "C" EMU_API ::emu::Kernel* const emu_kernel_{kernel.name} = '
-        f"::emu::define<{kernel.name}>(emu_kernels::{kernel.name}, {bounds}, dim3({kernel.cluster or 1}));"
+def _define(kernel: Kernel, declared: Kernel) -> Edit:
+    """The exported description of a kernel behind its body: in its namespace, and left out where it is.
+
+    What its definition lacks a declaration before it may have: launch bounds, clusters.
+    """
+    bounds = kernel.launch_bounds or declared.launch_bounds
+    cluster = kernel.cluster or declared.cluster or 1
+    most = f"::emu::first_of({bounds})" if bounds else "0"
+    return Edit(
+        *(kernel.body.stop + 1, kernel.body.stop + 1),
+        f' extern "C" EMU_API ::emu::Kernel* const emu_kernel_{kernel.name} = '
+        f"::emu::define<{kernel.name}>(::emu_kernels::{kernel.name}, {most}, dim3({cluster}));",
     )
 
 
@@ -105,6 +110,7 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
         result.kernels.setdefault(kernel.name, kernel)
     result.volatile |= re.search(r"\bvolatile\b", source.mask) is not None
     edits = [
+        *_define_kernels(kernels),
         *_expand_includes(source, result, including),
         *_rewrite_shared(source, kernels, result),
         *_rewrite_launches(source, result),
@@ -112,6 +118,17 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
         *_rewrite_loops(source, result),
     ]
     return f"#line 1 {_quoted(path)}\n{source.edited(edits)}\n"
+
+
+def _define_kernels(kernels: Sequence[Kernel]) -> Iterator[Edit]:
+    declared: dict[str, Kernel] = {}
+    for kernel in kernels:
+        if not kernel.body.stop:
+            declared[kernel.name] = kernel
+            continue
+        before = declared.get(kernel.name, kernel)
+        if kernel.c_linkage or before.c_linkage:
+            yield _define(kernel, before)
 
 
 def _quoted(path: Path) -> str:
@@ -267,9 +284,10 @@ def _angles_as_brackets(declaration: str) -> str:
 
 def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) -> str | None:
     """C++ for a shared declaration; ``number`` makes its helper names unique."""
-    alignment = "0"
-    if found := _ALIGNMENT.search(declaration):
-        alignment = found.group(1)
+    alignment, aligned = "0", ""
+    if found := _ALIGNMENT.search(declaration):  # to a number, or as a type
+        alignment = f"alignof(emu_aligned_{number})"
+        aligned = f"struct emu_aligned_{number} {{ alignas({found.group(1)}) char c; }}; "
         declaration = declaration.replace(found.group(), "")
     first, *others = split_at(",", declaration, _angles_as_brackets(declaration))
     leading = _DECLARATOR.search(first)
@@ -288,4 +306,4 @@ def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) ->
         tag = f"emu_tag_{number}_{i}"
         variable = f"{base}{pointer}{extents}, {tag}, emu_kernels::{owner}, ({alignment})"
         statements.append(f"struct {tag} {{}}; auto& {name} = ::emu::shared_variable<{variable}>();")
-    return " ".join(statements)
+    return aligned + " ".join(statements)
