@@ -17,7 +17,7 @@ import numpy as np
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.plan import Axes, blocks_of, knob_settings
 from bfsbench.emulator import DECLARATIONS, Finding, Line
-from bfsbench.errors import DeviceError, LaunchError, UsageError, WrongResultError
+from bfsbench.errors import DeviceError, KernelError, LaunchError, UsageError, WrongResultError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, KnobValue, Variant
@@ -41,6 +41,8 @@ SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)
 LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
 """Grids and blocks; the seed of a run chooses one."""
 
+ENDING = frozenset({"out of bounds", "use after free", "misaligned access", "endless"})
+"""Faults that end a run, whose error says no more than the finding."""
 
 FOUND = ("variant", "fault", "kernel", "where", "line", "other_line", "benign", "runs", "of_runs")
 """Columns of :func:`table`."""
@@ -189,6 +191,7 @@ def _run(
     knobs = {**given, **others}
     launch = _launch(variant, axes, knobs, seed)
     options = " ".join(f"{knob.option} {others[knob.name]}" for knob in variant.knobs if knob.name in others)
+    message, is_fault = "", False
     with CpuDevice(seed, watched=True) as device:
         try:
             program = variant(KernelSetup(DeviceGraph(device, graph), *launch, knobs))
@@ -202,11 +205,14 @@ def _run(
                 raise
             message = f"{'wrong answer: ' if isinstance(error, WrongResultError) else ''}{error}"
             message += f" (with {options})" if options else ""
-            report.failures[message] = report.failures.get(message, 0) + 1
+            is_fault = isinstance(error, KernelError)
         own = [line for line in device.lines_run() if Path(line.file).name != SOURCE.name]
         declarations = (line.comment(mark) for line in own for mark in DECLARATIONS.values())
         report.unmet.update(line for line in declarations if line)
-        for finding in _distinct(device.findings()):
+        findings = list(_distinct(device.findings()))
+        if message and not (is_fault and any(finding.fault in ENDING for finding in findings)):
+            report.failures[message] = report.failures.get(message, 0) + 1
+        for finding in findings:
             key = (finding.fault, frozenset(finding.lines))
             found = report.findings.get(key)
             report.findings[key] = (

@@ -13,6 +13,7 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.help import SectionedCommand, knob_options
 from bfsbench.cli.sweep_options import given_knobs, locators, names
+from bfsbench.errors import UsageError
 from bfsbench.variants import add_folder, all_variants, find
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def _chosen(words: Sequence[str]) -> list[type[Variant]]:
     """Variants by name, and all that folders declare. Raises UsageError."""
     chosen: list[type[Variant]] = []
     for word in words:
+        if Path(word).suffix in (".cu", ".py") and Path(word).is_file():
+            raise UsageError(f"{word} is a file: name the folder with the kernel and its declaration")
         if word == "all":
             chosen += [variant for variant in all_variants().values() if variant.launched]
         else:

@@ -38,7 +38,7 @@ class SourceText:
         try:
             text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
         except OSError as error:
-            raise ToolchainError(f"cannot read kernel source {path}: {error}") from None
+            raise ToolchainError(f"cannot read kernel source {path}: {error.strerror or error}") from None
         self.code = _without_skipped(_LITERAL_OR_COMMENT.sub(_blank_comment, text))
         self.mask = _LITERAL_OR_COMMENT.sub(_blank_literal, self.code)
         self.statements = _DIRECTIVE.sub(lambda match: _blank(match.group()), self.mask)
