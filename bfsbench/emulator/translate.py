@@ -30,9 +30,14 @@ _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 """One without parameters."""
 _KERNEL = re.compile(r"\b__global__\b")
+_BODY = re.compile(r"\s*(?:noexcept\s*)?(?:->\s*void\s*)?\{")
 _LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
 _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
+_TYPE_BEFORE = re.compile(r"\s*((?:[A-Za-z_]\w*(?:::\w+)*\s+)+)")
+"""Of a shared variable, as in ``int __shared__ s[4];``."""
 _SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
+_END_OR_BRACE = re.compile(r"[;{]")
+_RESTRICT = re.compile(r"\b__restrict(?:__)?\b")
 _ALIGNMENT = re.compile(r"\b(?:__align__|alignas|__builtin_align__)\s*\(([^()]*(?:\([^()]*\))?[^()]*)\)")
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>(){};]*>\s*)?\(")
 _DECLARATOR = re.compile(r"([*\s]*)(?<!\w)([A-Za-z_]\w*)\s*((?:\[.*\])?)\s*$", re.DOTALL)
@@ -207,7 +212,7 @@ def _kernels(source: SourceText) -> Iterator[Kernel]:
             attributes[call.group(1)] = source.code[call.end() : close].strip()
         if call is None:
             raise source.error(match.start(), "no function follows __global__")
-        body = re.compile(r"\s*\{").match(source.statements, position)
+        body = _BODY.match(source.statements, position)
         yield Kernel(
             name=call.group(1),
             c_linkage=_has_c_linkage(source, head, match.start()),
@@ -259,18 +264,32 @@ def _rewrite_asm(source: SourceText) -> Iterator[Edit]:
 
 def _rewrite_shared(source: SourceText, kernels: list[Kernel], result: Translation) -> Iterator[Edit]:
     for match in _SHARED.finditer(source.mask):
-        end = source.mask.find(";", match.end())
+        end = _end_of_declaration(source, match.end())
         before = source.mask[: match.start()]
         if end < 0 or before.count("{") <= before.count("}"):
             raise source.error(match.start(), "declare __shared__ variables inside a function")
         result.shared_variables += 1
         owner = next((kernel.name for kernel in kernels if match.start() in kernel.body), _FUNCTIONS)
+        start = _start_of_declaration(source, match.start())
         qualifiers = " ".join(word for word in ("volatile", "const") if word in match.group())
-        declaration = f"{qualifiers} {source.code[match.end() : end]}"
+        declaration = f"{source.code[start : match.start()]}{qualifiers} {source.code[match.end() : end]}"
         replacement = _declare_shared(declaration, "extern" in match.group(), owner, result.shared_variables)
         if replacement is None:
             raise source.error(match.start(), "cannot read this __shared__ declaration")
-        yield Edit(match.start(), end + 1, replacement)
+        yield Edit(start, end + 1, replacement)
+
+
+def _start_of_declaration(source: SourceText, position: int) -> int:
+    head = max(source.statements.rfind(mark, 0, position) for mark in ";{}") + 1
+    found = _TYPE_BEFORE.fullmatch(source.statements, head, position)
+    return found.start(1) if found else position
+
+
+def _end_of_declaration(source: SourceText, position: int) -> int:
+    """The place of the semicolon behind a declaration, which may define a struct; -1 without one."""
+    while (found := _END_OR_BRACE.search(source.mask, position)) and found.group() == "{":
+        position = source.closing(found.start())
+    return found.start() if found else -1
 
 
 def _angles_as_brackets(declaration: str) -> str:
@@ -289,12 +308,13 @@ def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) ->
         alignment = f"alignof(emu_aligned_{number})"
         aligned = f"struct emu_aligned_{number} {{ alignas({found.group(1)}) char c; }}; "
         declaration = declaration.replace(found.group(), "")
+    declaration = _RESTRICT.sub("", declaration)
     first, *others = split_at(",", declaration, _angles_as_brackets(declaration))
     leading = _DECLARATOR.search(first)
     if leading is None:
         return None
     base = f"emu_type_{number}"
-    statements = [f"using {base} = {first[: leading.start()].strip()};"]
+    statements = [f"{aligned}using {base} = {first[: leading.start()].strip()};"]
     for i, declarator in enumerate([leading.group(), *others]):
         parts = _DECLARATOR.search(declarator)
         if parts is None:
@@ -304,6 +324,7 @@ def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) ->
             statements.append(f"auto& {name} = ::emu::dynamic_shared<{base}{pointer}>();")
             continue
         tag = f"emu_tag_{number}_{i}"
-        variable = f"{base}{pointer}{extents}, {tag}, emu_kernels::{owner}, ({alignment})"
-        statements.append(f"struct {tag} {{}}; auto& {name} = ::emu::shared_variable<{variable}>();")
-    return aligned + " ".join(statements)
+        variable = f"{base}_{i}, {tag}, ::emu_kernels::{owner}, ({alignment})"
+        statements.append(f"using {base}_{i} = {base}{pointer}{extents}; struct {tag} {{}};")
+        statements.append(f"auto& {name} = ::emu::shared_variable<{variable}>();")
+    return " ".join(statements)

@@ -126,6 +126,33 @@ def test_what_cannot_be_read_is_located(tmp_path: Path, text: str, line: int, me
         translate(write(tmp_path, text))
 
 
+DECLARED = """
+#ifndef __CUDACC__
+#error for nvcc
+#endif
+extern "C" __global__ auto get(int* out) -> void {  // in the manner of \\
+    many a { file
+    __shared__ union { int whole; unsigned char bytes[4]; } word;
+    int volatile __shared__ before[sizeof(long) > 4 ? 2 : 1];
+    __shared__ const int* __restrict__ from, *to;
+    word.whole = 0;
+    word.bytes[1] = 1;
+    before[1] = 7;
+    from = out;
+    to = from + 1;
+    *out = word.whole + before[1] + (int)(to - from);
+}
+"""
+
+
+def test_shared_variables_are_declared_in_many_ways(tmp_path: Path) -> None:
+    with Emulator(watched=True) as device:
+        out = device.signal()
+        device.module(write(tmp_path, DECLARED), {}).kernel("get").bind(out, block=1)(1)
+        assert out.read() == 256 + 7 + 1
+        assert device.findings() == []
+
+
 ALLOCATED = "memory that kernels allocate is neither watched nor counted"
 
 

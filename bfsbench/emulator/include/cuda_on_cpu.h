@@ -40,3 +40,6 @@
 #include "emu/trap.h"
 
 #include "emu/c_library.h"
+
+// What sources ask for; not before the headers of the C++ library.
+#define __CUDACC__ 1
