@@ -1,8 +1,8 @@
 """Variants in the watching emulator: faults of their kernels, found on small graphs without a GPU.
 
 Every combination of graph, knobs and seed is one run. The seed decides the order of threads, the launch, and
-the source. Unless knobs are given, every second run takes some that lead through other parts of the kernels:
-``Variant.check_knobs``. A run ends when it fails; what was found before counts.
+the source. Unless knobs are given, every second run on a small graph takes some that lead through other parts
+of the kernels: ``Variant.check_knobs``. A run ends when it fails; what was found before counts.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ GRAPHS = (
     "dense(nodes=48,density=0.5):symmetrised",
 )
 """Random arcs, some twice; long and narrow; with hubs and isolated vertices; dense."""
+
+LARGER_GRAPH = "kronecker(scale=11,edge_factor=8)"
+"""With levels of more vertices than a block has threads, and rows of more arcs than a small queue takes. It
+is searched with default knobs alone: cut into parts of a few vertices it takes too long."""
 
 SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)")
 """For families without a source, whose kernels do V^3 operations and more."""
@@ -108,7 +112,7 @@ def check(
             for seed in range(1, seeds + 1):
                 begin()
                 report.runs += 1
-                others = {} if axes.knobs else _in_turn(variant, number, seed)
+                others = {} if axes.knobs or name == LARGER_GRAPH else _in_turn(variant, number, seed)
                 try:
                     _run(variant, axes, graph, dict(knobs), others, seed, report)
                 except (UsageError, LaunchError):  # other knobs, which the graph does not suit
@@ -145,9 +149,11 @@ def table(reports: Iterable[Report]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(FOUND))
 
 
-def usual_graphs(variant: type[Variant]) -> tuple[str, ...]:
-    """The graphs that a variant is checked on unless others are asked for."""
-    return GRAPHS if find_family(variant.family).from_sources else SMALLER_GRAPHS
+def usual_graphs(variant: type[Variant], axes: Axes) -> tuple[str, ...]:
+    """The graphs of a check unless others are asked for, a larger one only where knobs are the default."""
+    if not find_family(variant.family).from_sources:
+        return SMALLER_GRAPHS
+    return GRAPHS if axes.knobs else (*GRAPHS, LARGER_GRAPH)
 
 
 def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[str], seeds: int) -> int:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="LIST",
     shell_complete=completion.datasets,
-    help="Graphs instead of the usual four small ones, named as for 'run'.",
+    help="Graphs instead of the usual small ones, named as for 'run'.",
 )
 @click.option("--grid", metavar="LIST", help="Blocks per launch; by default the seed chooses from several.")
 @click.option("--block", metavar="LIST", help="Threads per block; by default the seed chooses from several.")
@@ -82,7 +82,7 @@ def check(
     given = locators(datasets) if datasets else None
     clean = all(graded)
     for variant in chosen:
-        graphs = given or usual_graphs(variant)
+        graphs = given or usual_graphs(variant, axes)
         runs = runs_of(variant, axes, graphs, seeds)
         with click.progressbar(length=runs, label=variant.name, file=sys.stderr) as bar:
             report = check_variant(variant, axes, graphs, seeds, lambda: bar.update(1))
