@@ -1,8 +1,8 @@
 """Variants in the watching emulator: faults of their kernels, found on small graphs without a GPU.
 
 Every combination of graph, knobs and seed is one run. The seed decides the order of threads, the launch, and
-the source. Unless knobs are given, every second run takes some that lead through other parts of the kernels:
-``Variant.check_knobs``. A run ends when it fails; what was found before counts.
+the source. Unless knobs are given, every second run on a small graph takes some that lead through other parts
+of the kernels: ``Variant.check_knobs``. A run ends when it fails; what was found before counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.plan import Axes, blocks_of, knob_settings
 from bfsbench.emulator import DECLARATIONS, Finding, Line
-from bfsbench.errors import DeviceError, LaunchError, UsageError, WrongResultError
+from bfsbench.errors import DeviceError, KernelError, LaunchError, UsageError, WrongResultError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, KnobValue, Variant
@@ -35,12 +35,18 @@ GRAPHS = (
 )
 """Random arcs, some twice; long and narrow; with hubs and isolated vertices; dense."""
 
+LARGER_GRAPH = "kronecker(scale=11,edge_factor=8)"
+"""With levels of more vertices than a block has threads, and rows of more arcs than a small queue takes. It
+is searched with default knobs alone: cut into parts of a few vertices it takes too long."""
+
 SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)")
 """For families without a source, whose kernels do V^3 operations and more."""
 
 LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
 """Grids and blocks; the seed of a run chooses one."""
 
+ENDING = frozenset({"out of bounds", "use after free", "misaligned access", "endless"})
+"""Faults that end a run, whose error says no more than the finding."""
 
 FOUND = ("variant", "fault", "kernel", "where", "line", "other_line", "benign", "runs", "of_runs")
 """Columns of :func:`table`."""
@@ -106,7 +112,7 @@ def check(
             for seed in range(1, seeds + 1):
                 begin()
                 report.runs += 1
-                others = {} if axes.knobs else _in_turn(variant, number, seed)
+                others = {} if axes.knobs or name == LARGER_GRAPH else _in_turn(variant, number, seed)
                 try:
                     _run(variant, axes, graph, dict(knobs), others, seed, report)
                 except (UsageError, LaunchError):  # other knobs, which the graph does not suit
@@ -143,9 +149,11 @@ def table(reports: Iterable[Report]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(FOUND))
 
 
-def usual_graphs(variant: type[Variant]) -> tuple[str, ...]:
-    """The graphs that a variant is checked on unless others are asked for."""
-    return GRAPHS if find_family(variant.family).from_sources else SMALLER_GRAPHS
+def usual_graphs(variant: type[Variant], axes: Axes) -> tuple[str, ...]:
+    """The graphs of a check unless others are asked for, a larger one only where knobs are the default."""
+    if not find_family(variant.family).from_sources:
+        return SMALLER_GRAPHS
+    return GRAPHS if axes.knobs else (*GRAPHS, LARGER_GRAPH)
 
 
 def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[str], seeds: int) -> int:
@@ -189,6 +197,7 @@ def _run(
     knobs = {**given, **others}
     launch = _launch(variant, axes, knobs, seed)
     options = " ".join(f"{knob.option} {others[knob.name]}" for knob in variant.knobs if knob.name in others)
+    message, is_fault = "", False
     with CpuDevice(seed, watched=True) as device:
         try:
             program = variant(KernelSetup(DeviceGraph(device, graph), *launch, knobs))
@@ -202,11 +211,14 @@ def _run(
                 raise
             message = f"{'wrong answer: ' if isinstance(error, WrongResultError) else ''}{error}"
             message += f" (with {options})" if options else ""
-            report.failures[message] = report.failures.get(message, 0) + 1
+            is_fault = isinstance(error, KernelError)
         own = [line for line in device.lines_run() if Path(line.file).name != SOURCE.name]
         declarations = (line.comment(mark) for line in own for mark in DECLARATIONS.values())
         report.unmet.update(line for line in declarations if line)
-        for finding in _distinct(device.findings()):
+        findings = list(_distinct(device.findings()))
+        if message and not (is_fault and any(finding.fault in ENDING for finding in findings)):
+            report.failures[message] = report.failures.get(message, 0) + 1
+        for finding in findings:
             key = (finding.fault, frozenset(finding.lines))
             found = report.findings.get(key)
             report.findings[key] = (

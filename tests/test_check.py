@@ -42,6 +42,7 @@ def test_a_folder_of_ones_own_is_checked(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "out of bounds on element 15 of a buffer of 15 elements of 4 bytes" in done.stdout
     assert "at mine_to_check.cu:" in done.stdout
+    assert done.stdout.startswith("mine_to_check: 1 found"), "the error that ends a run is not listed besides"
 
 
 def test_declarations_that_nothing_needs_are_listed(tmp_path: Path) -> None:
@@ -70,4 +71,7 @@ def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
     done = check(tmp_path)
     assert done.returncode != 0
     assert "declares no variant" in done.stderr + done.stdout
+    (tmp_path / "mine.cu").touch()
+    done = bfsbench("check", "mine.cu", cwd=tmp_path, check=None)
+    assert "mine.cu is a file: name the folder with the kernel and its declaration" in done.stderr
     assert "Traceback" not in done.stderr

@@ -36,7 +36,7 @@ def check(
 ) -> pd.DataFrame:
     """Run kernels on the CPU with every memory access watched, as ``bfsbench check`` does it.
 
-    ``graphs`` are names as for :func:`load`, by default four small ones; ``seeds`` schedules of threads are
+    ``graphs`` are names as for :func:`load`, by default small ones; ``seeds`` schedules of threads are
     tried on each.
 
     Returns a row for each fault: ``variant``, ``fault``, ``kernel``, ``where`` (the memory), ``line`` and
@@ -54,7 +54,7 @@ def check(
     axes = Axes(chosen, [grid] if some else [], [block] if some else [], given)
     check_axes(axes, None)
     found = [
-        checks.check(variant, axes, graphs or checks.usual_graphs(variant), seeds, lambda: None)
+        checks.check(variant, axes, graphs or checks.usual_graphs(variant, axes), seeds, lambda: None)
         for variant in chosen
     ]
     return checks.table(found)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _PORTION = 100_000
 """Rows parsed at a time: memory is needed for their texts, and for each distinct text once."""
 
+_BEYOND = "beyond the last column"
+
 
 def read_tables(
     files: Iterable[Path],
@@ -99,7 +101,9 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
             warnings.simplefilter("error", pd.errors.ParserWarning)
             portions = pd.read_csv(
                 path,
-                usecols=[*{*columns, header[-1]}],
+                header=0,
+                names=[*header, _BEYOND],
+                usecols=[*{*columns, header[-1], _BEYOND}],
                 dtype={name: "float64" if name in numbers else object for name in header},
                 keep_default_na=False,
                 na_values={name: [""] for name in header if name in numbers},
@@ -110,8 +114,8 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
             )
             for portion in portions:
                 last = portion[header[-1]]
-                if last.isna().any() or (last == "").any():
-                    raise _SuspiciousError  # a row that is too short looks like this
+                if last.isna().any() or (last == "").any() or portion[_BEYOND].notna().any():
+                    raise _SuspiciousError  # a row that is too short or too long looks like this
                 for name, parts in columns.items():
                     numeric = name in numbers
                     parts.append(portion[name].to_numpy() if numeric else _texts(portion[name], shared))

@@ -13,6 +13,7 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
 from bfsbench.cli.help import SectionedCommand, knob_options
 from bfsbench.cli.sweep_options import given_knobs, locators, names
+from bfsbench.errors import UsageError
 from bfsbench.variants import add_folder, all_variants, find
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="LIST",
     shell_complete=completion.datasets,
-    help="Graphs instead of the usual four small ones, named as for 'run'.",
+    help="Graphs instead of the usual small ones, named as for 'run'.",
 )
 @click.option("--grid", metavar="LIST", help="Blocks per launch; by default the seed chooses from several.")
 @click.option("--block", metavar="LIST", help="Threads per block; by default the seed chooses from several.")
@@ -81,7 +82,7 @@ def check(
     given = locators(datasets) if datasets else None
     clean = all(graded)
     for variant in chosen:
-        graphs = given or usual_graphs(variant)
+        graphs = given or usual_graphs(variant, axes)
         runs = runs_of(variant, axes, graphs, seeds)
         with click.progressbar(length=runs, label=variant.name, file=sys.stderr) as bar:
             report = check_variant(variant, axes, graphs, seeds, lambda: bar.update(1))
@@ -109,6 +110,8 @@ def _chosen(words: Sequence[str]) -> list[type[Variant]]:
     """Variants by name, and all that folders declare. Raises UsageError."""
     chosen: list[type[Variant]] = []
     for word in words:
+        if Path(word).suffix in (".cu", ".py") and Path(word).is_file():
+            raise UsageError(f"{word} is a file: name the folder with the kernel and its declaration")
         if word == "all":
             chosen += [variant for variant in all_variants().values() if variant.launched]
         else:

@@ -133,7 +133,7 @@ def build_kernels(
         flags.append(f"-fsanitize-coverage={_every_basic_block()}")
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
-        text.write_text(translation.text, encoding="utf-8")
+        text.write_text(translation.text, encoding="utf-8", errors="surrogateescape")
         rewrite = without_idle_blocks if counted else None
         return build_library(f"cpu-{source.stem}", [text, runtime], flags, rewrite=rewrite)
 
@@ -157,7 +157,7 @@ def diagnose(
     """
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
-        text.write_text(translate(source, include).text, encoding="utf-8")
+        text.write_text(translate(source, include).text, encoding="utf-8", errors="surrogateescape")
         ours = ["-isystem", str(_INCLUDE), "-isystem", str(_INCLUDE / "cuda")]  # these are always off
         flags = [*ours, *_PROCESSOR_FLAGS, *_kernel_flags(source, defines, include), *warnings]
         # Not -fsyntax-only, which ziglang's compiler cannot do.

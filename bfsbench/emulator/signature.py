@@ -23,7 +23,7 @@ class Parameter:
     """A parameter as declared by a kernel."""
 
     type: str
-    """The type without qualifiers: ``offset_t *``."""
+    """The type without qualifiers and ``std::``: ``offset_t *``."""
     name: str
 
     @property
@@ -32,7 +32,7 @@ class Parameter:
         return self.type[:-1].strip() if self.type.endswith("*") else None
 
 
-_QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|__restrict__|__restrict|__grid_constant__)\b")
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|__restrict__|__restrict|__grid_constant__)\b|\bstd::")
 _PARAMETER = re.compile(r"(?P<type>.*?[\s*&])(?P<name>[A-Za-z_]\w*)?\s*(?P<array>\[[^\]]*\])?$", re.DOTALL)
 
 
@@ -52,14 +52,14 @@ def _spaced(text: str) -> str:
 _C_TYPES: Mapping[str, np.dtype[Any]] = {
     name: np.dtype(code)
     for names, code in (
-        (("bool", "unsigned char"), "u1"),
-        (("char", "signed char"), "i1"),
-        (("short",), "i2"),
-        (("unsigned short",), "u2"),
-        (("int", "signed"), "i4"),
-        (("unsigned", "unsigned int"), "u4"),
-        (("long long", "int64_t"), "i8"),
-        (("unsigned long long", "uint64_t"), "u8"),
+        (("bool", "unsigned char", "uint8_t"), "u1"),
+        (("char", "signed char", "int8_t"), "i1"),
+        (("short", "int16_t"), "i2"),
+        (("unsigned short", "uint16_t"), "u2"),
+        (("int", "signed", "int32_t"), "i4"),
+        (("unsigned", "unsigned int", "uint32_t"), "u4"),
+        (("long long", "long", "int64_t", "ptrdiff_t"), "i8"),
+        (("unsigned long long", "unsigned long", "uint64_t", "size_t"), "u8"),
         (("float",), "f4"),
         (("double",), "f8"),
     )

@@ -8,8 +8,12 @@ from pathlib import Path
 
 from bfsbench.errors import ToolchainError
 
-_LITERAL_OR_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
+_LITERAL_OR_COMMENT = re.compile(
+    r"""//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'""", re.DOTALL
+)
+"""A quotation mark behind a digit separates digits."""
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+_CONDITION = re.compile(r"^[ \t]*#[ \t]*(if(?:n?def)?|elif|else|endif)\b[ \t]*([^\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -24,20 +28,20 @@ class Edit:
 class SourceText:
     """Three views of a file, position by position the same.
 
-    code: without comments, line breaks kept. mask: literals blank as well, so that it can be searched.
-    statements: preprocessor directives blank as well.
+    code: without comments and what ``#if 0`` leaves out, line breaks kept. mask: literals blank as well, so
+    that it can be searched. statements: preprocessor directives blank as well. Text that is not UTF-8 stays.
     Raises ToolchainError if the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ToolchainError(f"cannot read kernel source {path}: {error}") from None
-        self.code = _LITERAL_OR_COMMENT.sub(_blank_comment, text)
+            text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
+        except OSError as error:
+            raise ToolchainError(f"cannot read kernel source {path}: {error.strerror or error}") from None
+        self.code = _without_skipped(_LITERAL_OR_COMMENT.sub(_blank_comment, text))
         self.mask = _LITERAL_OR_COMMENT.sub(_blank_literal, self.code)
-        self.statements = _DIRECTIVE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), self.mask)
+        self.statements = _DIRECTIVE.sub(lambda match: _blank(match.group()), self.mask)
 
     def line(self, position: int) -> int:
         """The line number, from 1."""
@@ -69,11 +73,32 @@ class SourceText:
         return "".join([*parts, self.code[position:]])
 
 
+def _without_skipped(code: str) -> str:
+    """The code without what stands between ``#if 0`` and its ``#else``, ``#elif`` or ``#endif``."""
+    parts, kept, depth = [], 0, 0
+    for match in _CONDITION.finditer(code):
+        word, condition = match.groups()
+        if depth == 0:
+            if word == "if" and condition.strip() == "0":
+                parts.append(code[kept : match.end()])
+                kept, depth = match.end(), 1
+            continue
+        depth += word.startswith("if") - (word == "endif")
+        if depth == 0 or (depth == 1 and word in ("else", "elif")):
+            parts.append(_blank(code[kept : match.start()]))
+            kept, depth = match.start(), 0
+    return "".join([*parts, code[kept:]])
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
 def _blank_comment(match: re.Match[str]) -> str:
     found = match.group()
     if not found.startswith("/"):
         return found
-    return re.sub(r"[^\n]", " ", found)
+    return _blank(found)
 
 
 def _blank_literal(match: re.Match[str]) -> str:

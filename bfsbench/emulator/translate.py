@@ -30,11 +30,16 @@ _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 """One without parameters."""
 _KERNEL = re.compile(r"\b__global__\b")
+_BODY = re.compile(r"\s*(?:noexcept\s*)?(?:->\s*void\s*)?\{")
 _LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
 _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
+_TYPE_BEFORE = re.compile(r"\s*((?:[A-Za-z_]\w*(?:::\w+)*\s+)+)")
+"""Of a shared variable, as in ``int __shared__ s[4];``."""
 _SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
+_END_OR_BRACE = re.compile(r"[;{]")
+_RESTRICT = re.compile(r"\b__restrict(?:__)?\b")
 _ALIGNMENT = re.compile(r"\b(?:__align__|alignas|__builtin_align__)\s*\(([^()]*(?:\([^()]*\))?[^()]*)\)")
-_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>(){};]*>\s*)?\(")
 _DECLARATOR = re.compile(r"([*\s]*)(?<!\w)([A-Za-z_]\w*)\s*((?:\[.*\])?)\s*$", re.DOTALL)
 _C_LINKAGE = re.compile(r'\bextern\s*"C"\s*(\{)?')
 
@@ -83,18 +88,23 @@ def translate(
     body = _translate_file(source, result, ())
     owners = [f'static ::emu::Kernel {_FUNCTIONS}("{_FUNCTIONS}", nullptr);']
     owners += [f'static ::emu::Kernel {name}("{name}", &{_FUNCTIONS});' for name in result.kernels]
-    definitions = [_definition(kernel) for kernel in result.kernels.values() if kernel.c_linkage]
     head = f'#line 1 "kernel table"\nnamespace emu_kernels {{ {" ".join(owners)} }}\n'
-    result.text = "\n".join([head, body, appended, '#line 1 "kernel table"', *definitions, ""])
+    result.text = "\n".join([head, body, appended, ""])
     return result
 
 
-def _definition(kernel: Kernel) -> str:
-    """The exported description of a kernel; its attributes may use anything the file has defined."""
-    bounds = f"::emu::first_of({kernel.launch_bounds})" if kernel.launch_bounds else "0"
-    return (
-        f'extern "C" EMU_API ::emu::Kernel* const emu_kernel_{kernel.name} = '
-        f"::emu::define<{kernel.name}>(emu_kernels::{kernel.name}, {bounds}, dim3({kernel.cluster or 1}));"
+def _define(kernel: Kernel, declared: Kernel) -> Edit:
+    """The exported description of a kernel behind its body: in its namespace, and left out where it is.
+
+    What its definition lacks a declaration before it may have: launch bounds, clusters.
+    """
+    bounds = kernel.launch_bounds or declared.launch_bounds
+    cluster = kernel.cluster or declared.cluster or 1
+    most = f"::emu::first_of({bounds})" if bounds else "0"
+    return Edit(
+        *(kernel.body.stop + 1, kernel.body.stop + 1),
+        f' extern "C" EMU_API ::emu::Kernel* const emu_kernel_{kernel.name} = '
+        f"::emu::define<{kernel.name}>(::emu_kernels::{kernel.name}, {most}, dim3({cluster}));",
     )
 
 
@@ -105,6 +115,7 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
         result.kernels.setdefault(kernel.name, kernel)
     result.volatile |= re.search(r"\bvolatile\b", source.mask) is not None
     edits = [
+        *_define_kernels(kernels),
         *_expand_includes(source, result, including),
         *_rewrite_shared(source, kernels, result),
         *_rewrite_launches(source, result),
@@ -112,6 +123,17 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
         *_rewrite_loops(source, result),
     ]
     return f"#line 1 {_quoted(path)}\n{source.edited(edits)}\n"
+
+
+def _define_kernels(kernels: Sequence[Kernel]) -> Iterator[Edit]:
+    declared: dict[str, Kernel] = {}
+    for kernel in kernels:
+        if not kernel.body.stop:
+            declared[kernel.name] = kernel
+            continue
+        before = declared.get(kernel.name, kernel)
+        if kernel.c_linkage or before.c_linkage:
+            yield _define(kernel, before)
 
 
 def _quoted(path: Path) -> str:
@@ -190,7 +212,7 @@ def _kernels(source: SourceText) -> Iterator[Kernel]:
             attributes[call.group(1)] = source.code[call.end() : close].strip()
         if call is None:
             raise source.error(match.start(), "no function follows __global__")
-        body = re.compile(r"\s*\{").match(source.statements, position)
+        body = _BODY.match(source.statements, position)
         yield Kernel(
             name=call.group(1),
             c_linkage=_has_c_linkage(source, head, match.start()),
@@ -242,18 +264,32 @@ def _rewrite_asm(source: SourceText) -> Iterator[Edit]:
 
 def _rewrite_shared(source: SourceText, kernels: list[Kernel], result: Translation) -> Iterator[Edit]:
     for match in _SHARED.finditer(source.mask):
-        end = source.mask.find(";", match.end())
+        end = _end_of_declaration(source, match.end())
         before = source.mask[: match.start()]
         if end < 0 or before.count("{") <= before.count("}"):
             raise source.error(match.start(), "declare __shared__ variables inside a function")
         result.shared_variables += 1
         owner = next((kernel.name for kernel in kernels if match.start() in kernel.body), _FUNCTIONS)
+        start = _start_of_declaration(source, match.start())
         qualifiers = " ".join(word for word in ("volatile", "const") if word in match.group())
-        declaration = f"{qualifiers} {source.code[match.end() : end]}"
+        declaration = f"{source.code[start : match.start()]}{qualifiers} {source.code[match.end() : end]}"
         replacement = _declare_shared(declaration, "extern" in match.group(), owner, result.shared_variables)
         if replacement is None:
             raise source.error(match.start(), "cannot read this __shared__ declaration")
-        yield Edit(match.start(), end + 1, replacement)
+        yield Edit(start, end + 1, replacement)
+
+
+def _start_of_declaration(source: SourceText, position: int) -> int:
+    head = max(source.statements.rfind(mark, 0, position) for mark in ";{}") + 1
+    found = _TYPE_BEFORE.fullmatch(source.statements, head, position)
+    return found.start(1) if found else position
+
+
+def _end_of_declaration(source: SourceText, position: int) -> int:
+    """The place of the semicolon behind a declaration, which may define a struct; -1 without one."""
+    while (found := _END_OR_BRACE.search(source.mask, position)) and found.group() == "{":
+        position = source.closing(found.start())
+    return found.start() if found else -1
 
 
 def _angles_as_brackets(declaration: str) -> str:
@@ -267,16 +303,18 @@ def _angles_as_brackets(declaration: str) -> str:
 
 def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) -> str | None:
     """C++ for a shared declaration; ``number`` makes its helper names unique."""
-    alignment = "0"
-    if found := _ALIGNMENT.search(declaration):
-        alignment = found.group(1)
+    alignment, aligned = "0", ""
+    if found := _ALIGNMENT.search(declaration):  # to a number, or as a type
+        alignment = f"alignof(emu_aligned_{number})"
+        aligned = f"struct emu_aligned_{number} {{ alignas({found.group(1)}) char c; }}; "
         declaration = declaration.replace(found.group(), "")
+    declaration = _RESTRICT.sub("", declaration)
     first, *others = split_at(",", declaration, _angles_as_brackets(declaration))
     leading = _DECLARATOR.search(first)
     if leading is None:
         return None
     base = f"emu_type_{number}"
-    statements = [f"using {base} = {first[: leading.start()].strip()};"]
+    statements = [f"{aligned}using {base} = {first[: leading.start()].strip()};"]
     for i, declarator in enumerate([leading.group(), *others]):
         parts = _DECLARATOR.search(declarator)
         if parts is None:
@@ -286,6 +324,7 @@ def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) ->
             statements.append(f"auto& {name} = ::emu::dynamic_shared<{base}{pointer}>();")
             continue
         tag = f"emu_tag_{number}_{i}"
-        variable = f"{base}{pointer}{extents}, {tag}, emu_kernels::{owner}, ({alignment})"
-        statements.append(f"struct {tag} {{}}; auto& {name} = ::emu::shared_variable<{variable}>();")
+        variable = f"{base}_{i}, {tag}, ::emu_kernels::{owner}, ({alignment})"
+        statements.append(f"using {base}_{i} = {base}{pointer}{extents}; struct {tag} {{}};")
+        statements.append(f"auto& {name} = ::emu::shared_variable<{variable}>();")
     return " ".join(statements)

@@ -65,7 +65,7 @@ def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] 
         for change in declared.changes:
             _apply(work / change.file, change.old, change.new)
         for name in declared.add:
-            shutil.copy(entry.file.parent / name, work / Path(name).name)
+            _add(entry.file.parent / name, work)
         commands, compilers = _commands(entry)
         for command in commands:
             tell(command)
@@ -103,12 +103,21 @@ def _git(words: list[str], folder: Path | None, failed: str) -> None:
         raise UsageError(f"{failed}: {next(fatal, lines[-1] if lines else 'git failed')}")
 
 
+def _add(file: Path, work: Path) -> None:
+    try:
+        shutil.copy(file, work / file.name)
+    except OSError as error:
+        raise UsageError(f"cannot add {file} to the source: {error.strerror or error}") from error
+
+
 def _apply(file: Path, old: str, new: str) -> None:
     """Apply a change to the source. Raises UsageError unless it contains ``old``."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"a change does not apply: cannot read {file.name}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"a change does not apply: {file.name} is not UTF-8") from error
     if old not in text:
         raise UsageError(f"a change does not apply: {file.name} has no '{old}'")
     file.write_text(text.replace(old, new), encoding="utf-8")

@@ -25,6 +25,15 @@ _LARGEST_READ = 64 << 20
 """Most bytes of a tar header, long names and attributes included."""
 _PACKING_SUFFIXES = (".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".tbz2", ".txz")
 
+_UNREAD = {
+    b"\x28\xb5\x2f\xfd": "is packed by zstd: unpack it first",
+    b"\x04\x22\x4d\x18": "is packed by lz4: unpack it first",
+    b"7z\xbc\xaf": "is packed by 7z: unpack it first",
+    b"\xff\xfe": "is in UTF-16: save it in UTF-8",
+    b"\xfe\xff": "is in UTF-16: save it in UTF-8",
+}
+"""First bytes of files that are known, and not read."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -91,6 +100,9 @@ def _unpack(path: Path, raw: IO[bytes], suffixes: Sequence[str], stack: ExitStac
     size = path.stat().st_size
     magic = raw.read(6)
     raw.seek(0)
+    for first, what in _UNREAD.items():
+        if magic.startswith(first):
+            raise InputError(f"{path}: it {what}")
     if magic.startswith(b"PK\x03\x04") or magic.startswith(b"PK\x05\x06"):
         member, stream = _zip_member(path, stack.enter_context(zipfile.ZipFile(raw)), suffixes)
     else:

@@ -82,7 +82,8 @@ def read_weights(
     if policy is None:
         return None, numbers is None or bool((numbers != 1).any())
     if numbers is None:
-        raise InputError(f"{label}: the weights are no numbers")
+        number = next(i for i in range(edges) if _as_numbers(column[i : i + 1]) is None)
+        raise InputError(f"{label}: edge {number + 1:,}: weight '{str(column[number])[:40]}' is no number")
     with np.errstate(invalid="ignore"):
         whole = numbers.astype(np.int32)
     wrong = np.flatnonzero(whole != numbers)

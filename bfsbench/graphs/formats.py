@@ -146,7 +146,10 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
     if form.table is not None:
         columns = form.table.read(path)
         columns = replace(columns, orientation=recipe.orientation or columns.orientation)
-        return replace(edge_list(columns, recipe.ids or form.ids, recipe.weights), format=name)
+        edges = edge_list(columns, recipe.ids or form.ids, recipe.weights)
+        if edges.num_vertices == 0:
+            raise InputError(f"{path}: the file holds no vertices")
+        return replace(edges, format=name)
     try:
         return _read_text(path, name, recipe, progress, wide=False)
     except IdTooLargeError:

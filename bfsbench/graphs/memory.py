@@ -38,14 +38,6 @@ class Size:
             arc_bytes += 64 if self.mirrored else 24
         return self.vertices * _PER_VERTEX + self.edges * arc_bytes
 
-    @property
-    def array_bytes(self) -> int:
-        """Size of the finished arrays, without original ids."""
-        arcs = self.edges * (2 if self.mirrored else 1)
-        wide = 8 if arcs > 2**31 - 1 else 4
-        forms = 1 if self.mirrored else 2
-        return forms * (wide * (self.vertices + 1) + 4 * arcs) + 4 * arcs * (2 if self.weighted else 1)
-
 
 def require(size: Size, name: str, held: int = 0) -> None:
     """Raises NotEnoughMemoryError unless a graph of this size can be made.

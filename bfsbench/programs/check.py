@@ -23,7 +23,7 @@ _ITEMS_PER_THREAD = 16
 
 
 def blocks_for(device: Device, items: int) -> int:
-    """How many blocks of 256 threads look at so many items."""
+    """How many blocks of 256 threads look at ``items`` items."""
     most = _BLOCKS_PER_MULTIPROCESSOR * device.limits.num_multiprocessors
     return max(1, min(-(-items // (_BLOCK * _ITEMS_PER_THREAD)), most, device.limits.max_grid))
 

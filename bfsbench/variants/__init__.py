@@ -72,7 +72,7 @@ def add_folder(folder: Path) -> list[type[Variant]]:
         or (issubclass(variant, EntryVariant) and variant.entry.file in files)
     ]
     if not declared:
-        raise UsageError(f"{folder} declares no variant")
+        raise UsageError(f"{folder} declares no variant: a NAME.py beside NAME.cu does")
     return declared
 
 

@@ -59,7 +59,7 @@ class Fault:
     def check(self) -> tuple[int, checks.Report]:
         """The first of ever longer checks that finds something, or the last one; and its seeds."""
         variant = find(self.variant)
-        graphs = (self.graph,) if self.graph else checks.usual_graphs(variant)
+        graphs = (self.graph,) if self.graph else checks.usual_graphs(variant, self.axes())
         for seeds in SEEDS:
             report = checks.check(variant, self.axes(), graphs, seeds, lambda: None)
             if not report.clean:

@@ -83,16 +83,16 @@ def test_knobs_taken_in_turn_are_legal(variant: type[KernelProgram]) -> None:
 def test_nothing_is_found_in_our_kernels(name: str) -> None:
     """Except races that a comment declares benign."""
     variant = find(name)
-    report = checks.check(
-        variant, Axes([variant], [], []), checks.usual_graphs(variant)[1:3], 1, lambda: None
-    )
+    axes = Axes([variant], [], [])
+    report = checks.check(variant, axes, checks.usual_graphs(variant, axes)[1:3], 1, lambda: None)
     assert report.clean, (report.undeclared, report.failures)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
 def test_nothing_is_found_in_our_kernels_under_many_seeds(variant: type[KernelProgram]) -> None:
-    report = checks.check(variant, Axes([variant], [], []), checks.usual_graphs(variant), 8, lambda: None)
+    axes = Axes([variant], [], [])
+    report = checks.check(variant, axes, checks.usual_graphs(variant, axes), 8, lambda: None)
     assert report.clean, (report.undeclared, report.failures)
 
 
@@ -101,5 +101,5 @@ def test_nothing_is_found_in_our_kernels_under_many_seeds(variant: type[KernelPr
 def test_nothing_is_found_whatever_the_knobs(name: str, knobs: dict[str, str]) -> None:
     variant = find(name)
     axes = Axes([variant], [], [], {knob: [value] for knob, value in knobs.items()})
-    report = checks.check(variant, axes, checks.usual_graphs(variant), 2, lambda: None)
+    report = checks.check(variant, axes, checks.usual_graphs(variant, axes), 2, lambda: None)
     assert report.clean, (report.undeclared, report.failures)

@@ -66,6 +66,28 @@ def test_bit_intrinsics(device: Emulator) -> None:
     assert out.download().reshape(n, 14).tolist() == expected
 
 
+def test_integer_intrinsics(device: Emulator) -> None:
+    values = [0, 1, -1, 7, -8, 2**23, -(2**24) - 3, 2**31 - 1, -(2**31), 123456789]
+    n = len(values)
+    out = device.empty(10 * n, np.int32)
+    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("integers")
+    kernel.bind(device.upload(np.array(values, np.int32)), out, n, block=32)(1)
+    found = out.download().view(np.uint32).reshape(n, 10).tolist()
+    for x, y, row in zip(values, values[1:] + values[:1], found, strict=True):
+        u, v = x % 2**32, y % 2**32
+        low_x, low_y = ((value + 2**23) % 2**24 - 2**23 for value in (x, y))
+        expected = [low_x * low_y, (u % 2**24) * (v % 2**24), abs(x - y) + 7, abs(u - v) + 7]
+        expected += [(x + y) >> 1, (x + y + 1) >> 1, (u + v) >> 1, (u + v + 1) >> 1, x * y, u * v]
+        assert row == [value % 2**32 for value in expected]
+
+
+def test_fast_functions_of_float(device: Emulator) -> None:
+    out = device.empty(4, np.int32)
+    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("floats")
+    kernel.bind(device.upload(np.array([0, 1], np.float32)), out, block=1)(1)
+    assert out.download().tolist() == [1, 10, 3, 0]
+
+
 def test_vector_types_and_globals(device: Emulator) -> None:
     n = 100
     a = RNG.integers(0, 1000, (n, 4)).astype(np.int32)

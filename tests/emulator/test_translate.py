@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bfsbench.emulator import Emulator
 from bfsbench.emulator.source_text import SourceText, split_at_commas
 from bfsbench.emulator.translate import translate
-from bfsbench.errors import ToolchainError
+from bfsbench.errors import LaunchError, ToolchainError
 from tests.emulator.conftest import KERNELS
 
 
@@ -59,6 +59,42 @@ def test_lines_after_a_header_that_is_left_out(tmp_path: Path) -> None:
         device.close()
 
 
+SKIPPED = """\ufeff#if 0
+__shared__ nothing ( here { is ; read
+asm("nonsense");
+extern "C" __global__ void get(int* old, int number) { *old = 1; }
+#elif defined(FAST)
+extern "C" __global__ void get(int* out) { *out = 2; }
+#else
+template <class T> __global__ void typed(T* out) { *out = 3; }
+template __global__ void typed<int>(int*);
+extern "C" __global__ void __launch_bounds__(32) get(int* out);
+namespace mine {
+struct Three { int x; __device__ Three(int x) : x(x) {} };
+extern "C" __global__ void get(int* out) {  // na\udcefve: not UTF-8
+    __shared__ alignas(Three) char room[sizeof(Three)];
+    *out = (new (room) Three(3'000 / 1'000))->x; // can't
+}
+}
+#endif
+"""
+
+
+@pytest.mark.parametrize(("defines", "expected", "most_threads"), [({}, 3, 32), ({"FAST": 1}, 2, 1024)])
+def test_what_the_preprocessor_leaves_out_is_not_read(
+    tmp_path: Path, defines: dict[str, int], expected: int, most_threads: int
+) -> None:
+    source = tmp_path / "kernel.cu"
+    source.write_text(SKIPPED, encoding="utf-8", errors="surrogateescape")
+    with Emulator() as device:
+        out = device.signal()
+        kernel = device.module(source, defines).kernel("get")
+        kernel.bind(out, block=most_threads)(1)
+        assert out.read() == expected
+        with pytest.raises(LaunchError):
+            kernel.bind(out, block=most_threads + 1)
+
+
 def test_launches_are_rewritten(tmp_path: Path) -> None:
     source = write(
         tmp_path,
@@ -88,6 +124,54 @@ def test_launches_are_rewritten(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_located(tmp_path: Path, text: str, line: int, message: str) -> None:
     with pytest.raises(ToolchainError, match=rf"kernel\.cu:{line}: error: .*{message}"):
         translate(write(tmp_path, text))
+
+
+DECLARED = """
+#ifndef __CUDACC__
+#error for nvcc
+#endif
+extern "C" __global__ auto get(int* out) -> void {  // in the manner of \\
+    many a { file
+    __shared__ union { int whole; unsigned char bytes[4]; } word;
+    int volatile __shared__ before[sizeof(long) > 4 ? 2 : 1];
+    __shared__ const int* __restrict__ from, *to;
+    word.whole = 0;
+    word.bytes[1] = 1;
+    before[1] = 7;
+    from = out;
+    to = from + 1;
+    *out = word.whole + before[1] + (int)(to - from);
+}
+"""
+
+
+def test_shared_variables_are_declared_in_many_ways(tmp_path: Path) -> None:
+    with Emulator(watched=True) as device:
+        out = device.signal()
+        device.module(write(tmp_path, DECLARED), {}).kernel("get").bind(out, block=1)(1)
+        assert out.read() == 256 + 7 + 1
+        assert device.findings() == []
+
+
+ALLOCATED = "memory that kernels allocate is neither watched nor counted"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("int* p = (int*)malloc(4); *out = *p;", ALLOCATED),
+        ("int* p = new int[*out]; *out = *p;", ALLOCATED),
+        ("atomicAdd((size_t*)out, 1);", "no matching function for call to .atomicAdd"),
+        ("atomicSub((unsigned long long*)out, 1ull);", "no matching function for call to .atomicSub"),
+        ("__shared__ bool seen; atomicExch(&seen, true);", "no matching function for call to .atomicExch"),
+    ],
+)
+def test_what_cannot_be_watched_or_is_not_cuda_is_located(
+    tmp_path: Path, statement: str, message: str
+) -> None:
+    source = write(tmp_path, f'\nextern "C" __global__ void get(int* out) {{\n    {statement}\n}}\n')
+    with Emulator(watched=True) as device, pytest.raises(ToolchainError, match=rf"kernel\.cu:3:.*{message}"):
+        device.module(source, {}).kernel("get")
 
 
 def test_missing_source(tmp_path: Path) -> None:

@@ -180,6 +180,8 @@ IDIOMATIC = {
     "row_end": ("out of bounds", ("past the row",)),
     "own_array": ("out of bounds", ("past the thread's own",)),
     "read_only": ("stale read", None),
+    "copied": ("race", ("copied by one", "read with the copy")),
+    "copied_past": ("out of bounds", ("past the end",)),
 }
 
 

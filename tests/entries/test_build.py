@@ -93,6 +93,7 @@ def test_changes_and_files_of_ones_own(tmp_path: Path, repository: tuple[Path, s
     [
         ('run = ["{cc} -o main gone.c"]', ToolchainError, "cannot build failing: .*gone.c"),
         ('run = ["true"]', ToolchainError, "the commands left no main"),
+        ('add = ["gone.h"]', UsageError, "cannot add .*gone.h to the source: No such file"),
         (
             '[[build.changes]]\nfile = "main.c"\nold = "nobody"\nnew = ""',
             UsageError,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from bfsbench.errors import InputError
 from bfsbench.graphs import blocks
@@ -137,6 +138,24 @@ def test_comments_before_the_data_may_be_long(tmp_path: Path, name: str, comment
     assert path.stat().st_size > blocks.BLOCK_BYTES
     assert (pairs(read_edges(path, Recipe())), sniff_format(path)) == (plain, form)
     assert first_look(path)[0] == ("both_ways" if form == "metis" else "directed")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\x28\xb5\x2f\xfd\x04\x00A\x00\x00", "it is packed by zstd: unpack it first"),
+        ("0 1\n1 2\n".encode("utf-16"), "it is in UTF-16: save it in UTF-8"),
+    ],
+)
+def test_what_is_known_and_not_read_is_named(tmp_path: Path, content: bytes, reason: str) -> None:
+    assert complaint(put(tmp_path / "g.txt", content)) == f"g.txt: {reason}"
+
+
+def test_a_matrix_of_nothing_is_no_graph(tmp_path: Path) -> None:
+    scipy.sparse.save_npz(tmp_path / "g.npz", scipy.sparse.coo_array((0, 0)))
+    assert complaint(tmp_path / "g.npz") == "g.npz: the file holds no vertices"
+    np.save(tmp_path / "g.npy", np.empty((0, 2), np.int64))
+    assert complaint(tmp_path / "g.npy") == "g.npy: the file holds no vertices"
 
 
 def test_blank_lines_beyond_what_an_id_can_number_are_no_vertices() -> None:

@@ -132,7 +132,8 @@ def test_weights_of_published_formats(tmp_path: Path, name: str, text: str, expe
         ("g.txt", "0 1 7\n1 2 2147483648\n", "g.txt:2: weight 2147483648 is not a whole number of 32 bits"),
         ("g.txt", "0 1\n", "g.txt: there are no weights to be read"),
         ("g.csv", "a,b,0.5\n", "g.csv: weight 0.5 is not a whole number of 32 bits"),
-        ("g.csv", "a,b,much\n", "g.csv: the weights are no numbers"),
+        ("g.csv", "a,b,much\n", "g.csv: edge 1: weight 'much' is no number"),
+        ("g.csv", "a,b,1\nb,c,\n", "g.csv: edge 2: weight '' is no number"),
         (
             "g.mtx",
             "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 1 1\n",

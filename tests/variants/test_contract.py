@@ -84,6 +84,10 @@ MUTATIONS = {
         *("spmv", "spmv.cu", "unsigned char *y", "unsigned *y"),
         r"parameter 'y' is 'unsigned \*', but was given elements of type uint8",
     ),
+    "a parameter of a standard type": (
+        *("spmv", "spmv.cu", "unsigned char *y", "std::size_t *y"),
+        r"parameter 'y' is 'size_t \*', but was given elements of type uint8",
+    ),
     "launches' parameters swapped": (
         *("luo", "luo.cu", "int capacity, int level, int size)", "int capacity, int size, int level)"),
         "'luo_level' of luo.cu: launches give level, size, but the last parameters are size, level",

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -37,3 +38,8 @@
 #include "emu/groups.h"
 #include "emu/ptx.h"
 #include "emu/trap.h"
+
+#include "emu/c_library.h"
+
+// What sources ask for; not before the headers of the C++ library.
+#define __CUDACC__ 1

@@ -27,7 +27,7 @@ def save(pictures: Iterable[Picture], folder: Path, style: str) -> list[Path]:
 
 
 def saved(pictures: Iterable[Picture], folder: Path, style: str, processes: int = 1) -> Iterator[Path]:
-    """The same a picture at a time, in their order; more than _ALONE are encoded by so many ``processes``."""
+    """As ``save``, a picture at a time, in order; ``processes`` of them encode more than _ALONE pictures."""
     for name, data in _encoded(iter(pictures), style, processes):
         try:
             folder.mkdir(parents=True, exist_ok=True)

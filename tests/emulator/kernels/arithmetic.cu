@@ -21,6 +21,33 @@ extern "C" __global__ void bits(const unsigned *in, unsigned *out, int n) {
     o[13] = __byte_perm(x, y, 0x7531);
 }
 
+// Differences, averages and high halves, of pairs of neighbours.
+extern "C" __global__ void integers(const int *in, int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int x = in[i], y = in[(i + 1) % n];
+    int *o = out + 10 * i;
+    o[0] = __mul24(x, y);
+    o[1] = __umul24(x, y);
+    o[2] = __sad(x, y, 7);
+    o[3] = __usad(x, y, 7);
+    o[4] = __hadd(x, y);
+    o[5] = __rhadd(x, y);
+    o[6] = __uhadd(x, y);
+    o[7] = __urhadd(x, y);
+    o[8] = (int)__mul64hi((long long)x << 32, (long long)y << 32);
+    o[9] = (int)__umul64hi((unsigned long long)(unsigned)x << 32, (unsigned long long)(unsigned)y << 32);
+}
+
+// Fast functions of float, of 0 or 1, all of which are whole there.
+extern "C" __global__ void floats(const float *in, int *out) {
+    float zero = in[0], one = in[1];
+    out[0] = (int)(__expf(zero) + 2 * __logf(one) + __log2f(one) + __log10f(one));
+    out[1] = (int)(__sinf(zero) + __cosf(zero) + __tanf(zero) + __powf(2 * one, 3 * one) + __saturatef(5 * one));
+    out[2] = __float2int_rn(2.5f * one) + __float2int_rz(-2.5f * one) + __float2int_ru(2.5f * one);
+    out[3] = __float2int_rd(-2.5f * one) + (int)__int2float_rn(out[2]);
+}
+
 __constant__ int offset_table[4] = {10, 20, 30, 40};
 __device__ int calls = 5;
 

@@ -105,3 +105,17 @@ extern "C" __global__ void of_tiles(int *in, int *out, int wrong) {
     const int before = cg::exclusive_scan(tile, mine), with = cg::inclusive_scan(tile, mine, cg::plus<int>());
     out[threadIdx.x] = 10000 * cg::reduce(tile, mine, cg::plus<int>()) + 100 * (with - before) + most;
 }
+
+// By functions of the C library, with a size that is not known beforehand.
+extern "C" __global__ void copied(int *in, int *out, int wrong) {
+    __shared__ int memory[64];
+    if (threadIdx.x == 0) memset(memory, 0, blockDim.x * sizeof(int));
+    __syncthreads();
+    if (threadIdx.x == 0) memcpy(memory, in, blockDim.x * sizeof(int));  // copied by one
+    if (!wrong) __syncthreads();
+    out[threadIdx.x] = memory[threadIdx.x];  // read with the copy
+}
+
+extern "C" __global__ void copied_past(int *in, int *out, int wrong) {
+    if (threadIdx.x == 0) memcpy(out, in + 64, (wrong ? 65 : 64) * sizeof(int));  // past the end
+}

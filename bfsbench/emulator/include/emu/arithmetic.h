@@ -48,6 +48,30 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
     return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
 inline int __mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
+}
+inline long long __mul64hi(long long a, long long b) {
+    return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
+}
+
+// The low 24 bits of both are multiplied.
+inline int __mul24(int a, int b) {
+    auto low = [](int x) { return static_cast<int>(static_cast<unsigned>(x) << 8) >> 8; };
+    return static_cast<int>(static_cast<unsigned>(low(a)) * static_cast<unsigned>(low(b)));
+}
+inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
+
+// A sum with an absolute difference, and averages that cannot overflow; those with r are rounded up.
+inline unsigned __usad(unsigned a, unsigned b, unsigned sum) { return sum + (a < b ? b - a : a - b); }
+inline unsigned __sad(int a, int b, unsigned sum) {
+    auto x = static_cast<unsigned>(a), y = static_cast<unsigned>(b);
+    return sum + (a < b ? y - x : x - y);
+}
+inline int __hadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b) >> 1); }
+inline int __rhadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1); }
+inline unsigned __uhadd(unsigned a, unsigned b) { return static_cast<unsigned>((0ull + a + b) >> 1); }
+inline unsigned __urhadd(unsigned a, unsigned b) { return static_cast<unsigned>((1ull + a + b) >> 1); }
 
 #define EMU_BITS(name, From, To)       \
     inline To name(From from) {        \
@@ -66,6 +90,25 @@ EMU_BITS(__longlong_as_double, long long, double)
 // Approximate on a GPU.
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+inline float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
+#define EMU_FAST(name, function) \
+    extern "C" inline float name(float x) noexcept { return function(x); }  // some C libraries declare them, too
+EMU_FAST(__expf, expf)
+EMU_FAST(__logf, logf)
+EMU_FAST(__log2f, log2f)
+EMU_FAST(__log10f, log10f)
+EMU_FAST(__sinf, sinf)
+EMU_FAST(__cosf, cosf)
+EMU_FAST(__tanf, tanf)
+#undef EMU_FAST
+extern "C" inline float __powf(float x, float y) noexcept { return powf(x, y); }
+
+// Rounded to nearest, even where it is a tie; towards zero; up; down.
+inline int __float2int_rn(float x) { return static_cast<int>(nearbyintf(x)); }
+inline int __float2int_rz(float x) { return static_cast<int>(x); }
+inline int __float2int_ru(float x) { return static_cast<int>(ceilf(x)); }
+inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
+inline float __int2float_rn(int x) { return static_cast<float>(x); }
 
 template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) {

@@ -19,6 +19,9 @@ EMU_INNER inline T fetch_update(T* address, Update update) {
 template <class T>
 using Value = std::common_type_t<T>;
 
+template <class T, class... Known>
+using IfOneOf = std::enable_if_t<(std::is_same_v<T, Known> || ...), T>;
+
 template <class T>
 EMU_INNER inline T atomic_add(T* address, Value<T> value) {
     if constexpr (std::is_integral_v<T>) {
@@ -91,26 +94,27 @@ EMU_INNER inline unsigned atomic_dec(unsigned* address, unsigned limit) {
 
 }  // namespace emu
 
-#define EMU_ATOMIC(name, function)      \
-    EMU_SCOPED(name, function, device)  \
-    EMU_SCOPED(name##_system, function, device) \
-    EMU_SCOPED(name##_block, function, block)
-#define EMU_SCOPED(name, function, scope)                                               \
+// As CUDA has them: for these types of words, so that what is accepted here compiles there.
+#define EMU_ATOMIC(name, function, ...)                      \
+    EMU_SCOPED(name, function, device, __VA_ARGS__)          \
+    EMU_SCOPED(name##_system, function, device, __VA_ARGS__) \
+    EMU_SCOPED(name##_block, function, block, __VA_ARGS__)
+#define EMU_SCOPED(name, function, scope, ...)                                          \
     template <class T, class... Values>                                                 \
-    EMU_OWN inline T name(T* address, Values... values) {                               \
+    EMU_OWN inline emu::IfOneOf<T, __VA_ARGS__> name(T* address, Values... values) {    \
         emu::note_atomic(address, sizeof(T), emu::Scope::scope, EMU_SITE);              \
         return emu::function(address, values...);                                       \
     }
-EMU_ATOMIC(atomicAdd, atomic_add)
-EMU_ATOMIC(atomicSub, atomic_sub)
-EMU_ATOMIC(atomicExch, atomic_exchange)
-EMU_ATOMIC(atomicCAS, atomic_cas)
-EMU_ATOMIC(atomicAnd, atomic_and)
-EMU_ATOMIC(atomicOr, atomic_or)
-EMU_ATOMIC(atomicXor, atomic_xor)
-EMU_ATOMIC(atomicMin, atomic_min)
-EMU_ATOMIC(atomicMax, atomic_max)
-EMU_ATOMIC(atomicInc, atomic_inc)
-EMU_ATOMIC(atomicDec, atomic_dec)
+EMU_ATOMIC(atomicAdd, atomic_add, int, unsigned, unsigned long long, float, double)
+EMU_ATOMIC(atomicSub, atomic_sub, int, unsigned)
+EMU_ATOMIC(atomicExch, atomic_exchange, int, unsigned, unsigned long long, float)
+EMU_ATOMIC(atomicCAS, atomic_cas, int, unsigned, unsigned long long, unsigned short)
+EMU_ATOMIC(atomicAnd, atomic_and, int, unsigned, unsigned long long)
+EMU_ATOMIC(atomicOr, atomic_or, int, unsigned, unsigned long long)
+EMU_ATOMIC(atomicXor, atomic_xor, int, unsigned, unsigned long long)
+EMU_ATOMIC(atomicMin, atomic_min, int, unsigned, long long, unsigned long long)
+EMU_ATOMIC(atomicMax, atomic_max, int, unsigned, long long, unsigned long long)
+EMU_ATOMIC(atomicInc, atomic_inc, unsigned)
+EMU_ATOMIC(atomicDec, atomic_dec, unsigned)
 #undef EMU_ATOMIC
 #undef EMU_SCOPED
