@@ -79,9 +79,10 @@ class Views {
         uint32_t time, number;  // of its load, and of the stores before
     };
     struct Line {
-        uint32_t line = 0, used = 0;
-        uint32_t launch = 0;  // what was loaded in earlier ones is not there
-        uint32_t there = 0;   // a bit for each sector
+        uint32_t line = 0, launch = 0;  // what was loaded in earlier ones is not there
+        uint32_t used = 0;
+        uint32_t there = 0;  // a bit for each sector
+        bool is(uint32_t number, uint32_t now) const { return line == number && launch == now; }
     };
     struct alignas(kWays * sizeof(Line)) Set {
         Line ways[kWays];
