@@ -102,10 +102,7 @@ class Counting {
     }
 
     const Changes& changes() const { return views_.changes; }
-    // It soon will.
-    void fetch(const Lockstep& lockstep, unsigned rank) const {
-        views_.fetch_store(lockstep.warp(rank / kWarpSize).now[rank % kWarpSize].address());
-    }
+    // It soon will make such a store.
     void fetch_store(const Lockstep& lockstep, unsigned rank) const {
         views_.fetch_store(lockstep.first_store(rank).entry.address());
     }
@@ -113,12 +110,12 @@ class Counting {
     // Lanes of a warp soon make the step that they have come to.
     void fetch_step(const WarpRun& warp, unsigned lanes) {
         const Site& site = site_of(warp.now[__builtin_ctz(lanes)].op());
-        if (site.usual != epoch_) return;
+        if (site.usual != epoch_) return fetch_words(site, warp, lanes);
         const uint32_t *touched = site.touched->sectors.data(), *recent = warp.recent.data();
         for (; lanes; lanes &= lanes - 1) {
             size_t sector = static_cast<size_t>(warp.now[__builtin_ctz(lanes)].address() - site.place.begin) / kSector;
-            __builtin_prefetch(&recent[sector % WarpRun::kRecent]);
-            __builtin_prefetch(&touched[sector]);
+            prefetch(&recent[sector % WarpRun::kRecent]);
+            prefetch(&touched[sector]);
         }
     }
 
@@ -199,6 +196,19 @@ class Counting {
         size_t offset[kWarpSize];  // in the region, of each of them, without gaps
     };
 
+    // For steps that are no plain loads.
+    void fetch_words(const Site& site, const WarpRun& warp, unsigned lanes) const {
+        if (!site.touched || site.place.memory != Memory::global) return;
+        const uint32_t* touched = site.touched->sectors.data();
+        const Touched::Word* words = site.touched->words.data();
+        for (; lanes; lanes &= lanes - 1) {
+            const char* address = warp.now[__builtin_ctz(lanes)].address();
+            auto offset = static_cast<size_t>(address - site.place.begin);
+            prefetch(&touched[offset / kSector]);
+            prefetch(&words[offset / sizeof(uint32_t)]);
+            views_.fetch_store(address);
+        }
+    }
     void leave_memory_alone();
     void finish_stores(Fiber& fiber);
     void log_store(const Lockstep& lockstep, Entry entry);

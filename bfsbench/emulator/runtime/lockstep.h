@@ -176,15 +176,15 @@ class Lockstep {
 
     // A warp is going to issue a step, soon or at once.
     void fetch_soon(unsigned warp) const {
-        __builtin_prefetch(&warps_[warp]);
-        __builtin_prefetch(traces_[warp].begin);
+        prefetch(&warps_[warp]);
+        prefetch(traces_[warp].begin);
     }
     void fetch_next(unsigned warp) const {
         const Traces& traces = traces_[warp];
         auto lane = static_cast<unsigned>(__builtin_ctz(warps_[warp].traced));
         const Entry* row = traces.rows[traces.begin[lane] % Traces::kRoom];
         constexpr unsigned kInLine = 64 / sizeof(Entry);
-        for (unsigned first = 0; first < kWarpSize; first += kInLine) __builtin_prefetch(row + first);
+        for (unsigned first = 0; first < kWarpSize; first += kInLine) prefetch(row + first);
     }
     // Before a round of issues, and whether a warp can issue a step then.
     void begin_round();

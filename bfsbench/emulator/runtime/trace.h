@@ -9,6 +9,7 @@
 
 #include "emu/state.h"
 #include "fiber.h"
+#include "prefetch.h"
 
 namespace emu {
 
@@ -146,7 +147,7 @@ struct alignas(64) Traces {
     // The entry of the same lane some rows further on, or what lies there behind the last.
     static void fetch_after(const Entry* entry) {
         constexpr uintptr_t kSoon = 3 * sizeof rows[0];
-        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));
+        prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));
     }
 };
 

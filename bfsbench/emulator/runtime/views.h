@@ -40,8 +40,8 @@ class Views {
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
     // It soon is.
     void fetch_store(const char* address) const {
-        __builtin_prefetch(&words_[slot_of(address)]);
-        __builtin_prefetch(address);
+        prefetch(&words_[slot_of(address)]);
+        prefetch(address);
     }
     void drop(unsigned multiprocessor, size_t place);
     // What others have stored so far is seen from now on.
