@@ -188,9 +188,10 @@ class Trace {
     bool load_quickly(const char* address, const void* site) {
         if (number(site) <= place_) return false;
         if (is_own(address)) return true;
-        unsigned end = *end_;
         const Entry* op = ops_->quick_load(site);
-        if (!op || !has_entries(end) || !finds_last<kBytes>(address)) return false;
+        if (!op || !finds_last<kBytes>(address)) return false;
+        unsigned end = *end_;
+        if (!has_entries(end)) return false;
         put(end, op->at(address), site);
         return true;
     }
