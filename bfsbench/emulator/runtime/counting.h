@@ -110,7 +110,7 @@ class Counting {
     // Lanes of a warp soon make the step that they have come to.
     void fetch_step(const WarpRun& warp, unsigned lanes) {
         const Site& site = site_of(warp.now[__builtin_ctz(lanes)].op());
-        if (site.usual != epoch_) return fetch_words(site, warp, lanes);
+        if (site.usual != epoch_) return;
         const uint32_t *touched = site.touched->sectors.data(), *recent = warp.recent.data();
         for (; lanes; lanes &= lanes - 1) {
             size_t sector = static_cast<size_t>(warp.now[__builtin_ctz(lanes)].address() - site.place.begin) / kSector;
@@ -196,19 +196,6 @@ class Counting {
         size_t offset[kWarpSize];  // in the region, of each of them, without gaps
     };
 
-    // For steps that are no plain loads.
-    void fetch_words(const Site& site, const WarpRun& warp, unsigned lanes) const {
-        if (!site.touched || site.place.memory != Memory::global) return;
-        const uint32_t* touched = site.touched->sectors.data();
-        const Touched::Word* words = site.touched->words.data();
-        for (; lanes; lanes &= lanes - 1) {
-            const char* address = warp.now[__builtin_ctz(lanes)].address();
-            auto offset = static_cast<size_t>(address - site.place.begin);
-            prefetch(&touched[offset / kSector]);
-            prefetch(&words[offset / sizeof(uint32_t)]);
-            views_.fetch_store(address);
-        }
-    }
     void leave_memory_alone();
     void finish_stores(Fiber& fiber);
     void log_store(const Lockstep& lockstep, Entry entry);
@@ -226,6 +213,7 @@ class Counting {
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
     bool count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site);
     void gather(Execution& execution, Site& site);
+    void fetch_words(const Execution& execution, const Site& site) const;
     // Returns whether a lane goes where the warp has not been lately.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
     static constexpr size_t kSector = 32;
