@@ -44,8 +44,10 @@ char* top_of(char* stack) {
 // System V x86-64: six callee-saved registers and the stack pointer are all there is to save. A context is
 // the stack pointer below them.
 //
-// Of Kept, the offsets are 0 for the place and 8 for the bytes. Copies are of 64 bytes at a time: up to as many more are
-// read and written behind the stack, and behind what is kept. While the stack is written nothing is on it.
+// Of Kept, the offsets are 0 for the place and 8 for the bytes. What is kept begins with the registers and the return
+// address, which are not pushed first: a load of 16 bytes that were just written as two words has to wait for them.
+// Copies of the rest are of 64 bytes at a time: up to as many more are read and written behind the stack, and behind what
+// is kept. While the stack is written nothing is on it.
 __asm__(R"(
 .macro emu_push_all
     pushq %rbp

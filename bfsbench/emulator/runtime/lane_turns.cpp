@@ -13,6 +13,7 @@ namespace {
 // Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
 constexpr size_t kSideBySide = 16384;
 
+// What says how it goes on.
 void fetch_thread(const Fiber& fiber) {
     prefetch(&fiber);
     prefetch(&fiber.stack);
