@@ -83,6 +83,27 @@ def test_lanes_that_part_and_meet_again() -> None:
     assert numbers(found["some have returned"], *names) == (2, 40)
 
 
+def test_few_lanes_that_go_on_for_long() -> None:
+    with Emulator(counted=True) as device:
+        x, y = (device.upload(np.zeros(size, np.int32)) for size in (1200, 128))
+        device.module(COUNTED, {}).kernel("hubs").bind(x, y, block=64)(1)  # two warps
+        device.synchronize()
+        counts = {
+            (mark_of(of), of.kind): numbers(of, "executions", "lanes", "sectors")
+            for of in device.counts()[0]
+            if of.memory == "global"
+        }
+        assert y.download().nonzero()[0].tolist() == [9, 32 + 9]
+    assert counts["one lane alone", "load"] == (2 * 200, 2 * (31 + 200), 2 * 200)
+    lanes = 30 + 100 + 150
+    assert counts["two lanes", "load"] == (2 * 150, 2 * lanes, 2 * 150)
+    assert counts["one of them leaves the other", "load"] == (2 * 50, 2 * 50, 2 * 50)
+    assert counts["they have met again", "load"] == (2 * 150, 2 * lanes, 2 * 150)
+    assert counts["one that waits for each step", "load"] == (2 * 100, 2 * 100, 2 * 100)
+    assert counts["one that waits for each step", "atomic"] == (2 * 100, 2 * 100, 2 * 100)
+    assert counts["all again", "store"] == (2, 64, 8)
+
+
 def test_iterations_that_are_left_over_by_four_come_first() -> None:
     found = run("unrolled", (64, 64))  # two warps
     names, lanes = ("executions", "lanes"), sum(i % 7 for i in range(64))

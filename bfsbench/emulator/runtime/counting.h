@@ -102,10 +102,7 @@ class Counting {
     }
 
     const Changes& changes() const { return views_.changes; }
-    // It soon will.
-    void fetch(const Lockstep& lockstep, unsigned rank) const {
-        views_.fetch_store(lockstep.warp(rank / kWarpSize).now[rank % kWarpSize].address());
-    }
+    // It soon will make such a store.
     void fetch_store(const Lockstep& lockstep, unsigned rank) const {
         views_.fetch_store(lockstep.first_store(rank).entry.address());
     }
@@ -117,8 +114,8 @@ class Counting {
         const uint32_t *touched = site.touched->sectors.data(), *recent = warp.recent.data();
         for (; lanes; lanes &= lanes - 1) {
             size_t sector = static_cast<size_t>(warp.now[__builtin_ctz(lanes)].address() - site.place.begin) / kSector;
-            __builtin_prefetch(&recent[sector % WarpRun::kRecent]);
-            __builtin_prefetch(&touched[sector]);
+            prefetch(&recent[sector % WarpRun::kRecent]);
+            prefetch(&touched[sector]);
         }
     }
 
@@ -216,6 +213,7 @@ class Counting {
     void count_group(ResidentBlock& block, unsigned warp, unsigned lanes);
     bool count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site);
     void gather(Execution& execution, Site& site);
+    void fetch_words(const Execution& execution, const Site& site) const;
     // Returns whether a lane goes where the warp has not been lately.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
     static constexpr size_t kSector = 32;

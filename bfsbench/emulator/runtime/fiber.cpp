@@ -44,8 +44,10 @@ char* top_of(char* stack) {
 // System V x86-64: six callee-saved registers and the stack pointer are all there is to save. A context is
 // the stack pointer below them.
 //
-// Of Kept, the offsets are 0 for the place and 8 for the bytes. Copies are of 64 bytes at a time: up to as many more are
-// read and written behind the stack, and behind what is kept. While the stack is written nothing is on it.
+// Of Kept, the offsets are 0 for the place and 8 for the bytes. What is kept begins with the registers and the return
+// address, which are not pushed first: a load of 16 bytes that were just written as two words has to wait for them.
+// Copies of the rest are of 64 bytes at a time: up to as many more are read and written behind the stack, and behind what
+// is kept. While the stack is written nothing is on it.
 __asm__(R"(
 .macro emu_push_all
     pushq %rbp
@@ -80,20 +82,40 @@ __asm__(R"(
     ja 1b
 .endm
 .macro emu_keep
-    movq %rdx, %rcx
-    subq %rsp, %rcx
-    movq %rcx, 8(%rdi)
     movq (%rdi), %r8
-    movq %rsp, %r9
+    movq (%rsp), %rax
+    movq %r15, (%r8)
+    movq %r14, 8(%r8)
+    movq %r13, 16(%r8)
+    movq %r12, 24(%r8)
+    movq %rbx, 32(%r8)
+    movq %rbp, 40(%r8)
+    movq %rax, 48(%r8)
+    leaq 8(%rsp), %r9
+    movq %rdx, %rcx
+    subq %r9, %rcx
+    leaq 56(%rcx), %rax
+    movq %rax, 8(%rdi)
+    addq $56, %r8
     emu_copy %r9, %r8, %rcx
 .endm
 .macro emu_take_up
-    movq 8(%rsi), %rcx
     movq (%rsi), %r8
-    movq %rdx, %r9
-    subq %rcx, %r9
-    movq %r9, %rsp
-    emu_copy %r8, %r9, %rcx
+    movq 8(%rsi), %rcx
+    movq (%r8), %r15
+    movq 8(%r8), %r14
+    movq 16(%r8), %r13
+    movq 24(%r8), %r12
+    movq 32(%r8), %rbx
+    movq 40(%r8), %rbp
+    movq 48(%r8), %rax
+    addq $56, %r8
+    subq $56, %rcx
+    subq %rcx, %rdx
+    movq %rdx, %rsp
+    emu_copy %r8, %rdx, %rcx
+    pushq %rax
+    ret
 .endm
 .text
 .globl emu_switch
@@ -109,10 +131,8 @@ emu_switch:
 .hidden emu_exchange
 .type emu_exchange,@function
 emu_exchange:
-    emu_push_all
     emu_keep
     emu_take_up
-    emu_pop_all
 .size emu_exchange,.-emu_exchange
 .globl emu_enter
 .hidden emu_enter
@@ -121,13 +141,11 @@ emu_enter:
     emu_push_all
     movq %rsp, (%rdi)
     emu_take_up
-    emu_pop_all
 .size emu_enter,.-emu_enter
 .globl emu_leave
 .hidden emu_leave
 .type emu_leave,@function
 emu_leave:
-    emu_push_all
     emu_keep
     movq %rsi, %rsp
     emu_pop_all

@@ -13,26 +13,30 @@ namespace {
 // Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
 constexpr size_t kSideBySide = 16384;
 
-// What those are going to need whose turn comes soon.
-void fetch_upcoming(ResidentBlock& block) {
-    Lockstep& lockstep = *block.lockstep;
-    constexpr size_t kSoon = 6, kLater = 10;
-    if (const Turn* turn = lockstep.upcoming(kLater)) {
-        __builtin_prefetch(&block.fibers[turn->rank()]);
-        __builtin_prefetch(&block.fibers[turn->rank()].arrival);
-    }
-    const Turn* turn = lockstep.upcoming(kSoon);
-    if (!turn) return;
-    if (turn->stores()) {
-        lockstep.counting.fetch_store(lockstep, turn->rank());
-    } else {
-        lockstep.counting.fetch(lockstep, turn->rank());
-    }
-    if (!turn->goes_on() && !lockstep.awaits_stores(turn->rank())) return;
-    const Fiber& fiber = block.fibers[turn->rank()];
+// What says how it goes on.
+void fetch_thread(const Fiber& fiber) {
+    prefetch(&fiber);
+    prefetch(&fiber.stack);
+    prefetch(&fiber.arrival);
+}
+
+// Where it stores, and what it has on the stack.
+void fetch_turn(const ResidentBlock& block, Turn turn) {
+    const Lockstep& lockstep = *block.lockstep;
+    if (turn.stores()) lockstep.counting.fetch_store(lockstep, turn.rank());
+    if (!turn.goes_on() && !lockstep.awaits_stores(turn.rank())) return;
+    const Fiber& fiber = block.fibers[turn.rank()];
     if (fiber.has_returned) return;
-    constexpr size_t kLine = 64;
-    for (size_t at = 0; at < fiber.kept.bytes; at += kLine) __builtin_prefetch(fiber.kept.place + at);
+    constexpr size_t kLine = 64, kMost = 4 * kLine;  // more are fetched by themselves
+    for (size_t at = 0; at < kMost; at += kLine) prefetch(fiber.kept.place + at);
+}
+
+// What those are going to need whose turn comes soon.
+void fetch_upcoming(const ResidentBlock& block) {
+    const Lockstep& lockstep = *block.lockstep;
+    constexpr size_t kSoon = 6, kLater = 10;
+    if (const Turn* turn = lockstep.upcoming(kLater)) fetch_thread(block.fibers[turn->rank()]);
+    if (const Turn* turn = lockstep.upcoming(kSoon)) fetch_turn(block, *turn);
 }
 
 // There has to be enough for what a switch puts there, too.

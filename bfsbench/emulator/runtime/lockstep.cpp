@@ -19,6 +19,8 @@ constexpr unsigned kTurn = 16;
 // What is done to whole warps in loops of a fixed length takes a few vector instructions.
 constexpr unsigned kAllLanes = ~0u;
 
+bool is_one(unsigned lanes) { return !(lanes & (lanes - 1)); }
+
 }  // namespace
 
 void WarpRun::begin(unsigned lanes) {
@@ -88,24 +90,33 @@ unsigned Lockstep::next_group(const WarpRun& warp) const {
     return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
 }
 
+// Takes the next entries of all lanes out of their traces, if they do the same, in one row, which is the last of all of
+// them or of none.
+bool Lockstep::pop_row(unsigned index, unsigned& done) {
+    WarpRun& warp = warps_[index];
+    Traces& traces = traces_[index];
+    uint8_t rows_differ = 0, row = traces.begin[0], least = Traces::kRoom, most = 0;
+    for (uint8_t begin : traces.begin) rows_differ |= begin ^ row;
+    for (uint8_t end : traces.end) least = std::min(least, end), most = std::max(most, end);
+    const Entry* entries = traces.rows[row];
+    uint64_t differ = 0, first = entries[0].bits();
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) differ |= entries[lane].bits() ^ first;
+    bool last = most == row + 1;
+    if (rows_differ || Entry::op_of(differ) || (!last && least <= row + 1)) return false;
+    memcpy(warp.now, entries, sizeof warp.now);
+    memset(traces.begin, last ? 0 : row + 1, sizeof traces.begin);
+    if (!last) return true;
+    memset(traces.end, 0, sizeof traces.end);
+    done = warp.empty = kAllLanes;
+    return true;
+}
+
 // Takes the next entries of lanes out of their traces, those that do the same as the first of them, and returns which
 // lanes these are. Adds those whose traces are done.
 unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     WarpRun& warp = warps_[index];
+    if (lanes == kAllLanes && pop_row(index, done)) return lanes;
     Traces& traces = traces_[index];
-    if (lanes == kAllLanes) {
-        uint8_t rows_differ = 0, row = traces.begin[0], least = Traces::kRoom;
-        for (uint8_t begin : traces.begin) rows_differ |= begin ^ row;
-        for (uint8_t end : traces.end) least = std::min(least, end);
-        const Entry* entries = traces.rows[row];
-        uint64_t differ = 0, first = entries[0].bits();
-        for (unsigned lane = 0; lane < kWarpSize; ++lane) differ |= entries[lane].bits() ^ first;
-        if (!rows_differ && !Entry::op_of(differ) && least > row + 1) {
-            memcpy(warp.now, entries, sizeof warp.now);
-            memset(traces.begin, row + 1, sizeof traces.begin);
-            return lanes;
-        }
-    }
     auto first = static_cast<unsigned>(__builtin_ctz(lanes));
     unsigned op = traces.rows[traces.begin[first]][first].op(), same = 0, last = 0;
     for (unsigned left = lanes, later; left; left = later) {
@@ -135,14 +146,37 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     }
 }
 
-// Whether the entry that lanes of a group have just taken is a step, at which they wait.
+// Takes entries out of the trace of a lane that is a group of its own, up to its next step. Returns whether there is one.
+[[gnu::always_inline]] bool Lockstep::pop_to_step(unsigned index, unsigned group, unsigned lane) {
+    WarpRun& warp = warps_[index];
+    Traces& traces = traces_[index];
+    size_t row = traces.begin[lane], end = traces.end[lane];
+    bool found = false;
+    while (!found && row < end) {
+        Entry entry = warp.now[lane] = traces.rows[row++][lane];
+        found = step_to(warp.group[group].position, warp, counting.ops[entry.op()]);
+    }
+    if (row == end) {
+        row = traces.end[lane] = 0;
+        warp.empty |= 1u << lane;
+    }
+    traces.begin[lane] = static_cast<uint8_t>(row);
+    return found;
+}
+
+// Lanes of a group have come to a step, at which they wait.
+[[gnu::always_inline]] void Lockstep::wait(WarpRun& warp, unsigned group, unsigned lanes) {
+    warp.waiting |= lanes;
+    warp.groups_waiting |= 1u << group;
+    counting.fetch_step(warp, lanes);
+}
+
+// Whether the entry that lanes of a group have just taken is a step.
 [[gnu::always_inline]] bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
     WarpRun& warp = warps_[index];
     const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
     if (!step_to(warp.group[group].position, warp, op)) return false;
-    warp.waiting |= lanes;
-    warp.groups_waiting |= 1u << group;
-    counting.fetch_step(warp, lanes);
+    wait(warp, group, lanes);
     return true;
 }
 
@@ -153,6 +187,13 @@ unsigned Lockstep::take_together(unsigned index) {
         unsigned lanes = warp.traced, done = 0;
         if (lanes & ~warp.together) {  // others have come
             scatter(index);
+            return 0;
+        }
+        if (is_one(lanes)) {
+            warp.together = lanes;
+            warp.common = warp.divide(warp.common, lanes);
+            if (pop_to_step(index, warp.common, static_cast<unsigned>(__builtin_ctz(lanes)))) return lanes;
+            end(index, lanes);
             return 0;
         }
         unsigned same = pop_entries(index, lanes, done);
@@ -252,6 +293,7 @@ void Lockstep::release(unsigned index, unsigned lanes) {
 unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     unsigned ended = 0;
     while (lanes) {
+        if (is_one(lanes)) return ended | advance_one(index, from, lanes);
         unsigned done = 0, same = pop_entries(index, lanes, done);
         if (same != lanes) {
             ended |= arrive(index, from, same, done);
@@ -264,6 +306,15 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
         lanes &= ~done;
     }
     return ended;
+}
+
+// The same for one of them.
+[[gnu::always_inline]] unsigned Lockstep::advance_one(unsigned index, unsigned from, unsigned lane) {
+    WarpRun& warp = warps_[index];
+    unsigned group = warp.divide(from, lane);
+    if (!pop_to_step(index, group, static_cast<unsigned>(__builtin_ctz(lane)))) return lane;
+    wait(warp, group, lane);
+    return 0;
 }
 
 // The same for those of the group that have just taken the same entry out of their traces, some of which are done.

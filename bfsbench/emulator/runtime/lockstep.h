@@ -74,7 +74,7 @@ struct WarpRun {
     static constexpr size_t kRecent = 512;
     std::vector<uint32_t> recent;
     // The sector of this index in a region, of which all in memory have numbers.
-    bool had_lately(uint32_t index, uint32_t number) {
+    static bool had_lately(uint32_t* recent, uint32_t index, uint32_t number) {
         uint32_t& slot = recent[index % kRecent];
         bool had = slot == number;
         slot = number;
@@ -176,15 +176,15 @@ class Lockstep {
 
     // A warp is going to issue a step, soon or at once.
     void fetch_soon(unsigned warp) const {
-        __builtin_prefetch(&warps_[warp]);
-        __builtin_prefetch(traces_[warp].begin);
+        prefetch(&warps_[warp]);
+        prefetch(traces_[warp].begin);
     }
     void fetch_next(unsigned warp) const {
         const Traces& traces = traces_[warp];
         auto lane = static_cast<unsigned>(__builtin_ctz(warps_[warp].traced));
         const Entry* row = traces.rows[traces.begin[lane] % Traces::kRoom];
         constexpr unsigned kInLine = 64 / sizeof(Entry);
-        for (unsigned first = 0; first < kWarpSize; first += kInLine) __builtin_prefetch(row + first);
+        for (unsigned first = 0; first < kWarpSize; first += kInLine) prefetch(row + first);
     }
     // Before a round of issues, and whether a warp can issue a step then.
     void begin_round();
@@ -221,9 +221,13 @@ class Lockstep {
     unsigned most_behind(const WarpRun& warp, unsigned groups, bool furthest) const;
     void scatter(unsigned warp);
     unsigned next_group(const WarpRun& warp) const;
+    bool pop_row(unsigned warp, unsigned& done);
     unsigned pop_entries(unsigned warp, unsigned lanes, unsigned& done);
+    inline bool pop_to_step(unsigned warp, unsigned group, unsigned lane);
+    inline void wait(WarpRun& warp, unsigned group, unsigned lanes);
     inline bool step_to(Position& position, const WarpRun& warp, const Op& op);
     unsigned advance(unsigned warp, unsigned group, unsigned lanes);
+    inline unsigned advance_one(unsigned warp, unsigned group, unsigned lane);
     unsigned arrive(unsigned warp, unsigned from, unsigned lanes, unsigned done);
     inline bool come_to_step(unsigned warp, unsigned group, unsigned lanes);
     void end(unsigned warp, unsigned lanes, unsigned stores = 0);

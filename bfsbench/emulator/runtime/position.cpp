@@ -4,13 +4,7 @@
 
 namespace emu {
 
-void Position::jump_back(Loops& loops, const void* place) {
-    if (depth_ && iterations_[depth_ - 1].loop->first == place) {  // the next iteration, most times
-        Loop& loop = *iterations_[depth_ - 1].loop;
-        loop.last = std::max(loop.last, place_);
-        ++iterations_[depth_ - 1].number;
-        return;
-    }
+void Position::jump_elsewhere(Loops& loops, const void* place) {
     Loop& loop = loops.try_emplace(place, Loop{place, place_}).first->second;
     loop.last = std::max(loop.last, place_);
     while (depth_ && iterations_[depth_ - 1].loop->first > place) --depth_;

@@ -68,7 +68,13 @@ class Position {
         Loop* loop;
         unsigned number;
     };
-    void jump_back(Loops& loops, const void* place);
+    void jump_back(Loops& loops, const void* place) {
+        if (!depth_ || iterations_[depth_ - 1].loop->first != place) return jump_elsewhere(loops, place);
+        Iteration& next = iterations_[depth_ - 1];  // of the same loop, most times
+        if (next.loop->last < place_) next.loop->last = place_;
+        ++next.number;
+    }
+    void jump_elsewhere(Loops& loops, const void* place);
     const void* place_ = nullptr;
     const void* parted_at_ = nullptr;
     uint64_t parted_ = 0;  // behind which step; 0: they have not

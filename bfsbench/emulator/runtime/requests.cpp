@@ -65,20 +65,21 @@ Counting::Site& Counting::find_site(unsigned op) {
 [[gnu::always_inline]] unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
                                                          const uint32_t* sectors, unsigned number, uint32_t place,
                                                          uint32_t* listed, uint64_t& far) {
-    ++execution_;
-    uint32_t* touched = site.touched->sectors.data();
+    uint32_t execution = ++execution_, before_epoch = before_epoch_;
+    uint32_t *touched = site.touched->sectors.data(), *recent = warp.recent.data();
     auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site.place.begin) / kSector);
     unsigned different = 0;
-    uint64_t distinct = 0;
+    uint64_t distinct = 0, new_ones = 0;
     for (unsigned i = 0; i < number; ++i) {
         uint32_t sector = sectors[i];
         uint32_t last = touched[sector];
-        if (last == execution_) continue;
-        touched[sector] = execution_;
+        if (last == execution) continue;
+        touched[sector] = execution;
         listed[different++] = place + sector;
-        distinct += last <= before_epoch_;
-        far += !warp.had_lately(sector, first + sector);
+        distinct += last <= before_epoch;
+        new_ones += !WarpRun::had_lately(recent, sector, first + sector);
     }
+    far += new_ones;
     count.sectors += different;
     count.distinct_sectors += distinct;
     count.far_sectors += far;
@@ -229,6 +230,18 @@ Counting::Place Counting::find(const ResidentBlock& block, const char* address) 
     return place.has(address) ? place : Place{};
 }
 
+// What is known of the words that lanes change: they are all over memory.
+void Counting::fetch_words(const Execution& execution, const Site& site) const {
+    const uint32_t* sectors = site.touched->sectors.data();
+    const Touched::Word* words = site.touched->words.data();
+    for (unsigned i = 0; i < execution.number; ++i) {
+        size_t offset = execution.offset[i];
+        prefetch(&sectors[offset / kSector]);
+        if (execution.op->kind == Kind::update) prefetch(&words[offset / kWord]);
+        views_.fetch_store(site.place.begin + offset);
+    }
+}
+
 bool Counting::count_lanes(const Execution& execution, Site& site, Count& count) {
     const Op& op = *execution.op;
     ++count.executions;
@@ -240,6 +253,7 @@ bool Counting::count_lanes(const Execution& execution, Site& site, Count& count)
         site.region = place.begin;
         site.touched = &site.regions[place.begin];
     }
+    if (!op.plain && place.memory == Memory::global) fetch_words(execution, site);
     if (op.plain && !site.waits) {
         site.loads += execution.number;
         count_overtaken(execution.block.lockstep->warp(execution.warp), execution.lanes, op, site);

@@ -9,6 +9,7 @@
 
 #include "emu/state.h"
 #include "fiber.h"
+#include "prefetch.h"
 
 namespace emu {
 
@@ -146,7 +147,7 @@ struct alignas(64) Traces {
     // The entry of the same lane some rows further on, or what lies there behind the last.
     static void fetch_after(const Entry* entry) {
         constexpr uintptr_t kSoon = 3 * sizeof rows[0];
-        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));
+        prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));
     }
 };
 
@@ -187,9 +188,10 @@ class Trace {
     bool load_quickly(const char* address, const void* site) {
         if (number(site) <= place_) return false;
         if (is_own(address)) return true;
-        unsigned end = *end_;
         const Entry* op = ops_->quick_load(site);
-        if (!op || !has_entries(end) || !finds_last<kBytes>(address)) return false;
+        if (!op || !finds_last<kBytes>(address)) return false;
+        unsigned end = *end_;
+        if (!has_entries(end)) return false;
         put(end, op->at(address), site);
         return true;
     }

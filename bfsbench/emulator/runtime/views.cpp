@@ -34,21 +34,21 @@ void Views::begin_launch(unsigned multiprocessors, size_t cache) {
 // In place of the one that has not been used for the longest time, if it is not there.
 Views::Line& Views::line_of(View& view, uint32_t line) const {
     Set& set = view.sets[line % sets_];
-    Line* oldest = set.ways;
     for (Line& way : set.ways) {
-        if (way.launch != launch_) way.used = 0;
-        if (way.line == line && way.launch == launch_) return way;
-        if (way.used < oldest->used) oldest = &way;
+        if (way.is(line, launch_)) return way;
     }
-    *oldest = {line, oldest->used, launch_, 0};
-    return *oldest;
+    auto used = [this](const Line& way) { return way.launch == launch_ ? way.used : 0; };
+    Line& oldest = *std::min_element(set.ways, set.ways + kWays,
+                                     [&](const Line& a, const Line& b) { return used(a) < used(b); });
+    oldest = {line, launch_, used(oldest), 0};
+    return oldest;
 }
 
 // Null if it is not in the cache.
 const Views::Sector* Views::cached(View& view, size_t sector) const {
     auto line = static_cast<uint32_t>(sector / kSectors);
     for (const Line& way : view.sets[line % sets_].ways) {
-        if (way.line != line || way.launch != launch_) continue;
+        if (!way.is(line, launch_)) continue;
         return way.there >> sector % kSectors & 1 ? &sector_of(view, way, sector) : nullptr;
     }
     return nullptr;

@@ -40,8 +40,8 @@ class Views {
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
     // It soon is.
     void fetch_store(const char* address) const {
-        __builtin_prefetch(&words_[slot_of(address)]);
-        __builtin_prefetch(address);
+        prefetch(&words_[slot_of(address)]);
+        prefetch(address);
     }
     void drop(unsigned multiprocessor, size_t place);
     // What others have stored so far is seen from now on.
@@ -79,9 +79,10 @@ class Views {
         uint32_t time, number;  // of its load, and of the stores before
     };
     struct Line {
-        uint32_t line = 0, used = 0;
-        uint32_t launch = 0;  // what was loaded in earlier ones is not there
-        uint32_t there = 0;   // a bit for each sector
+        uint32_t line = 0, launch = 0;  // what was loaded in earlier ones is not there
+        uint32_t used = 0;
+        uint32_t there = 0;  // a bit for each sector
+        bool is(uint32_t number, uint32_t now) const { return line == number && launch == now; }
     };
     struct alignas(kWays * sizeof(Line)) Set {
         Line ways[kWays];

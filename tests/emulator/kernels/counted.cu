@@ -38,6 +38,23 @@ extern "C" __global__ void divergent(const int *x, int *y) {
     y[i] = sum;                // some have returned
 }
 
+// Few lanes go on for long, as on the rows of hubs: longer than a trace.
+extern "C" __global__ void hubs(const int *x, int *y) {
+    int lane = threadIdx.x % 32, sum = 0;
+    int turns = lane == 3 ? 100 : lane == 17 ? 150 : 1;
+#pragma unroll 1
+    for (int k = 0; k < (lane == 5 ? 200 : 1); ++k) sum += x[k];  // one lane alone
+#pragma unroll 1
+    for (int k = 0; k < turns; ++k) {
+        int place = x[k];                          // two lanes
+        if (lane == 3 && k % 2) sum += x[place];   // one of them leaves the other
+        sum += x[8 * k];                           // they have met again
+    }
+    if (lane == 9)
+        for (int k = 0; k < 100; ++k) atomicAdd(&y[threadIdx.x], x[k] + 1);  // one that waits for each step
+    y[64 + threadIdx.x] = sum;                     // all again
+}
+
 // Lanes go round up to six times; nvcc unrolls the first loop.
 extern "C" __global__ void unrolled(const int *x, int *y) {
     int end = threadIdx.x % 7, sum = 0;
