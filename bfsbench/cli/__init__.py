@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from bfsbench import __version__
-from bfsbench.errors import BfsbenchError
+from bfsbench.errors import BfsbenchError, UsageError
 from bfsbench.wording import printable
 
 COMMANDS = {
@@ -39,6 +39,8 @@ COMMANDS = {
     "doctor": "Check what is installed and what is missing.",
 }
 INTERRUPTED = 130
+_UNREACHABLE = (errno.ENAMETOOLONG, errno.EACCES)
+"""What any look for a file that a user names can end with; where there is none is known to each."""
 
 
 class LazyGroup(click.Group):
@@ -92,6 +94,8 @@ class LazyGroup(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _end("interrupted", INTERRUPTED)
         except OSError as error:
+            if error.filename is not None and error.errno in _UNREACHABLE:
+                _end(f"{str(error.filename)[:80]}: {error.strerror}", UsageError.exit_code)
             if error.filename is not None or error.errno not in (errno.EPIPE, errno.ENOSPC):
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush

@@ -282,7 +282,8 @@ def names(items: Sequence[str], option: str) -> list[str]:
 
 
 def locators(datasets: Sequence[str]) -> list[str]:
-    """The locators of the graphs; finding them reads no more than a header."""
+    """The locators of the graphs; finding them reads no more than a header. A file's name may have commas."""
     from bfsbench.graphs.load import resolve
 
-    return list(dict.fromkeys(resolve(text).locator for text in names(datasets, "--dataset")))
+    lists = ([item] if Path(item).is_file() else names([item], "--dataset") for item in datasets)
+    return list(dict.fromkeys(resolve(text).locator for texts in lists for text in texts))

@@ -273,3 +273,16 @@ def test_names_come_back_from_the_cache_and_are_shown(tmp_path: Path) -> None:
     assert "g.csv:directed was read by pandas" in done.stderr
     part = load(f"{tmp_path}/g.csv:shrink=0.5")
     assert part.names is not None and len(part.names) == 2
+
+
+@pytest.mark.parametrize("words", [("run", "--dataset"), ("report",), ("check",), ("entry", "check")])
+def test_a_name_that_no_file_can_have_is_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = bfsbench(*words, "x" * 300, cwd=tmp_path, check=2)
+    assert done.stderr == f"bfsbench: {'x' * 80}: File name too long\n"
+
+
+def test_the_name_of_a_file_may_have_a_comma(tmp_path: Path) -> None:
+    put(tmp_path / "a,b.txt", "0 1\n")
+    words = ("--dataset", "./a,b.txt", "--variant", "cpu_queue", "--repeats", "1", "--out", "r.csv")
+    bfsbench("run", *words, cwd=tmp_path)
+    assert "a,b.txt:directed" in (tmp_path / "r.csv").read_text()
