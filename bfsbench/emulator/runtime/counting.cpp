@@ -137,6 +137,18 @@ void Counting::log_store(const Lockstep& lockstep, Entry entry) {
     views_.drop(lockstep.multiprocessor, place.buffer->place + static_cast<size_t>(address - place.begin));
 }
 
+// What is known of the words that lanes are going to change: they may be anywhere.
+void Counting::fetch_words(const Execution& execution, const Site& site) const {
+    const uint32_t* sectors = site.touched->sectors.data();
+    const Touched::Word* words = site.touched->words.data();
+    for (unsigned i = 0; i < execution.number; ++i) {
+        size_t offset = execution.offset[i];
+        prefetch(&sectors[offset / kSector]);
+        if (execution.op->kind == Kind::update) prefetch(&words[offset / sizeof(uint32_t)]);
+        views_.fetch_store(site.place.begin + offset);
+    }
+}
+
 // Its warp makes the step later, after those in its trace.
 void Counting::show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes) {
     uint64_t time = lockstep.time + lockstep.traced(rank);

@@ -230,18 +230,6 @@ Counting::Place Counting::find(const ResidentBlock& block, const char* address) 
     return place.has(address) ? place : Place{};
 }
 
-// What is known of the words that lanes change: they are all over memory.
-void Counting::fetch_words(const Execution& execution, const Site& site) const {
-    const uint32_t* sectors = site.touched->sectors.data();
-    const Touched::Word* words = site.touched->words.data();
-    for (unsigned i = 0; i < execution.number; ++i) {
-        size_t offset = execution.offset[i];
-        prefetch(&sectors[offset / kSector]);
-        if (execution.op->kind == Kind::update) prefetch(&words[offset / kWord]);
-        views_.fetch_store(site.place.begin + offset);
-    }
-}
-
 bool Counting::count_lanes(const Execution& execution, Site& site, Count& count) {
     const Op& op = *execution.op;
     ++count.executions;
