@@ -69,7 +69,7 @@ def test_a_flag_that_is_looked_at_like_any_word_is_raced_for() -> None:
     assert any(fault == "race" for faults in found for fault, _ in faults)
 
 
-@pytest.mark.parametrize("place", [-1, 10, 11, 100_000])
+@pytest.mark.parametrize("place", [-1, 10, 11, 100_000_000])
 def test_reads_outside_a_buffer(place: int) -> None:
     with Emulator(watched=True) as device:
         x, out = device.upload(np.zeros(10, np.int32)), device.signal()
@@ -157,6 +157,27 @@ def test_a_launch_without_end_says_who_polls_what() -> None:
         assert (finding.fault, finding.actor.thread) == ("endless", 5)
         assert finding.where == "element 0 of a buffer of 2 elements of 4 bytes"
         assert [line.number for line in finding.lines if line] == [line_of("polled")]
+
+
+def test_a_long_launch_that_goes_on_writing_new_words_has_an_end() -> None:
+    steps = 15_000_000  # of 20 million
+    with Emulator(watched=True) as device:
+        out, module = device.upload(np.zeros(3, np.int32)), device.module(WATCHED, {})
+        module.kernel("takes_long").bind(steps, out, block=1)(1)
+        device.synchronize()
+        assert device.findings() == []
+        module.kernel("gets_nowhere").bind(steps, out, block=1)(1)
+        with pytest.raises(KernelError, match="20000000 steps after it last began a block or wrote to a new"):
+            device.synchronize()
+        assert [line.number for line in device.findings()[0].lines if line] == [line_of("again")]
+
+
+def test_a_launch_without_end_names_the_shared_memory_of_other_blocks() -> None:
+    with Emulator(watched=True) as device:
+        device.module(WATCHED, {}).kernel("polls_shared").bind(block=32)(2)
+        with pytest.raises(KernelError, match="the launch has no end"):
+            device.synchronize()
+        assert {finding.where for finding in device.findings()} == {"byte 0 of shared memory"}
 
 
 def run_idiom(name: str, wrong: bool, seed: int) -> tuple[list[Finding], str]:

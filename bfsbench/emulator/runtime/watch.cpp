@@ -36,7 +36,6 @@ __thread __attribute__((tls_model("initial-exec"))) int64_t steps_left = 0;
 void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     grid_ = &grid;
     ++launch_;
-    steps_left = kMostSteps;
     sites_.forget_places();
     if (!child) clocks.begin_family();
     if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // its parent and all else are over
@@ -52,6 +51,7 @@ void Watch::end_launch() {
 }
 
 void Watch::begin_block(ResidentBlock& block) {
+    steps_left = kMostIdleSteps;
     clocks.begin_block(block);
     if (block.shadow && block.shadow->fits(block.arena_bytes)) return block.shadow->clear();
     block.shadow = std::make_unique<Shadow>(block.arena_bytes);
@@ -92,11 +92,13 @@ void Watch::report_endless() {
             if (waits || left == 0) continue;
             --left;
             if (is_known(Fault::endless, fiber.last, nullptr)) break;
-            report(Fault::endless, find(fiber.last_address), fiber.last_address, fiber, fiber.last, nullptr);
+            report(Fault::endless, find(fiber.last_address, *block), fiber.last_address, fiber,
+                   fiber.last, nullptr);
             break;
         }
     }
-    fail("the launch has no end: threads still run after %" PRId64 " steps", kMostSteps);
+    fail("the launch has no end: threads still run, %" PRId64 " steps after it last began a block or wrote to a new word",
+         kMostIdleSteps);
 }
 
 void Watch::lose_launch(const Thread& thread) {
@@ -119,8 +121,8 @@ void Watch::report_misaligned(const char* address, Act act, const void* site) {
     report(Fault::misaligned, find(address), address, here(), now, nullptr);
 }
 
-Watch::Place Watch::find_shared(const char* address) const {
-    for (ResidentBlock* block : block_of(here()).cluster->blocks) {
+Watch::Place Watch::find_shared(const char* address, const ResidentBlock& from) {
+    for (ResidentBlock* block : from.cluster->blocks) {
         auto offset = static_cast<size_t>(address - block->arena_begin);
         if (offset < block->arena_bytes) {
             return {block->shadow.get(), block->arena_begin, block->arena_bytes, 1, Space::block, block};
@@ -129,12 +131,12 @@ Watch::Place Watch::find_shared(const char* address) const {
     return {};
 }
 
-Watch::Place Watch::find(const char* address) {
+Watch::Place Watch::find(const char* address, const ResidentBlock& from) {
     if (auto [begin, region] = buffers_.at(address); region) {
         if (!region->shadow) region->shadow = std::make_unique<Shadow>(region->bytes);
         return {region->shadow.get(), begin, region->bytes, region->element, Space::buffer};
     }
-    Place shared = find_shared(address);
+    Place shared = find_shared(address, from);
     if (shared.shadow) return shared;
     auto next = modules_.upper_bound(address);
     if (next == modules_.begin()) return {};
@@ -190,7 +192,7 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     bool one_block = then.block == at.block, one_warp = one_block && then.thread / kWarpSize == at.thread / kWarpSize;
     // Lanes that hand each other values through volatile shared memory count on lockstep, which GPUs no longer have.
     bool count_on_lockstep = one_warp && past.scope() == Scope::by_volatile && now.scope() == Scope::by_volatile &&
-                             find_shared(address).block;
+                             find_shared(address, block_of(here())).block;
     if (!count_on_lockstep && both_strong(past, now, one_block)) return;
     if (is_known(Fault::race, now, &past)) return;
     report(Fault::race, find(address), address, here(), now, &past);
