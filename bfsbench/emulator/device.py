@@ -146,7 +146,7 @@ class Emulator:
                 watched=self.watched,
                 counted=self.counted,
             )
-            handle, loaded = open_kernels(self.runtime, self.machine, library)
+            handle, loaded = open_kernels(self.runtime, self.machine, library, source, self._include)
             self._handles.append(handle)
             self._libraries[loaded] = library
             signatures = agreed.signatures(source, self._include)

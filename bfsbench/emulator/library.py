@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -13,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from bfsbench.emulator.basic_blocks import without_idle_blocks
-from bfsbench.emulator.translate import translate
+from bfsbench.emulator.translate import texts, translate
 from bfsbench.errors import ToolchainError
 from bfsbench.toolchain import build_library, compiler, compiler_version
 
@@ -35,6 +36,9 @@ most of the time. Names in their unnamed namespaces have to differ, as several o
 unit. The compiler's callbacks are apart from the worker and the views, or more than pays is inlined there."""
 _KERNELS_LEVEL = "-O1"
 """Of optimisation. Threads take turns so often that -O3 makes them no faster, but takes longer to compile."""
+
+_UNDEFINED = re.compile(r"undefined symbol: (\w+)")
+"""In a message of the loader."""
 
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
@@ -195,16 +199,43 @@ def _every_basic_block() -> str:
     return "edge,no-prune,trace-pc" if "clang" in compiler_version() else "trace-pc"
 
 
-def open_kernels(runtime: ctypes.CDLL, machine: int, library: Path) -> tuple[int, str]:
+def open_kernels(
+    runtime: ctypes.CDLL, machine: int, library: Path, source: Path, include: Sequence[Path]
+) -> tuple[int, str]:
     """Load a private copy of a kernel library, with ``__device__`` variables of its own.
 
     Returns its handle, and the path that it was loaded from.
 
-    The loader recognises a file that it has loaded before, so it is shown a copy. Raises ToolchainError.
+    The loader recognises a file that it has loaded before, so it is shown a copy. Raises ToolchainError, for
+    a function without a definition with a line of the ``source`` or its headers that names it.
     """
     with tempfile.TemporaryDirectory() as work:
         copy = shutil.copy(library, Path(work) / library.name)
         handle = runtime.emu_open(machine, os.fsencode(copy))
     if not handle:
-        raise ToolchainError(f"cannot load {library}: {runtime.emu_message().decode()}")
+        message = runtime.emu_message().decode()
+        if undefined := _UNDEFINED.search(message):
+            _refuse_undefined(_last_name(undefined.group(1)), source, include)
+        raise ToolchainError(f"cannot load {library}: {message}")
     return int(handle), str(copy)
+
+
+def _refuse_undefined(name: str, source: Path, include: Sequence[Path]) -> None:
+    """Raises ToolchainError at the first place that names what is declared only, if there is one."""
+    for text in texts(source, include):
+        if place := re.search(rf"\b{re.escape(name)}\b", text.statements):
+            raise text.error(place.start(), f"'{name}' is declared, but defined nowhere")
+
+
+def _last_name(symbol: str) -> str:
+    """The name behind all namespaces and classes in a symbol by the Itanium C++ ABI; others as they are."""
+    head = re.match(r"_Z(N[rVKRO]*)?", symbol)
+    if head is None:
+        return symbol
+    name, end = symbol, head.end()
+    while length := re.compile(r"\d+").match(symbol, end):
+        end = length.end() + int(length.group())
+        name = symbol[length.end() : end]
+        if not head.group(1):
+            break  # parameters come next
+    return name

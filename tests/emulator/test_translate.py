@@ -202,3 +202,25 @@ def test_views_keep_every_position(tmp_path_factory: pytest.TempPathFactory, pie
         assert len(view) == len(text)
         assert [i for i, c in enumerate(view) if c == "\n"] == [i for i, c in enumerate(text) if c == "\n"]
     assert "comment" not in source.code
+
+
+@pytest.mark.parametrize(
+    ("declaration", "call"),
+    [
+        ("__device__ int twice(int x);", "twice(1)"),
+        ("struct Pair { int a; }; __device__ int twice(Pair x);", "twice(Pair{1})"),
+        ("template <class T> __device__ T twice(T x);", "twice(1)"),
+        (
+            "namespace mine { struct Number { int a; __device__ int twice() const; }; }",
+            "mine::Number{1}.twice()",
+        ),
+        ('extern "C" __device__ int twice(int x);', "twice(1)"),
+        ("extern __device__ int twice;", "twice"),
+    ],
+)
+def test_what_is_defined_nowhere_is_located(tmp_path: Path, declaration: str, call: str) -> None:
+    (tmp_path / "given.cuh").write_text(f"// twice\n{declaration}\n")
+    text = f'#include "given.cuh"\n\nextern "C" __global__ void k(int* out) {{ out[0] = {call}; }}\n'
+    message = r"kernel\.cu:3: error: 'twice' is declared, but defined nowhere$"
+    with Emulator() as device, pytest.raises(ToolchainError, match=message):
+        device.module(write(tmp_path, text), {})
