@@ -12,7 +12,9 @@ from bfsbench.bench.point import KnobValue, Point
 from bfsbench.bench.sources import SourceChoice
 from bfsbench.errors import UsageError
 from bfsbench.families import DEFAULT
+from bfsbench.graphs.estimate import known_vertices
 from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import resolve
 from bfsbench.variants import all_variants, family_of, find
 from bfsbench.variants.base import PRESETS, Variant
 
@@ -215,17 +217,22 @@ class Crossing:
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         """The points, graph after graph. Without ``graphs`` sources and preset values are placeholders.
 
-        Raises UsageError for a source that a graph does not have, or a graph that a family cannot take.
+        Raises UsageError for a source that a graph does not have, or a graph that a family cannot take: of
+        one that is not among ``graphs``, if its size is known and too large.
         """
         points: list[Point] = []
         for part in self.parts:
             axes, sources, statistics = part.axes, {}, {}
             for name in part.graphs:
+                family = family_of(axes.variants)
                 if name in graphs:
-                    family_of(axes.variants).require(graphs[name])
+                    family.require(graphs[name])
                     sources[name] = part.sources.choose(graphs[name])
                     statistics[name] = graphs[name].statistics
                 else:
+                    request = resolve(name)
+                    if vertices := known_vertices(request):
+                        family.require_size(request.full_name, vertices)
                     axes = replace(axes, preset=PRESETS[0])
                     sources[name] = part.sources.stand_ins()
             points += plan(axes, sources, statistics, backend)

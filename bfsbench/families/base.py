@@ -156,6 +156,9 @@ class Family(ABC):
     def require(self, graph: Graph) -> None:
         """Raises UsageError for a graph that the problem is not defined on."""
 
+    def require_size(self, name: str, num_vertices: int) -> None:  # noqa: B027
+        """Raises UsageError as ``require`` does for a graph of this name and size, whatever its arcs."""
+
     @abstractmethod
     def problem(self, graph: Graph, source: int | None) -> Problem:
         """The problem on a graph. Raises UsageError as ``require`` does."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from bfsbench.graphs import files, load
@@ -39,6 +38,20 @@ def peak_memory(request: Request) -> int | None:
     return Size(vertices, edges, _mirrored(request)).peak_bytes
 
 
+def known_vertices(request: Request) -> int | None:
+    """The number of vertices where it is known before the graph is opened: of a generated graph, of one that
+    the catalogue has it of, of a file whose header has it. Raises InputError for a file that cannot be read.
+    """
+    if "ids" in request.overrides:
+        return None  # it may leave out vertices without arcs
+    if request.spec is not None:
+        return _counts(request.spec)[0]
+    if request.path is not None:
+        return count_entries(request.path, request.overrides.get("format"))[0]
+    assert request.dataset is not None
+    return request.dataset.num_vertices
+
+
 def memory_lines(requests: Sequence[Request]) -> list[str]:
     """A line for each graph: its peak memory, with a warning where that exceeds the available memory."""
     available = available_memory()
@@ -57,9 +70,16 @@ def _drawn(spec: str, request: Request) -> int:
     from bfsbench.graphs.generators import GENERATORS, parse_spec
 
     name, parameters = parse_spec(spec)
-    generator = GENERATORS[name]
-    size = Size(*generator.counts(parameters), weighted="max_weight" in generator.complete(parameters))
-    return replace(size, mirrored=_mirrored(request)).peak_bytes
+    weighted = "max_weight" in GENERATORS[name].complete(parameters)
+    return Size(*_counts(spec), weighted=weighted, mirrored=_mirrored(request)).peak_bytes
+
+
+def _counts(spec: str) -> tuple[int, int]:
+    """Vertices and edges of a generated graph."""
+    from bfsbench.graphs.generators import GENERATORS, parse_spec
+
+    name, parameters = parse_spec(spec)
+    return GENERATORS[name].counts(parameters)
 
 
 def _read(path: Path, request: Request) -> int:

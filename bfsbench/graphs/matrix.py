@@ -19,14 +19,19 @@ MAX_VERTICES = 2**15
 """A matrix with this number of rows takes 4 GiB, and its elements can be numbered by an int32."""
 
 
+def require_size(name: str, num_vertices: int) -> None:
+    """Raises UsageError for a graph, of this name, whose matrix would be too large."""
+    if num_vertices > MAX_VERTICES:
+        raise UsageError(
+            f"{name} has {num_vertices:,} vertices: all-pairs shortest paths take a dense matrix, "
+            f"of {MAX_VERTICES:,} vertices at most"
+        )
+
+
 def require_matrix(graph: Graph) -> None:
     """Raises UsageError for a graph whose matrix would be too large, or its distances too long."""
     n = graph.num_vertices
-    if n > MAX_VERTICES:
-        raise UsageError(
-            f"{graph.full_name} has {n:,} vertices: all-pairs shortest paths take a dense matrix, "
-            f"of {MAX_VERTICES:,} vertices at most"
-        )
+    require_size(graph.full_name, n)
     if graph.weights_unread:
         raise UsageError(
             f"{graph.full_name} has weights that were not read: say weights=read, or weights=ignore to make "

@@ -94,6 +94,17 @@ def test_what_cannot_be_asked(tmp_path: Path, arguments: tuple[str, ...], messag
     assert not out.exists()
 
 
+def test_a_dry_run_refuses_graphs_of_too_many_vertices(tmp_path: Path) -> None:
+    (tmp_path / "large.mtx").write_text(
+        "%%MatrixMarket matrix coordinate pattern general\n40000 40000 1\n1 2\n"
+    )
+    for large in ("path(n=40000)", str(tmp_path / "large.mtx"), "soc-Epinions1"):
+        words = ("--variant", "apsp_fw", "--dry-run", "--dataset", f"path(n=30),{large}")
+        assert "vertices: all-pairs shortest paths take a dense" in refused(run(tmp_path / "r.csv", *words))
+    words = ("--variant", "apsp_fw", "--dry-run", "--dataset", "path(n=32768),path(n=40000):shrink=0.5")
+    assert run(tmp_path / "r.csv", *words).exit_code == 0
+
+
 def test_a_block_that_is_too_large_is_a_row(tmp_path: Path) -> None:
     out = tmp_path / "r.csv"
     result = run(out, "--variant", "apsp_fw_blocked", "--tile-size", "128", "--elements-x", "1")

@@ -30,6 +30,11 @@ class AllPairsShortestPaths(Family):
 
         require_matrix(graph)
 
+    def require_size(self, name: str, num_vertices: int) -> None:
+        from bfsbench.graphs.matrix import require_size
+
+        require_size(name, num_vertices)
+
     def problem(self, graph: Graph, source: int | None) -> AllPairs:
         if source is not None:
             raise UsageError("all-pairs shortest paths have no source")
