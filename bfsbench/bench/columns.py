@@ -93,9 +93,14 @@ ADDED = {
 }
 """Columns that older files lack, and the values that their rows get."""
 
+AMOUNTS = (
+    *("search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms"),
+    *("preprocess_ms", "parents_ms", "energy_j", "power_w", "host_mib", "device_mib"),
+)
+"""Times and the like: those of NUMERIC, besides COUNTS, that are never negative."""
+
 NUMERIC = (
-    *("source", "search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms"),
-    *("preprocess_ms", "parents_ms", "samples_discarded", "energy_j", "power_w", "host_mib", "device_mib"),
+    *("source", *AMOUNTS, "samples_discarded"),
     *(column.name for family in _HERE for column in family.columns if column.numeric),
     *("num_vertices", "num_edges", "block", "sm_clock_mhz", "memory_clock_mhz"),
 )

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bfsbench.bench.columns import ADDED, COUNTS, appended_columns
-from bfsbench.bench.results import read_header, read_rows
+from bfsbench.bench.columns import ADDED, AMOUNTS, COUNTS, appended_columns
+from bfsbench.bench.results import SCHEMA_VERSION, read_header, read_rows
 from bfsbench.errors import InputError, UsageError
 from bfsbench.variants import all_families, find_family
 from bfsbench.wording import printable
@@ -33,7 +33,7 @@ def read_tables(
 ) -> pd.DataFrame:
     """The rows of files of these columns, some of them ``numeric``, in one table; see ``read_results``.
 
-    Columns in ``leave_out`` are not read, which saves memory.
+    Columns in ``leave_out`` are not read, which saves memory, but for ``schema``.
     """
     import pandas as pd
 
@@ -41,7 +41,8 @@ def read_tables(
     numbers = {*numeric, *(name for name, column in appended.items() if column.numeric)}
     frames = []
     for path in files:
-        frame = _read(path, columns, numbers, leave_out)
+        frame = _read(path, columns, numbers, {*leave_out} - {"schema"})
+        _check_schema(frame, path)
         _check_families(frame, path)
         _check_numbers(frame, numbers, path)
         frame["file"] = printable(str(path))
@@ -109,7 +110,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
                 na_values={name: [""] for name in header if name in numbers},
                 index_col=False,
                 skip_blank_lines=False,
-                encoding="utf-8",
+                encoding="utf-8-sig",
                 chunksize=_PORTION,
             )
             for portion in portions:
@@ -168,17 +169,35 @@ def _check_families(frame: pd.DataFrame, path: Path) -> None:
             raise InputError(f"{path}: {error}") from error
 
 
+def _check_schema(frame: pd.DataFrame, path: Path) -> None:
+    """Raises InputError for a row of another schema, whose columns may mean something else. A row may name
+    none."""
+    if "schema" not in frame:
+        return
+    wrong = ~frame["schema"].isin([str(SCHEMA_VERSION), ""]).to_numpy()
+    if wrong.any():
+        row = int(wrong.argmax())
+        found = frame["schema"].iloc[row]
+        raise InputError(f"{path}: row {row + 1} has schema '{found}', not {SCHEMA_VERSION}")
+
+
 def _check_numbers(frame: pd.DataFrame, numbers: set[str], path: Path) -> None:
-    """Raises InputError for infinite numbers, and for fractions and negative numbers among counts."""
+    """Raises InputError for infinite numbers, fractions among counts, and negative counts and amounts."""
     counts = {*COUNTS, *_counts_of_families()}
     for name in numbers & {*frame.columns}:
         known = frame[name].dropna()
         wrong = known.abs() == math.inf
         if name in counts:
             wrong |= (known < 0) | (known % 1 != 0)
+        elif name in AMOUNTS:
+            wrong |= known < 0
         if wrong.any():
+            row, value = known[wrong].index[0], known[wrong].iloc[0]
             what = "a count" if name in counts else "a finite number"
-            raise InputError(f"{path}: column {name} has {known[wrong].iloc[0]:g}, which is not {what}")
+            least = ", 0 or more" if name in AMOUNTS else ""
+            raise InputError(
+                f"{path}: row {row + 1}: column {name} has {value:g}, which is not {what}{least}"
+            )
 
 
 def _counts_of_families() -> Iterable[str]:

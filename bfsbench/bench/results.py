@@ -176,7 +176,7 @@ def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
     with path.open("r+b") as file:
         first = file.readline()
         if not first.endswith(b"\n") or not _is_header(
-            first[:-1].decode(errors="replace").split(","), columns
+            first[:-1].decode("utf-8-sig", errors="replace").split(","), columns
         ):
             return
         size = end = file.seek(0, os.SEEK_END)
@@ -220,7 +220,7 @@ def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str
 def read_header(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[str]:
     """The names in the first line of a result file, none if it is empty. Raises InputError."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             header = next(csv.reader(file), [])
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
@@ -238,7 +238,7 @@ def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_F
     and as ``parse_rows`` does.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             return parse_rows(file, str(path), columns, kind)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error

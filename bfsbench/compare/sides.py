@@ -93,5 +93,5 @@ def _rows_in_git(operand: str, path: Path, revision: str) -> list[Row]:
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().splitlines() or ["git failed"]
         raise InputError(f"cannot read {operand}: {said[0].removeprefix('fatal: ')}")
-    text = io.StringIO(done.stdout.decode(errors="replace"), newline="")
+    text = io.StringIO(done.stdout.decode("utf-8-sig", errors="replace"), newline="")
     return parse_rows(text, operand)

@@ -171,6 +171,14 @@ def test_what_a_killed_rewriting_left_is_removed(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == [".r.csv.mine", "r.csv"]
 
 
+def test_a_file_with_a_byte_order_mark_is_continued(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    write(path, make_row(source="5"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes() + b"killed he")
+    write(path, make_row(source="7"), resume=True)
+    assert [row["source"] for row in read_rows(path)] == ["5", "7"]
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, resume: bool) -> None:
     path = tmp_path / "mine.csv"

@@ -181,6 +181,15 @@ def test_malformed_files_are_refused_in_one_line(results: Path, tmp_path: Path) 
     assert refused(report(tmp_path / "absent.csv")).startswith(f"cannot read {tmp_path / 'absent.csv'}")
 
 
+def test_a_byte_order_mark_and_quotes_of_a_spreadsheet_are_read(results: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.csv"
+    saved.write_bytes(b"\xef\xbb\xbf" + results.read_bytes())
+    assert report(saved, "--table", "best").stdout == report(results, "--table", "best").stdout != ""
+    first = COLUMNS[0]
+    saved.write_text("\ufeff" + results.read_text().replace(first, f'"{first}"', 1), encoding="utf-8")
+    assert report(saved, "--table", "best").stdout == report(results, "--table", "best").stdout
+
+
 def test_out_replaces_the_file_whole(results: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.md"
     out.write_text("old")

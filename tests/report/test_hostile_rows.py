@@ -54,6 +54,12 @@ def invoke(name: str, rows: Path) -> Result:
     ("change", "says"),
     [
         ({"family": "sort"}, "unknown family 'sort'"),
+        ({"schema": "2"}, "rows.csv: row 2 has schema '2', not 1"),
+        (
+            {"search_ms": "-1"},
+            "rows.csv: row 2: column search_ms has -1, which is not a finite number, 0 or more",
+        ),
+        ({"energy_j": "-0.5"}, "column energy_j has -0.5, which is not"),
         ({"block": "32.5"}, "column block has 32.5, which is not a count"),
         ({"source": "-1"}, "column source has -1, which is not a count"),
         ({"num_edges": "inf"}, "column num_edges has inf, which is not a count"),
