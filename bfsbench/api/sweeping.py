@@ -23,7 +23,7 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.interop import GraphLike, as_graph
 from bfsbench.graphs.load import load, resolve
 from bfsbench.paths import cache_dir
-from bfsbench.programs import KnobValue
+from bfsbench.programs import KnobValue, Variant
 from bfsbench.variants import family_of
 
 if TYPE_CHECKING:
@@ -115,16 +115,11 @@ def sweep(
     Raises UsageError for unknown names, values out of range and files that cannot be written or resumed,
     BfsbenchError when nothing can run at all. An interrupt ends the running point; rows in ``out`` stay.
     """
-    require_positive(sources=sources if isinstance(sources, int) else None)
     chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
-    count = sources if isinstance(sources, int) else None
-    given = source_ids if isinstance(sources, int) or sources is None else sources
-    if source_ids is not None and given is not source_ids:
-        raise UsageError("sources and source_ids exclude each other")
+    choice = _source_choice(chosen, sources, source_ids, seed)
     values = {name: axis_language.expand(_listed(value)) for name, value in knobs.items()}
     grids, blocks = axis_language.grids(_listed(grid)), axis_language.blocks(_listed(block))
     names = [_named(graph) for graph in _several(graphs)]
-    choice = SourceChoice.of(family_of(chosen), given, count, seed, source_ids is not None)
     work = Crossing([Part(list(dict.fromkeys(names)), Axes(chosen, grids, blocks, values, preset), choice)])
     runner = runner_maker(
         cluster, mixed_devices, schedule_seed, lambda line: None, Path(tls) if tls else None
@@ -136,6 +131,22 @@ def sweep(
     path = None if out is None else Path(out)
     outcome = carry_out(Request(work, method, path, resume, retry_failed, backend, runner), progress)
     return results.table(outcome.rows)
+
+
+def _source_choice(
+    chosen: Sequence[type[Variant]],
+    sources: int | Sequence[int] | None,
+    source_ids: Sequence[int | str] | None,
+    seed: int,
+) -> SourceChoice:
+    """How a sweep's arguments choose the sources of each graph. Raises UsageError."""
+    count = sources if isinstance(sources, int) else None
+    require_positive(sources=count)
+    listed = None if isinstance(sources, int) else sources
+    if source_ids is not None and listed is not None:
+        raise UsageError("sources and source_ids exclude each other")
+    given = listed if source_ids is None else source_ids
+    return SourceChoice.of(family_of(chosen), given, count, seed, source_ids is not None)
 
 
 def _listed(values: Values) -> str:
