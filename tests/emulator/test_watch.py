@@ -159,17 +159,12 @@ def test_a_launch_without_end_says_who_polls_what() -> None:
         assert [line.number for line in finding.lines if line] == [line_of("polled")]
 
 
-def test_a_long_launch_that_goes_on_writing_new_words_has_an_end() -> None:
-    steps = 15_000_000  # of 20 million
+def test_a_long_launch_has_an_end() -> None:
     with Emulator(watched=True) as device:
-        out, module = device.upload(np.zeros(3, np.int32)), device.module(WATCHED, {})
-        module.kernel("takes_long").bind(steps, out, block=1)(1)
+        out = device.upload(np.zeros(3, np.int32))
+        device.module(WATCHED, {}).kernel("takes_long").bind(10_000_000, out, block=1)(1)
         device.synchronize()
         assert device.findings() == []
-        module.kernel("gets_nowhere").bind(steps, out, block=1)(1)
-        with pytest.raises(KernelError, match="20000000 steps after it last began a block or wrote to a new"):
-            device.synchronize()
-        assert [line.number for line in device.findings()[0].lines if line] == [line_of("again")]
 
 
 def test_a_launch_without_end_names_the_shared_memory_of_other_blocks() -> None:

@@ -36,6 +36,7 @@ __thread __attribute__((tls_model("initial-exec"))) int64_t steps_left = 0;
 void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     grid_ = &grid;
     ++launch_;
+    steps_left = kMostSteps;
     sites_.forget_places();
     if (!child) clocks.begin_family();
     if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // its parent and all else are over
@@ -51,7 +52,6 @@ void Watch::end_launch() {
 }
 
 void Watch::begin_block(ResidentBlock& block) {
-    steps_left = kMostIdleSteps;
     clocks.begin_block(block);
     if (block.shadow && block.shadow->fits(block.arena_bytes)) return block.shadow->clear();
     block.shadow = std::make_unique<Shadow>(block.arena_bytes);
@@ -97,8 +97,7 @@ void Watch::report_endless() {
             break;
         }
     }
-    fail("the launch has no end: threads still run, %" PRId64 " steps after it last began a block or wrote to a new word",
-         kMostIdleSteps);
+    fail("the launch has no end: threads still run after %" PRId64 " steps", kMostSteps);
 }
 
 void Watch::lose_launch(const Thread& thread) {
