@@ -75,3 +75,16 @@ def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
     done = bfsbench("check", "mine.cu", cwd=tmp_path, check=None)
     assert "mine.cu is a file: name the folder with the kernel and its declaration" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_search_whose_host_waits_for_ever_ends(tmp_path: Path) -> None:
+    (tmp_path / "mine_to_check.py").write_text(MODULE)
+    kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_check(")
+    loop = "for (unsigned v = global_thread()"
+    assert loop in kernel
+    (tmp_path / "mine_to_check.cu").write_text(
+        kernel.replace(loop, f"if (global_thread() == 0) *progress = level + 1;\n    {loop}")
+    )
+    done = check(tmp_path, "--dataset", "lattice(rows=3,columns=5)")
+    assert done.returncode == 1
+    assert "kernel 'mine_to_check': the host's loop has no end: 1240 launches" in done.stdout

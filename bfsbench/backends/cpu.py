@@ -14,7 +14,7 @@ from bfsbench.paths import KERNEL_HEADERS
 class CpuDevice(Emulator):
     """An emulator as a :class:`bfsbench.backends.base.Device`.
 
-    ``seed``, ``workers``, ``hardware``, ``watched`` and ``counted`` are those of
+    ``seed``, ``workers``, ``hardware``, ``watched``, ``counted`` and ``most_launches`` are those of
     :class:`bfsbench.emulator.Emulator`.
     """
 
@@ -28,8 +28,17 @@ class CpuDevice(Emulator):
         *,
         watched: bool = False,
         counted: bool = False,
+        most_launches: int | None = None,
     ) -> None:
-        super().__init__(seed, workers, hardware, include=KERNEL_HEADERS, watched=watched, counted=counted)
+        super().__init__(
+            seed,
+            workers,
+            hardware,
+            include=KERNEL_HEADERS,
+            watched=watched,
+            counted=counted,
+            most_launches=most_launches,
+        )
         self.limits = _limits(self.hardware)
 
     def describe(self) -> dict[str, str]:

@@ -70,6 +70,7 @@ class Emulator:
     It runs on one core.
     counted: the lanes of every warp run in lockstep, and what their accesses to memory would cost a GPU is
     counted by source line (``counts``). It runs on one core, and cannot be ``watched`` as well.
+    most_launches: a launch more fails, so that a host's loop ends that waits for what kernels never say.
     portable_fibers: use the context switch of other processors than x86-64.
     Closed by ``close`` or at the end of a ``with`` statement. Raises ToolchainError without a C++ compiler.
     """
@@ -83,6 +84,7 @@ class Emulator:
         *,
         watched: bool = False,
         counted: bool = False,
+        most_launches: int | None = None,
         portable_fibers: bool = False,
     ) -> None:
         self.hardware = hardware or Hardware()
@@ -93,6 +95,9 @@ class Emulator:
         self.watched = watched
         self.counted = counted
         num_workers = 1 if seed or watched or counted else workers or usable_cores()
+        self.most_launches = most_launches
+        self.launches = 0
+        """Made so far."""
         self.failure = ""
         """Message of a failed kernel that has not been reported yet."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)

@@ -155,6 +155,11 @@ class Launch:
             if not -_INT_MAX - 1 <= scalar <= _INT_MAX:
                 raise LaunchError(f"kernel '{self._kernel.name}': scalar {scalar} does not fit an int")
             value.value = scalar
+        if device.launches == device.most_launches:
+            made = f"{device.launches} launches"
+            device.failure = f"kernel '{self._kernel.name}': the host's loop has no end: {made}"
+            return
+        device.launches += 1
         status = self._launch(device.machine, self._kernel.pointer, blocks, *self._shape)
         if status:
             message = device.runtime.emu_message().decode()

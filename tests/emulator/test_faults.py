@@ -6,7 +6,8 @@ import pytest
 
 from bfsbench import checks
 from bfsbench.bench.plan import Axes
-from bfsbench.programs import KernelProgram
+from bfsbench.errors import KernelError
+from bfsbench.programs import KernelProgram, KernelSetup
 from bfsbench.variants import all_variants, find
 from tests.emulator.planted import FAULTS, Fault, copy_of_kernels
 from tests.parameters import some
@@ -71,6 +72,24 @@ def test_every_second_run_takes_knobs_that_lead_elsewhere() -> None:
         given = Axes([variant], [], [], {"BLOCK_QUEUE_SIZE": ["8192"]})
         assert checks.check(variant, given, graphs, 2, lambda: None).clean
     assert {found.knobs for found in report.undeclared} == {"--block-queue-size 8"}
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("push_private", 8), ("merrill", 32), ("luo", 112)])
+def test_knobs_taken_in_turn_meet_all_launches_on_the_larger_graph(name: str, seeds: int) -> None:
+    variant: type[KernelProgram] = find(name)
+    met = set()
+
+    class Recorder(variant):
+        def __init__(self, setup: KernelSetup) -> None:
+            if setup.graph.host_graph.num_vertices == 2048:
+                met.add((tuple(sorted(setup.knobs.items())), (setup.grid, setup.block)))
+            raise KernelError("recorded")
+
+    axes = Axes([Recorder], [], [])
+    report = checks.check(Recorder, axes, checks.usual_graphs(Recorder, axes), seeds, lambda: None)
+    assert report.failures
+    settings = [variant.knob_values(knobs) for knobs in ({}, *variant.check_knobs)]
+    assert met == {(tuple(sorted(knobs.items())), launch) for knobs in settings for launch in checks.LAUNCHES}
 
 
 @pytest.mark.parametrize("variant", KERNEL_VARIANTS, ids=lambda variant: variant.name)
