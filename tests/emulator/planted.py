@@ -17,12 +17,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from bfsbench import checks
 from bfsbench.backends import cpu
 from bfsbench.bench.plan import Axes
 from bfsbench.paths import CUDA_SRC
 from bfsbench.programs import variant as programs
-from bfsbench.variants import find
+from bfsbench.variants import find, likely_parents, part_growing, short_rows
 
 SEEDS = (1, 4, 20)
 """Seeds of ever longer checks; a fault is caught if one of them finds it."""
@@ -75,15 +77,14 @@ FAULTS = [
 @contextmanager
 def copy_of_kernels() -> Iterator[Path]:
     """A copy of the kernels, which variants are compiled from meanwhile."""
-    source, headers = programs.CUDA_SRC, cpu.KERNEL_HEADERS
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "cuda_src"
         shutil.copytree(CUDA_SRC, copy)
-        programs.CUDA_SRC, cpu.KERNEL_HEADERS = copy, (copy / "common", copy)
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cpu, "KERNEL_HEADERS", (copy / "common", copy))
+            for module in (programs, likely_parents, part_growing, short_rows):
+                patch.setattr(module, "CUDA_SRC", copy)
             yield copy
-        finally:
-            programs.CUDA_SRC, cpu.KERNEL_HEADERS = source, headers
 
 
 def first_of(report: checks.Report) -> str:
