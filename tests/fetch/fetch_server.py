@@ -165,9 +165,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.server_state.requests.append((path, wanted, status, 0))
         for at in range(0, until, 1 << 14):
             piece = body[at : min(at + (1 << 14), until)]
+            # First, since the client may be done with the last piece before this thread goes on.
+            self.server_state.requests[position] = (path, wanted, status, at + len(piece))
             self.wfile.write(piece)
             self.wfile.flush()
-            self.server_state.requests[position] = (path, wanted, status, at + len(piece))
             if served.pace:
                 self.server_state.closing.wait(served.pace)
         if stall is not None:
