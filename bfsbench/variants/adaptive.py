@@ -23,6 +23,9 @@ _LARGEST_CLUSTER = 16
 _LARGE, _THIN, _DENSE, _HUB = 1 << 18, 6, 16, 16
 """Vertices and mean out-degree from which on the number of multiprocessors counts for more than the cluster:
 at least 16 or, with hubs of 16 times as much, at least 6."""
+_PUSHED_EDGE, _FEW_LINES = 6, 1 << 17
+"""Looks that an arc pushed to a new vertex costs, and twice as many for graphs of up to so many vertices:
+their bits share few lines of the L2 cache, where claims meet."""
 _SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 40
 """Parts of the largest frontier that a cluster expands, for each of its blocks. The claims of a small graph
 meet in few lines of the L2 cache, where a cluster makes them one by one: so one of 16 blocks takes no more
@@ -95,9 +98,9 @@ class Adaptive(OneLaunchVariant):
         ),
         Knob(
             "PUSHED_EDGE",
-            6,
-            "cost of pushing along an arc to a new vertex, in looks",
-            minimum=0,
+            -1,
+            "cost of pushing along an arc to a new vertex, in looks; -1: as suits the number of vertices",
+            minimum=-1,
             maximum=1024,
         ),
         Knob(
@@ -279,6 +282,10 @@ class Adaptive(OneLaunchVariant):
         row = max(1, -(-int(self.num_edges) // (_QUAD * self.num_vertices)))
         return min(int(self.knob["TINY_PARTS"]), self._cluster_parts() // (_QUAD * row))
 
+    def _pushed_edge(self) -> int:
+        given = int(self.knob["PUSHED_EDGE"])
+        return given if given >= 0 else _PUSHED_EDGE * (2 if self.num_vertices <= _FEW_LINES else 1)
+
     def _search(self, queues: tuple[Buffer, Buffer], unopened: Buffer) -> Struct:
         graph, pulls = self.graph, self.knob["MAY_PULL"]
         likely = graph.once(likely_parents_first) if pulls and self.knob["LIKELY_FIRST"] else None
@@ -320,7 +327,7 @@ class Adaptive(OneLaunchVariant):
             small=small,
             tiny=min(self._tiny_parts(), small),
             listed=self.knob["LISTED_VERTICES"],
-            pushed_edge=self.knob["PUSHED_EDGE"],
+            pushed_edge=self._pushed_edge(),
             may_pull=self.knob["MAY_PULL"],
         )
 

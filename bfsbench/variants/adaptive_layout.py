@@ -10,6 +10,29 @@ from bfsbench.backends.base import Struct
 from bfsbench.families.bfs.layouts import CountedBarrier
 
 
+class NextFrontier(Struct):
+    """What blocks add to while they find it."""
+
+    _fields_: ClassVar = [
+        ("barrier", CountedBarrier),
+        ("unlisted", c_int),
+        ("rests", c_uint),
+        ("queued_units", c_uint),
+    ]
+
+
+class Thresholds(Struct):
+    """When to do what."""
+
+    _fields_: ClassVar = [
+        ("small", c_uint),
+        ("tiny", c_uint),
+        ("listed", c_uint),
+        ("pushed_edge", c_int),
+        ("may_pull", c_int),
+    ]
+
+
 @cache
 def adaptive_structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
     """The kernel's structs by name: offsets have 64 bits if ``wide``; it leaves parents if ``tree``."""
@@ -20,14 +43,6 @@ def adaptive_structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
 
     class Tally(Struct):
         _fields_: ClassVar = [("edges", c_ulonglong if wide else c_uint), ("vertices", c_uint)]
-
-    class NextFrontier(Struct):
-        _fields_: ClassVar = [
-            ("barrier", CountedBarrier),
-            ("unlisted", c_int),
-            ("rests", c_uint),
-            ("queued_units", c_uint),
-        ]
 
     class SearchState(Struct):
         _fields_: ClassVar = [
@@ -41,15 +56,6 @@ def adaptive_structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
     class SearchAnswer(Struct):
         _fields_: ClassVar = [
             *([("parents", c_void_p), ("edge_sources", c_void_p)] if tree else [("levels", c_void_p)])
-        ]
-
-    class Thresholds(Struct):
-        _fields_: ClassVar = [
-            ("small", c_uint),
-            ("tiny", c_uint),
-            ("listed", c_uint),
-            ("pushed_edge", c_int),
-            ("may_pull", c_int),
         ]
 
     class Bfs(Struct):

@@ -18,8 +18,8 @@ union workspace {
     pull_lists pull;
 };
 
-// Leave the bitmaps as the next search is to find them, and give vertices that have not been reached their level, if
-// they have none: for all blocks, once all levels are complete. At the end only few levels are to be written.
+// Leave the bitmaps as the next search is to find them, and give vertices not reached their level, if they have none:
+// for all blocks, once all levels are complete.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {
     const auto clear = [&](const unsigned &w, bool there) {
         if (!there) return 0u;
@@ -33,8 +33,7 @@ __device__ __noinline__ void end_search(const bfs &search, const unsigned *reach
 }
 
 // Give the vertices that no arc leads to their level, and take them out of the open ones: for all blocks but those of
-// the first cluster, which has begun with the source meanwhile. What is read of the graph is then in the L2 cache, if
-// it fits; of MANY_VERTICES pulling does this (candidates::open_word).
+// the first cluster, which begins with the source. What is read is in the L2 cache then. MANY_VERTICES: see open_word.
 __device__ __noinline__ void close_unreachable(const bfs &search, unsigned source) {
     const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warp = global_thread() / 32, warps = grid_threads() / 32;
     mark_rows(search.column_offsets, search.num_vertices, search.open, warp - busy, warps - busy,

@@ -1,12 +1,13 @@
 // The regime of small frontiers: one thread-block cluster runs level after level, its queues in shared memory.
 //
-// A level is a chain of dependent accesses that nothing can make wider: part, column index, claim, place in a queue,
-// barrier. The first and the last two stay within the cluster. Vertices are dealt out to its blocks by regions of
-// neighbouring ids, many to a block: so shares of a level are about equal, and each block reads other pages of a graph.
+// A level is a chain of dependent accesses: part, column index, claim, place in a queue, barrier. The first and the
+// last two stay within the cluster. Vertices are dealt out to its blocks by regions of neighbouring ids, many to a
+// block: so shares of a level are about equal, and each block reads other pages of a graph.
 //
 // A row for which a block's queue has no place is spilled: the cluster then stops after the level, as it does when the
 // frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and few warps may
-// have found all of them, so it is then that they are cut into parts, by all warps of the block.
+// have found all of them, so it is then that they are cut into parts, by all warps of the block. A level likely to find
+// far too much is handed on before it is expanded, since spilling costs more than what all blocks find in it.
 //
 // The host defines QUAD, the arcs of a part here and threads that share it, and CLUSTER_PARTS, the room of a queue.
 #pragma once
@@ -40,19 +41,21 @@ struct cluster_bitmap {
 // while the claim is on its way, for nothing if another thread has been first.
 struct narrow_level { enum { ARCS = 1, LOOKS = false, ALONE = false }; };
 // With more, bits are looked at before they are claimed, and offsets read only for what has been claimed: more steps in
-// a row, but fewer accesses. What follows is read ahead, since a graph with frontiers of that size may be too large for
-// the cache.
+// a row, fewer accesses. What follows is read ahead: a graph with such frontiers may be too large for the cache.
 struct crowded_level { enum { ARCS = 2, LOOKS = true, ALONE = false }; };
 // The first block runs a level alone, and keeps what it finds.
 struct lone_level { enum { ARCS = 1, LOOKS = false, ALONE = true }; };
+
+enum pause_kind { GO_ON, DECIDE, COUNT };  // before a level: to count it, as it may outgrow what is small
 
 struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
     rows_aside<SPILLED_ROWS> spilled;
     in_turn<unsigned, 3> sizes;  // of levels; may exceed the capacity, by what has been spilled
     in_turn<int, 2> overflow;    // whether something of a level has been spilled
-    in_turn<int, 2> pause;       // whether there is something to decide before a level
+    in_turn<pause_kind, 2> pause;
     unsigned total;              // parts of the level expanded last, in the whole cluster
+    float growth;                // from the level before to that one; at first as expected
     unsigned tiny_levels;        // in a row, that one included
     unsigned last;               // level before which the cluster stops in any case
     unsigned stopped, left;      // where one block alone has stopped: the level, and its parts
@@ -61,6 +64,10 @@ struct cluster_queues {
     block_tally given;           // what goes to global memory; only its edges are told
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
+    // What the block of this lane, if there is one, has of a level.
+    __device__ __forceinline__ unsigned size_in_block(unsigned level) {
+        return threadIdx.x % 32 < CLUSTER_SIZE ? *in_block(&sizes[level], threadIdx.x % 32) : 0;
+    }
 };
 
 // Set rows aside for global memory: each lane one or none; tell all blocks, or its own alone. For whole warps.
@@ -87,8 +94,8 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
 }
 
 // Queue long rows in the cluster: each lane one row with its number of parts, or none. All parts are dealt out to the
-// blocks as if they were of one row; a block that is alone keeps them. False if there is no room; places that have been
-// reserved then hold empty parts. It is not tried if the level would outgrow `most`, had `warps` as much to queue.
+// blocks as if of one row; a block that is alone keeps them. False if there is no room; places that have been reserved
+// then hold empty parts. It is not tried if the level would outgrow `most`, had `warps` as much to queue.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;

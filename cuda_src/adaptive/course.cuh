@@ -50,8 +50,8 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;  // never
 }
 
-// Whether a level to be pushed is expected to find so many vertices and edges that the next one is pulled: then the
-// offsets of what it finds need not be read. As long as no level has shown how arcs are spread, less is expected.
+// Whether a level to be pushed is expected to find so much that the next one is pulled: then the offsets of what it
+// finds need not be read. As long as no level has shown how arcs are spread, less is expected.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
@@ -70,8 +70,7 @@ __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
-// Learn from what the last step has found, and take it off what is left: roughly, since a cluster tells neither what it
-// has expanded nor how many vertices it hands on.
+// Learn from what the last step has found, and take it off what is left: roughly, a cluster tells only what it leaves.
 __device__ __forceinline__ void learn(course &at, const expected_find &expected) {
     if (at.pushed() || at.last == PULL || at.last == PULL_RESTS) at.left.learn(at.now.found, expected);
     if (at.last == QUEUE) return;
@@ -85,12 +84,13 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
-    // Few parts, in the measure of a cluster. What turns out not to fit its queues it has handed back.
-    const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= search.when.small;
+    // Few parts, in the measure of a cluster, and not about to be many. What did not fit its queues it has handed back.
+    const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= search.when.small &&
+                     !outgrows((float)at.now.found.edges, (float)at.expanded, (float)search.when.small * QUAD);
     at.unlearned = far_below && at.last == PUSH && !at.now.unqueued && !few;
     if (!at.unlearned) learn(at, expected);
     if (!far_below) at.worth = edges_worth_pulling(search, at);
-    if (at.now.must_pull || (at.last != QUEUE && (float)at.now.found.edges > at.worth)) {
+    if (at.now.must_pull || (float)at.now.found.edges > at.worth) {
         at.next = PULL;
     } else if (at.now.unqueued) {
         at.next = QUEUE;
@@ -105,8 +105,7 @@ __device__ __forceinline__ void decide(const bfs &search, course &at, const expe
     }
 }
 
-// Wait until all blocks have ended the step, read what they found, and decide on the next. For the first thread of
-// each block, which has arrived at the barrier.
+// Wait until all blocks have ended the step, read what they found, decide on the next: for each block's first thread.
 __device__ __forceinline__ course after_step(const bfs &search, int max_polls, course at) {
     search_state &state = *search.state;
     const next_frontier &now = state.frontiers[++at.step];

@@ -1,9 +1,8 @@
 // The regime of large frontiers: every vertex that has not been reached looks for a parent among its in-neighbours.
 //
-// All earlier levels are complete, so an in-neighbour that has been reached before this level began is in the frontier;
-// otherwise its out-neighbours would have been reached already. One bitmap of reached vertices thus serves as the
-// frontier's, also on directed graphs. Vertices found now must not show in it before the level ends: they go to the
-// other bitmap, which becomes the current one.
+// All earlier levels are complete, so an in-neighbour reached before this level began is in the frontier: otherwise its
+// out-neighbours would have been reached. One bitmap of reached vertices thus serves as the frontier's, on directed
+// graphs too. Vertices found now must not show in it before the level ends: they go to the other, then the current one.
 //
 // Most rows end after a window or two, a few go on for long; so a lane that is done takes the next vertex rather than
 // wait for its warp. Vertices wait for lanes in a list of the warp, their offsets already read. When it is empty, lanes

@@ -2,11 +2,11 @@
 //
 // A level is two phases, so that each access of the chain (part, arc, look, claim, offsets, place) is made once, by all
 // threads together. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to and
-// puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, and
-// parts for the next step, for which the block reserves places in the queue: with one atomic, and one more a round if
-// rows have several parts. A warp that finds no room on the list queues by itself. Once so much is found that the next
-// level is likely to be pulled, nothing more is queued; a level expected to find that much only lists, without reading
-// offsets. If the next level turns out to be pushed, a step in between queues lists.
+// puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, parts
+// for the next step, with places in the queue reserved by one atomic, and one more a round if rows have several parts.
+// A warp that finds no room on the list queues by itself. Once so much is found that the next level is likely to be
+// pulled, nothing more is queued; a level expected to find that much only lists, without reading offsets. If the next
+// level is pushed after all, a step in between queues lists.
 //
 // A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before, which spares most
 // atomics; a look that is outdated finds a bit unset, and the claim decides.
@@ -179,8 +179,8 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
 }
 
 // Expand a level: for all blocks. Warps take turns by blocks, so that few parts, too, are spread over the device. A
-// warp takes a run of parts, which are of neighbouring vertices; but parts that are `mixed`, of short rows and of hubs,
-// are dealt out to all warps one by one, so that each has about as many arcs.
+// warp takes a run of parts, of neighbouring vertices; but if they are `mixed`, of short rows and of hubs, they are
+// dealt out to all warps one by one.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers, int step,
                                            int level, unsigned queued, bool mixed, bool only_lists) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;

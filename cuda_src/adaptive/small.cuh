@@ -7,6 +7,7 @@
 // so many levels those to come are expected to be tiny, too.
 #pragma once
 
+#include "arc_spread.cuh"
 #include "cluster.cuh"
 
 static_assert(TINY_LEVELS >= 1, "so that others have read what one block has left before it goes on alone again");
@@ -15,7 +16,7 @@ static_assert(TINY_LEVELS >= 1, "so that others have read what one block has lef
 // cluster can go on with what it leaves. Returns the number of parts; if there are more than `most` they stay.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
+    const unsigned size = own.size_in_block(level);
     unsigned total;
     const unsigned before = sum_before(size, total);
     __syncthreads();
@@ -58,7 +59,7 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
 
 // Run levels from this one on until there is a pause: for all blocks of a cluster. Returns the first level that has not
 // been expanded. The last warp of a block counts the parts of a level while that is expanded, which costs no time: so
-// one is expanded that exceeds what is small. What a warp without work executes would delay the others.
+// one may be expanded that exceeds what is small, unless growth foretold it. Warps without work would delay the others.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
@@ -67,21 +68,20 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
     do {
         const unsigned arcs = own.held(level) * QUAD;
         if (counts || threadIdx.x - lane < arcs) {
-            unsigned size = 0;
-            if (counts && lane < CLUSTER_SIZE) {
-                if (lane == 0 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
-                size = *in_block(&own.sizes[level], lane);
-            }
+            if (counts && lane == 0 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
+            const unsigned size = counts ? own.size_in_block(level) : 0;
             if (arcs <= blockDim.x)
                 expand_share<narrow_level>(search, bitmap, own, arcs, step, level);
             else
                 expand_share<crowded_level>(search, bitmap, own, arcs, step, level);
             const unsigned sum = counts ? warp_sum(size) : 0;
             if (threadIdx.x == blockDim.x - 1) {
+                if (own.total > 0) own.growth = __fdividef((float)sum, (float)own.total);
                 own.total = sum;
                 own.tiny_levels = sum <= search.when.tiny ? own.tiny_levels + 1 : 0;
                 const bool small = sum > 0 && sum <= search.when.small && level + 1 < own.last;
-                own.pause[level + 1] = !small || own.tiny_levels > TINY_LEVELS;
+                const bool grows = outgrows(own.growth * (float)sum, (float)sum, (float)search.when.small);
+                own.pause[level + 1] = !small || own.tiny_levels > TINY_LEVELS ? DECIDE : grows ? COUNT : GO_ON;
                 own.sizes[level + 2] = 0;
             }
         }
@@ -104,15 +104,17 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         own.given.reset();
         own.spilled.reset(), own.place = 0;
         own.last = level + LEVELS_AT_A_TIME;
+        own.total = 0;
+        own.growth = source < 0 ? 1 : __fdividef((float)search.num_edges, (float)search.num_entered);
     }
     const cluster_bitmap bitmap = {search, visited};
     bitmap.load(source >= 0);
     unsigned total = source < 0 ? queued : 1;  // the source counts as one
-    bool alone = false;
+    bool alone = false, grows = false;
     cluster_sync();
     take_frontier(search, bitmap, own, step, level, total, source);
     cluster_sync();
-    while (total > 0 && total <= search.when.small && !own.overflow[level] && level < own.last) {
+    while (total > 0 && total <= search.when.small && !grows && !own.overflow[level] && level < own.last) {
         if (alone) {
             if (cluster_rank() == 0) run_tiny_levels(search, bitmap, own, records, step + 1, level);
             cluster_sync();
@@ -120,6 +122,8 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         } else {
             level = run_together(search, bitmap, own, records, step + 1, level, total);
             total = own.total, alone = own.tiny_levels > TINY_LEVELS;
+            if (own.pause[level] == COUNT && !own.overflow[level])
+                grows = outgrows((float)warp_sum(own.size_in_block(level)), (float)total, (float)search.when.small);
         }
     }
     bitmap.store();

@@ -9,6 +9,12 @@ struct expected_find {
     float per_vertex, per_arc;
 };
 
+// Whether a level, after one of another size, is no trifle and likely to find several times what is small, as levels
+// grow: sizes in edges or in parts of rows. Levels of roads and meshes grow slowly, and never do.
+__device__ __forceinline__ bool outgrows(float size, float before, float small) {
+    return 8 * size > small && size * size > 4 * small * before;
+}
+
 struct arc_spread {
     static constexpr float LEAST = 0.02f;  // no smaller share of the expected vertices is believed
 

@@ -72,6 +72,7 @@ def test_the_smallest_frontiers_for_the_cluster_are_counted_in_parts(device: Dev
     """Of 32 and of 4 arcs. The first level outgrows the cluster, the next is pushed, the third decided on."""
     wide, arcs = 200, 100  # 4 parts and 25
     edges = [(0, v) for v in range(1, wide + 1)] + [(1, wide + 1)]
+    edges += [(v, 0) for v in range(1, wide + 1)]  # so that levels do not grow fast
     edges += [(wide + 1, v) for v in range(wide + 2, wide + 2 + arcs)]
     graph = build_graph(edge_list(wide + 2 + arcs, edges, "directed"), "parts")
     for small, layer in ((29, "cluster"), (28, "push")):
