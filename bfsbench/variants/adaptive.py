@@ -149,6 +149,7 @@ class Adaptive(OneLaunchVariant):
         {"SMALL_PARTS": 0, "MAY_PULL": 0},
         {"SMALL_PARTS": 0, "LISTED_VERTICES": 0, "PUSHED_EDGE": 40},
         {"SMALL_PARTS": 0, "MANY_VERTICES": 0, "PUSHED_EDGE": 40},
+        {"SMALL_PARTS": 64, "MAY_PULL": 0},
         {"TINY_PARTS": 0, "SHORT_ROWS": 1},
         {"SMALL_PARTS": 0, "LIKELY_FIRST": 1, "PUSHED_EDGE": 1000},
     )

@@ -122,8 +122,10 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         } else {
             level = run_together(search, bitmap, own, records, step + 1, level, total);
             total = own.total, alone = own.tiny_levels > TINY_LEVELS;
-            if (own.pause[level] == COUNT && !own.overflow[level])
+            if (own.pause[level] == COUNT && !own.overflow[level]) {
                 grows = outgrows((float)warp_sum(own.size_in_block(level)), (float)total, (float)search.when.small);
+                __syncthreads();  // all have read what the next level changes
+            }
         }
     }
     bitmap.store();
