@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -281,9 +282,19 @@ def names(items: Sequence[str], option: str) -> list[str]:
     return found
 
 
+def _is_file(name: str) -> bool:
+    """Whether there is such a file. What is too long for a file's name is none: it may be a list."""
+    try:
+        return Path(name).is_file()
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return False
+
+
 def locators(datasets: Sequence[str]) -> list[str]:
     """The locators of the graphs; finding them reads no more than a header. A file's name may have commas."""
     from bfsbench.graphs.load import resolve
 
-    lists = ([item] if Path(item).is_file() else names([item], "--dataset") for item in datasets)
+    lists = ([item] if _is_file(item) else names([item], "--dataset") for item in datasets)
     return list(dict.fromkeys(resolve(text).locator for texts in lists for text in texts))

@@ -124,7 +124,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
             total = own.total, alone = own.tiny_levels > TINY_LEVELS;
             if (own.pause[level] == COUNT && !own.overflow[level]) {
                 grows = outgrows((float)warp_sum(own.size_in_block(level)), (float)total, (float)search.when.small);
-                __syncthreads();  // all have read what the next level changes
+                cluster_sync();  // all have read what the next level changes, and what is of other blocks
             }
         }
     }

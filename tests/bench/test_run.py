@@ -197,6 +197,12 @@ def test_a_dry_run_counts_and_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_list_of_graphs_may_be_longer_than_the_name_of_a_file(tmp_path: Path) -> None:
+    graphs = [f"lattice(rows={rows},columns=7)" for rows in range(100, 120)]
+    done = run("--dataset", ",".join(graphs), "--variant", "push", "--dry-run", cwd=tmp_path)
+    assert "20 points" in done.stdout
+
+
 def test_the_default_result_file_has_the_time_in_its_name(tmp_path: Path) -> None:
     bfsbench("run", "--backend", "cpu", "--dataset", LATTICE, "--variant", "cpu_queue", cwd=tmp_path)
     (file,) = (tmp_path / "results").iterdir()
