@@ -64,10 +64,6 @@ struct cluster_queues {
     block_tally given;           // what goes to global memory; only its edges are told
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
-    // What the block of this lane, if there is one, has of a level.
-    __device__ __forceinline__ unsigned size_in_block(unsigned level) {
-        return threadIdx.x % 32 < CLUSTER_SIZE ? *in_block(&sizes[level], threadIdx.x % 32) : 0;
-    }
 };
 
 // Set rows aside for global memory: each lane one or none; tell all blocks, or its own alone. For whole warps.

@@ -16,7 +16,7 @@ static_assert(TINY_LEVELS >= 1, "so that others have read what one block has lef
 // cluster can go on with what it leaves. Returns the number of parts; if there are more than `most` they stay.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const unsigned size = own.size_in_block(level);
+    const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     unsigned total;
     const unsigned before = sum_before(size, total);
     __syncthreads();
@@ -57,6 +57,15 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
+// Whether a level that has not been expanded is likely to find far too much: for all blocks of a cluster. Not in line,
+// where it costs all regimes registers.
+__device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
+    const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
+    const unsigned parts = warp_sum(size), before = own.total;
+    cluster_sync();  // all have read what the next level changes, and what is of other blocks
+    return outgrows((float)parts, (float)before, (float)search.when.small);
+}
+
 // Run levels from this one on until there is a pause: for all blocks of a cluster. Returns the first level that has not
 // been expanded. The last warp of a block counts the parts of a level while that is expanded, which costs no time: so
 // one may be expanded that exceeds what is small, unless growth foretold it. Warps without work would delay the others.
@@ -68,8 +77,11 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
     do {
         const unsigned arcs = own.held(level) * QUAD;
         if (counts || threadIdx.x - lane < arcs) {
-            if (counts && lane == 0 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
-            const unsigned size = counts ? own.size_in_block(level) : 0;
+            unsigned size = 0;
+            if (counts && lane < CLUSTER_SIZE) {
+                if (lane == 0 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
+                size = *in_block(&own.sizes[level], lane);
+            }
             if (arcs <= blockDim.x)
                 expand_share<narrow_level>(search, bitmap, own, arcs, step, level);
             else
@@ -122,10 +134,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
         } else {
             level = run_together(search, bitmap, own, records, step + 1, level, total);
             total = own.total, alone = own.tiny_levels > TINY_LEVELS;
-            if (own.pause[level] == COUNT && !own.overflow[level]) {
-                grows = outgrows((float)warp_sum(own.size_in_block(level)), (float)total, (float)search.when.small);
-                cluster_sync();  // all have read what the next level changes, and what is of other blocks
-            }
+            if (own.pause[level] == COUNT && !own.overflow[level]) grows = finds_too_much(search, own, level);
         }
     }
     bitmap.store();
