@@ -17,14 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
 from bfsbench import checks
-from bfsbench.backends import cpu
 from bfsbench.bench.plan import Axes
 from bfsbench.paths import CUDA_SRC
-from bfsbench.programs import variant as programs
-from bfsbench.variants import find, likely_parents, part_growing, short_rows
+from bfsbench.variants import find
+from tests.kernel_folders import kernels_from
 
 SEEDS = (1, 4, 20)
 """Seeds of ever longer checks; a fault is caught if one of them finds it."""
@@ -80,10 +77,7 @@ def copy_of_kernels() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "cuda_src"
         shutil.copytree(CUDA_SRC, copy)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cpu, "KERNEL_HEADERS", (copy / "common", copy))
-            for module in (programs, likely_parents, part_growing, short_rows):
-                patch.setattr(module, "CUDA_SRC", copy)
+        with kernels_from(copy):
             yield copy
 
 
