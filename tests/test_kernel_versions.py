@@ -54,6 +54,14 @@ def test_what_is_no_version_is_refused(tmp_path: Path, version: str) -> None:
     assert done.exit_code != 0
 
 
+def test_versions_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Of two commits, one would be unpacked over the other."""
+    done = beside(tmp_path / "rows.csv", "old=HEAD~1", "old=HEAD")
+    assert done.exit_code == 2
+    assert "names of their own" in done.output
+    assert not (tmp_path / "rows.csv").exists()
+
+
 def test_buffers_of_one_size_and_type_are_given_once(device: Device) -> None:
     shared = SharedBuffers(device)
     with shared.given():

@@ -6,7 +6,8 @@ A VERSION is NAME=COMMIT or NAME=FOLDER, a folder like cuda_src, with knobs behi
 
     old=HEAD~1 new=HEAD new12=HEAD,PUSHED_EDGE=12
 
-The host's part is that of the working tree for all. What buffers the first version has allocated the others
+The host's part is that of the working tree for all, and what it makes of a graph once, such as records of
+short rows, the kernels of the first version make. What buffers the first version has allocated the others
 get as well, since where data lie makes 2 % of difference; with that, the same version twice differs by half a
 percent. The machine code of one version drives another's out of the instruction caches: so give each as
 often as the others, under names of their own. All answers are checked. A row of OUT.csv is a version, a
@@ -169,6 +170,8 @@ def main(
     if not issubclass(kind, KernelVariant):
         raise click.UsageError(f"{variant} has no kernels")
     asked = [Version.parse(text) for text in versions]
+    if len({version.name for version in asked}) < len(asked):
+        raise click.UsageError("versions need names of their own")
     with tempfile.TemporaryDirectory() as work, closing(open_device(backend)) as device:
         folders = {version: version.folder(Path(work)) for version in asked}
         with out.open("w") as file:

@@ -11,8 +11,8 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import edge_list
-from tests.variants.adaptive_searches import layers_of
-from tests.variants.searching import prepared
+from tests.variants.adaptive_searches import TREE, expect_levels, layers_of, took_steps
+from tests.variants.searching import levels_of, prepared
 from tests.variants.test_adaptive_decisions import beside_others
 
 SMALL = 300
@@ -61,6 +61,23 @@ def test_what_a_listed_level_has_found_may_be_pulled_once_its_rows_are_known(dev
     graph = beside_others(edges, 2000)
     knobs = {"CLUSTER_SIZE": 1, "SMALL_PARTS": 0, "PUSHED_EDGE": 34, "LISTED_VERTICES": 100}
     assert layers_of(device, graph, 0, 2, **knobs)[:3] == ["push", "push", "pull"]
+
+
+def test_what_a_pulled_level_has_found_may_be_pulled_once_its_rows_are_known(device: Device) -> None:
+    """A pulled level counts the arcs that lead to what it finds: one for each page here, which has 150."""
+    hubs, pages, leaves = range(1, 101), range(101, 301), range(301, 1801)
+    edges = [(0, v) for v in hubs] + [(v, w) for v in hubs for w in hubs]
+    edges += [(hubs[i % 100], page) for i, page in enumerate(pages)]
+    edges += [(page, leaves[(7 * i + 11 * j) % 1500]) for i, page in enumerate(pages) for j in range(150)]
+    edges += [(leaf, 1801 + i % 300) for i, leaf in enumerate(leaves)]
+    graph = beside_others(edges, 2000)
+    knobs = {"CLUSTER_SIZE": 1, "SMALL_PARTS": 0, "PUSHED_EDGE": 34}
+    assert layers_of(device, graph, 0, 2, **knobs) == ["push", *["pull"] * 4]
+    search = prepared(Adaptive, device, graph, 2, **knobs)
+    levels_of(search, 0)
+    steps = 7  # the cluster's, five levels, and one that queues what the first pulled level has found
+    assert took_steps(search, steps)
+    expect_levels(device, graph, 0, 2, **knobs, **TREE)
 
 
 @pytest.mark.parametrize(("vertices", "price"), [(1 << 17, 12), ((1 << 17) + 1, 6)])
