@@ -131,6 +131,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
             if (cluster_rank() == 0) run_tiny_levels(search, bitmap, own, records, step + 1, level);
             cluster_sync();
             level = own.stopped, total = own.left, alone = false;
+            if (threadIdx.x == blockDim.x - 1) own.total = 0;  // growth stays as last seen
         } else {
             level = run_together(search, bitmap, own, records, step + 1, level, total);
             total = own.total, alone = own.tiny_levels > TINY_LEVELS;
