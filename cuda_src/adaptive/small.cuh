@@ -68,7 +68,7 @@ __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &o
 
 // Run levels from this one on until there is a pause: for all blocks of a cluster. Returns the first level that has not
 // been expanded. The last warp of a block counts the parts of a level while that is expanded, which costs no time: so
-// one may be expanded that exceeds what is small, unless growth foretold it. Warps without work would delay the others.
+// one may be expanded that is not small, unless growth foretold it. Idle warps execute nothing, not to delay others.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
