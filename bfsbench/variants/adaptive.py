@@ -26,10 +26,11 @@ at least 16 or, with hubs of 16 times as much, at least 6."""
 _PUSHED_EDGE, _FEW_LINES = 6, 1 << 17
 """Looks that an arc pushed to a new vertex costs, and twice as many for graphs of up to so many vertices:
 their bits share few lines of the L2 cache, where claims meet."""
-_SMALL_PARTS_OF_BLOCK, _SMALL_PARTS_PER_VERTEX = 640, 1 / 40
-"""Parts of the largest frontier that a cluster expands, for each of its blocks. The claims of a small graph
-meet in few lines of the L2 cache, where a cluster makes them one by one: so one of 16 blocks takes no more
-than these for each vertex, but at least what one of 8 takes."""
+_SMALL_PARTS_OF_BLOCK, _VERTICES_PER_SMALL_PART = 640, 32
+_LEAST_SMALL_PARTS, _MOST_SMALL_PARTS = 6400, 12800
+"""Parts of the largest frontier that a cluster expands: so many for each of its blocks; for one of 16 blocks
+one part for so many vertices, within limits: the claims of a small graph meet in few lines of the L2 cache,
+where a cluster makes them one by one."""
 _REGION_BITS, _LEAST_REGION_SHIFT = 9, 7
 """Leading bits of a vertex that say which block of a cluster gets it, and at least so many others: those of
 four words of a bitmap."""
@@ -275,8 +276,10 @@ class Adaptive(OneLaunchVariant):
         given = int(self.knob["SMALL_PARTS"])
         if given >= 0:
             return given
-        least, most = (_SMALL_PARTS_OF_BLOCK * min(blocks, self.cluster_size()) for blocks in (8, 16))
-        return max(least, min(most, int(self.num_vertices * _SMALL_PARTS_PER_VERTEX)))
+        if self.cluster_size() < _LARGEST_CLUSTER:
+            return _SMALL_PARTS_OF_BLOCK * self.cluster_size()
+        by_vertices = self.num_vertices // _VERTICES_PER_SMALL_PART
+        return max(_LEAST_SMALL_PARTS, min(by_vertices, _MOST_SMALL_PARTS))
 
     def _tiny_parts(self) -> int:
         """So many that what a level finds is likely to fit the queue of one block."""

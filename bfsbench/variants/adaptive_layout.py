@@ -47,7 +47,6 @@ def adaptive_structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
     class SearchState(Struct):
         _fields_: ClassVar = [
             ("frontiers", NextFrontier * 3),
-            ("level", c_int),
             ("failed", c_int),
             ("first_step", c_int),
             ("unreached", Tally * 3),

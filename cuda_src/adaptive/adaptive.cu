@@ -10,16 +10,14 @@
 #include "push.cuh"
 #include "small.cuh"
 
-// A block is in one regime at a time; only the list of a push may be read a step later, by QUEUE. With wide offsets,
-// queues and shares are half as long, to have room in 48 KB.
+// A block is in one regime at a time; QUEUE may read the list of a push a step later. Wide offsets halve queues: 48 KB.
 union workspace {
     cluster_queues cluster;
     push_buffers push;
     pull_lists pull;
 };
 
-// Leave the bitmaps as the next search is to find them, and give vertices not reached their level, if they have none:
-// for all blocks, once all levels are complete.
+// Leave the bitmaps as a search is to find them, and give vertices not reached their level, if need be: for all blocks.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {
     const auto clear = [&](const unsigned &w, bool there) {
         if (!there) return 0u;
@@ -49,15 +47,18 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     adaptive(const __grid_constant__ bfs search, unsigned *visited, unsigned *visited_then, level_record *records,
              int max_polls, int source) {
     __shared__ workspace shared;
+    __shared__ asked_here asked;
     __shared__ course at;
     __shared__ step_result result;
+    asked.reset();
     if (threadIdx.x == 0) {
+        const int first_step = search.state->first_step, failed = search.state->failed;
         // `last` is QUEUE for this call alone: then decide() learns nothing.
-        at = {{search.num_entered, search.num_edges, 1, 0}, 0, {}, 0, 0, 0, search.state->first_step, 0, QUEUE};
+        at = {{search.num_entered, search.num_edges, 1, 0}, 0, {}, 0, 0, 0, first_step, 0, QUEUE};
         result = {};
         decide(search, at, {});
         at.last = BEGIN;
-        if (search.state->failed) at.next = FAIL;  // what a failed search leaves is no beginning
+        if (failed) at.next = FAIL;  // what a failed search leaves is no beginning
     }
     __syncthreads();
     for (;;) {
@@ -81,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                 close_unreachable(search, source);
             break;
         case PUSH: case LIST:
-            push_level(search, complete, shared.push, step, level, at.now.queued, at.mixed, at.next == LIST);
+            push_level(search, complete, shared.push, asked, step, level, at.now.queued, at.mixed, at.next == LIST);
             break;
         case END: end_search(search, complete, visited, MANY_VERTICES && at.pulled); return;
         case FAIL: return;
@@ -96,6 +97,6 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             if (at.uses_lists()) clear(shared.push, at.share, at.queues_list());
         }
         __syncthreads();
-        if (global_thread() == 0) prepare_step(search, records, at);
+        if (global_thread() == grid_threads() - 1) prepare_step(search, records, at);  // of a warp with the least to do
     }
 }

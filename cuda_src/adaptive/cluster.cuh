@@ -4,10 +4,10 @@
 // last two stay within the cluster. Vertices are dealt out to its blocks by regions of neighbouring ids, many to a
 // block: so shares of a level are about equal, and each block reads other pages of a graph.
 //
-// A row for which a block's queue has no place is spilled: the cluster then stops after the level, as it does when the
-// frontier outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and few warps may
-// have found all of them, so it is then that they are cut into parts, by all warps of the block. A level likely to find
-// far too much is handed on before it is expanded, since spilling costs more than what all blocks find in it.
+// A row for which a block's queue has no place is spilled: the cluster then stops after the level, as when the frontier
+// outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and few warps may have
+// found all of them, so it is then that all warps of the block cut them into parts. A level likely to find far too much
+// is handed on before it is expanded, since spilling costs more than what all blocks find in it.
 //
 // The host defines QUAD, the arcs of a part here and threads that share it, and CLUSTER_PARTS, the room of a queue.
 #pragma once
@@ -38,13 +38,14 @@ struct cluster_bitmap {
 #endif
 
 // How a block expands its share of a level. With few arcs, each thread takes one, claims at once, and reads offsets
-// while the claim is on its way, for nothing if another thread has been first.
-struct narrow_level { enum { ARCS = 1, LOOKS = false, ALONE = false }; };
-// With more, bits are looked at before they are claimed, and offsets read only for what has been claimed: more steps in
-// a row, fewer accesses. What follows is read ahead: a graph with such frontiers may be too large for the cache.
-struct crowded_level { enum { ARCS = 2, LOOKS = true, ALONE = false }; };
-// The first block runs a level alone, and keeps what it finds.
-struct lone_level { enum { ARCS = 1, LOOKS = false, ALONE = true }; };
+// while the claim is on its way, for nothing if another thread has been first. With more, bits are looked at before,
+// and offsets read only for what has been claimed: more steps in a row, fewer accesses; what follows is read ahead, as
+// such a graph may be too large for the cache. The first block alone keeps what it finds, and tells no other one. What
+// a block has taken from global memory it keeps, too.
+struct narrow_level { enum { ARCS = 1, LOOKS = false, KEEPS = false, ALONE = false }; };
+struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = false }; };
+struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };
+struct taken_level { enum { KEEPS = true, ALONE = false }; };
 
 enum pause_kind { GO_ON, DECIDE, COUNT };  // before a level: to count it, as it may outgrow what is small
 
@@ -117,27 +118,24 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     return fit;
 }
 
-// Queue rows for the next level of the cluster: each lane some, or empty ones; short ones in the block that `target`
-// says. For `warps` and `most` see above.
-template <class Level, class Row, int at_a_time = Level::ARCS>
+// Queue rows for the next level: each lane some, or empty ones; short ones in the `target` block. The rest: see above.
+template <class Level, class Row, int at_a_time>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,
                                            unsigned level) {
     unsigned few[at_a_time], slots[at_a_time];  // parts that a lane writes by itself
     for (int k = 0; k < at_a_time; ++k) {
         few[k] = rows[k].parts() <= 8 ? rows[k].parts() : 0;
-        slots[k] = 0;
-        if (Level::ALONE)
-            slots[k] = reserve_few(own.sizes[level], few[k]);
-        else if (few[k] > 0)
-            slots[k] = atomicAdd(in_block(&own.sizes[level], target[k]), few[k]);
+        slots[k] = Level::KEEPS ? reserve_few(own.sizes[level], few[k])
+                   : few[k] > 0 ? atomicAdd(in_block(&own.sizes[level], target[k]), few[k])
+                                : 0;
     }
     for (int k = 0; k < at_a_time; ++k) {
         bool spill = few[k] > 0 && slots[k] + few[k] > CLUSTER_PARTS;
 #pragma unroll 1
         for (unsigned i = 0; i < few[k] && slots[k] + i < CLUSTER_PARTS; ++i) {
             part *const place = &own.parts[level][slots[k] + i];
-            *(Level::ALONE ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
+            *(Level::KEEPS ? place : in_block(place, target[k])) = spill ? part{0, 0} : rows[k].nth(i);
         }
         const unsigned many = rows[k].parts() - few[k];
         if (MAY_BE_LONG && __any_sync(ALL_LANES, many > 0) &&
@@ -148,23 +146,23 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
     }
 }
 
-// Take the source, one row, or if that is negative a share of the frontier from the queue in global memory.
+// Take the source, one row, or if that is negative a share of the frontier from global memory, in turns by eight parts.
 __device__ __forceinline__ void take_frontier(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                               int step, unsigned level, unsigned queued, int source) {
-    const unsigned lane = threadIdx.x % 32, stride = CLUSTER_SIZE * blockDim.x;
     const unsigned most = source < 0 ? CLUSTER_SIZE * CLUSTER_PARTS : CLUSTER_PARTS;
-    for (unsigned i = cluster_rank() * blockDim.x + threadIdx.x; i - lane < queued; i += stride) {
+    const auto place = [](unsigned i) { return (i / 8 * CLUSTER_SIZE + cluster_rank()) * 8 + i % 8; };
+    for (unsigned i = threadIdx.x; place(i - threadIdx.x % 32) < queued; i += blockDim.x) {
+        const unsigned nth = place(i);
         cluster_row row[1] = {{0, 0}};
-        if (i < queued && source < 0) {
-            const part from = search.queue(step)[i];
+        if (nth < queued && source < 0) {
+            const part from = search.queue(step)[nth];
             row[0] = {(edge_t)from.begin, (edge_t)from.begin + from.length};
-        } else if (i < queued) {
+        } else if (nth < queued) {
             row[0] = search.row_of<cluster_row>(source);
             bitmap.claim(true, source);
             search.reach(source, 0, source);
         }
-        const unsigned target[1] = {i % CLUSTER_SIZE};
-        queue_rows<narrow_level, cluster_row>(search, own, row, target, 1, most, step + 1, level);
+        queue_rows<taken_level, cluster_row>(search, own, row, {0}, 1, most, step + 1, level);
     }
 }
 
@@ -172,25 +170,23 @@ __device__ __forceinline__ void take_frontier(const bfs &search, const cluster_b
 __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &own, int step, unsigned level,
                                            step_result &result) {
     next_frontier &next = search.state->frontiers[step];
-    const unsigned held = own.held(level);
+    const unsigned held = own.held(level), parts = held + own.spilled.parts;
+    if (threadIdx.x == blockDim.x - 1 && parts > 0) own.place = next.barrier.reserve(parts);
     tally mine = {0, 0};
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) mine.count(own.parts[level][i].length);
     own.given.add(mine);
     __syncthreads();
     if (threadIdx.x == 0) {
-        if (own.limit.passed) store_relaxed(&next.unlisted, 1), result.unqueued = 1;
-        if (held + own.spilled.parts > 0) own.place = next.barrier.reserve(held + own.spilled.parts);
+        if (own.limit.passed) store_relaxed(&next.unlisted, 1), result.unqueued = result.notice = 1;
         result.found.sum = {own.given.sum.edges, 0};
     }
-    __syncthreads();
     if (own.limit.passed) return;  // nobody will read it
     part *const queue = search.queue(step) + own.place;
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level][i];
     own.spilled.template write<queue_row>(queue + held);
 }
 
-// Expand the arcs of this block in a level. Lanes without an arc read the first one, rather than be jumped over: so all
-// accesses are on their way together.
+// Expand the arcs of this block in a level. Lanes without an arc read the first one: so all accesses are made together.
 template <class Level, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                              unsigned arcs, int step, unsigned level) {

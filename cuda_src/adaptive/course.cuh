@@ -115,7 +115,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
         at.worth = edges_worth_pulling(search, at);
         at.share = share_of(search, at.worth, gridDim.x);
     }
-    if (at.next != PULL_RESTS) at.expanded = before.found.edges;  // these go on with what the step before has expanded
+    // PULL_RESTS goes on with what the step before has expanded, and QUEUE expands nothing.
+    if (at.next != PULL_RESTS && at.next != QUEUE) at.expanded = before.found.edges;
     expected_find expected = at.left.expected(at.expanded, search.num_edges);  // now, while others are waited for
     bool notice = false, failed = false, recounted = at.recounts();
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
@@ -124,12 +125,12 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
         at.now.must_pull = at.now.unqueued && load_relaxed(&now.unlisted);
         at.now.rests = load_relaxed(&now.rests);
         failed = load_relaxed(&state.failed);
-        if (at.last == RUN_LEVELS) at.level = load_relaxed(&state.level);
         if (recounted)
             at.left.unreached = load_relaxed(&state.unreached[at.step].vertices),
             at.left.unexplored = load_relaxed(&state.unreached[at.step].edges),
             expected = at.left.expected(at.expanded, search.num_edges);
     }
+    if (at.last == RUN_LEVELS) at.level = at.now.found.vertices, at.now.found.vertices = 0;
     if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
     if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;  // LIST has guessed
     if (at.pushed() || at.last == PULL) ++at.level;

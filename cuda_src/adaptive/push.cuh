@@ -4,19 +4,20 @@
 // threads together. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to and
 // puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, parts
 // for the next step, with places in the queue reserved by one atomic, and one more a round if rows have several parts.
-// A warp that finds no room on the list queues by itself. Once so much is found that the next level is likely to be
-// pulled, nothing more is queued; a level expected to find that much only lists, without reading offsets. If the next
-// level is pushed after all, a step in between queues lists.
+// A warp that finds no room on the list queues by itself. Once enough is found for the next level to be pulled, nothing
+// more is queued; a level expected to find that much only lists. If the next one is pushed after all, lists are queued.
 //
-// A claim is an atomic or on the bitmap, so a vertex has one discoverer. Bits are looked at before, which spares most
-// atomics; a look that is outdated finds a bit unset, and the claim decides.
+// A claim is an atomic or on the bitmap, so a vertex has one discoverer. A look before spares most atomics: if it is
+// outdated it finds a bit unset, and the claim decides.
 #pragma once
 
+#include "asked_lately.cuh"
 #include "block_list.cuh"
 #include "search.cuh"
 
 constexpr int CLAIMED = 8192;  // vertices on the list of a block
-constexpr int ARCS = 4;  // of a thread at a time
+constexpr int ARCS = 4;  // of a thread at a time, where a warp has many
+typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
 constexpr unsigned FEW_PARTS_OF_LANE = 4;  // of a row that its lane writes by itself
 constexpr unsigned LONG_RESTS = 256;  // longer rows of a block that are written by all its warps
 
@@ -27,6 +28,7 @@ struct push_buffers {
     rows_aside<LONG_RESTS> further;  // long rows of a round, without first parts; `parts` are those of all its rows
     edge_limit<next_frontier> limit;
     block_tally found;
+    warp_list few[MAX_WARPS];  // of what a warp looked at, the vertices that are still to be claimed
 };
 
 // Make a block's buffers ready for a step: for its first thread, before a barrier of the block.
@@ -63,8 +65,7 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
     for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
 }
 
-// Set the row of a lane aside, but for its first part, if it is long and there is room. Returns how many further parts
-// the lane is left with.
+// Set a lane's row aside, but for its first part, if it is long and there is room. Returns how many more it has to do.
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
     const unsigned further = max(row.parts(), 1u) - 1;
     if (further <= FEW_PARTS_OF_LANE) return further;
@@ -149,11 +150,23 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
     result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }
 
-// Claim what some arcs of a run lead to: a fixed number a lane, from the first one on. If that is only listed, it gets
-// its level here.
+// Claim vertices, each lane some, and list those left in `mine`. If they are only listed, they get their level here.
+template <int count>
+__device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visited, push_buffers &buffers,
+                                               bool (&mine)[count], const int (&v)[count], int step, int level,
+                                               bool only_lists) {
+    claim(visited, mine, v);
+    for (int k = 0; k < count; ++k)
+        if (only_lists && mine[k]) search.answer.level(v[k], level);
+    list_claimed(search, buffers, mine, v, step, level);
+}
+
+// Claim what some arcs of a run lead to: a fixed number a lane, from the first one on. Where a warp has many arcs, most
+// lead to vertices that have been reached: what is left is dealt out to its lanes anew, if it is but one for each.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
-                                           const arc_run &arcs, unsigned first, int step, int level, bool only_lists) {
+                                           asked_here &asked, const arc_run &arcs, unsigned first, int step, int level,
+                                           bool only_lists) {
     edge_t arc[count];
     int v[count];
     bool mine[count];
@@ -170,19 +183,27 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
         mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
         if (mine[k] && !only_lists) prefetch(&search.row_offsets[v[k]]);
     }
-    claim(visited, mine, v);
-    for (int k = 0; k < count; ++k) {
-        if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
-        if (only_lists && mine[k]) search.answer.level(v[k], level);
+    if (!TREE && count == ARCS) {
+        const unsigned left = buffers.few[threadIdx.x / 32].fill(mine, v);
+        if (left == 0) return;
+        if (left <= 32) {
+            bool its[1] = {threadIdx.x % 32 < left};
+            const int one[1] = {buffers.few[threadIdx.x / 32].take(its[0])};
+            asked.keep_others(its, one);
+            return claim_and_list(search, visited, buffers, its, one, step, level, only_lists);
+        }
     }
-    list_claimed(search, buffers, mine, v, step, level);
+    if (count == ARCS) asked.keep_others(mine, v);
+    claim_and_list(search, visited, buffers, mine, v, step, level, only_lists);
+    for (int k = 0; k < count; ++k)
+        if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
 }
 
-// Expand a level: for all blocks. Warps take turns by blocks, so that few parts, too, are spread over the device. A
-// warp takes a run of parts, of neighbouring vertices; but if they are `mixed`, of short rows and of hubs, they are
-// dealt out to all warps one by one.
-__device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers, int step,
-                                           int level, unsigned queued, bool mixed, bool only_lists) {
+// Expand a level: for all blocks. Warps take turns by blocks, to spread few parts over the device too, each by a run of
+// parts, of neighbouring vertices; if they are `mixed`, of short rows and of hubs, they are dealt out one by one.
+__device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers,
+                                           asked_here &asked, int step, int level, unsigned queued, bool mixed,
+                                           bool only_lists) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
     const unsigned warps = grid_threads() / 32, run = min((queued + warps - 1) / warps, 32u);
     const part *const queue = search.queue(step);
@@ -191,12 +212,12 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
         const arc_run arcs(lane < run && nth < queued ? queue[nth] : part{0, 0});
         if (arcs.total == 0) continue;
         if (arcs.total <= 32)
-            claim_arcs<1>(search, visited, buffers, arcs, 0, step + 1, level + 1, only_lists);
+            claim_arcs<1>(search, visited, buffers, asked, arcs, 0, step + 1, level + 1, only_lists);
         else if (arcs.total <= 64)
-            claim_arcs<2>(search, visited, buffers, arcs, 0, step + 1, level + 1, only_lists);
+            claim_arcs<2>(search, visited, buffers, asked, arcs, 0, step + 1, level + 1, only_lists);
         else
             for (unsigned n = 0; n < arcs.total; n += ARCS * 32)
-                claim_arcs<ARCS>(search, visited, buffers, arcs, n, step + 1, level + 1, only_lists);
+                claim_arcs<ARCS>(search, visited, buffers, asked, arcs, n, step + 1, level + 1, only_lists);
     }
 }
 

@@ -22,7 +22,7 @@ typedef cut_row<PART, OF_ARRAY> queue_row;  // as queued in global memory
 
 // What is known of a frontier when all have arrived at the barrier after the step that found it.
 struct frontier {
-    tally found;      // its edges alone if a cluster hands it on, which does not count vertices
+    tally found;      // if a cluster hands it on its edges alone: that tells a level for vertices, see course.cuh
     unsigned queued;  // parts
     int unqueued;     // not all of it has been queued
     int must_pull;    // nor can it be, since some of it is on no list of a block, but in the bitmap alone
@@ -41,7 +41,6 @@ struct next_frontier {
 // of three frontiers, which is empty, while that of the step before is read and the third is emptied.
 struct search_state {
     in_turn<next_frontier, 3> frontiers;
-    int level;        // at which a cluster has stopped
     int failed;       // a block gave up waiting for the others
     int first_step;   // of the next search: the last one leaves the two frontiers after it empty
     in_turn<tally, 3> unreached;  // with their in-neighbours, as counted by the pulled level after LIST

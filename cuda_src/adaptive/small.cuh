@@ -1,10 +1,8 @@
 // Levels run by one cluster while they are small, and by one of its blocks while they are tiny.
 //
 // One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others wait
-// at the cluster's barrier meanwhile: of what is theirs only words are written that they read after it.
-//
-// The host defines LEVELS_AT_A_TIME, which bounds how long the other blocks wait at the barrier, and TINY_LEVELS: after
-// so many levels those to come are expected to be tiny, too.
+// at the cluster's barrier meanwhile: of what is theirs only words are written that they read after it. The host's
+// LEVELS_AT_A_TIME bounds how long they wait; after TINY_LEVELS levels those to come are expected to be tiny, too.
 #pragma once
 
 #include "arc_spread.cuh"
@@ -57,8 +55,7 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
-// Whether a level that has not been expanded is likely to find far too much: for all blocks of a cluster. Not in line,
-// where it costs all regimes registers.
+// Whether a level to be expanded is to find far too much, likely: for all blocks of a cluster. In line: more registers.
 __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
     const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     const unsigned parts = warp_sum(size), before = own.total;
@@ -104,8 +101,8 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
 }
 
 // Run levels from this one on while they are small: for all blocks of one cluster. They begin with the source, queued
-// as one row, or if that is negative with the queue in global memory. Leaves in state->level the first level that has
-// not been expanded, perhaps the one it began with, and its frontier in global memory, unless that is to be pulled.
+// as one row, or if that is negative with the queue in global memory. Tells the first level that has not been expanded,
+// perhaps the one it began with, instead of vertices; leaves its frontier in global memory, unless it is to be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const edge_share &share, step_result &result) {
@@ -142,7 +139,6 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
         if (total > 0) note_level(records, level, 0, LAYER_CLUSTER);  // who expands it notes it again
-        store_relaxed(&search.state->level, (int)level);
-        result.notice = 1;
+        result.found.sum.vertices = level;
     }
 }

@@ -1,4 +1,4 @@
-// A list of numbers in shared memory, which the warps of a block append to.
+// Lists of numbers in shared memory: one that the warps of a block append to, and one of a warp.
 #pragma once
 
 #include "graph.cuh"
@@ -33,5 +33,32 @@ struct block_list {
             at += __popc(lanes[k]);
         }
         return true;
+    }
+};
+
+// Room for what the lanes of a warp have, some each, to be brought to one a lane.
+struct warp_list {
+    int entries[32];
+
+    // For whole warps. Returns how many numbers there are; if they are more than lanes, does nothing else.
+    template <int count>
+    __device__ __forceinline__ unsigned fill(const bool (&mine)[count], const int (&numbers)[count]) {
+        unsigned lanes[count], total = 0, at = 0;
+#pragma unroll
+        for (int k = 0; k < count; ++k) total += __popc(lanes[k] = __ballot_sync(ALL_LANES, mine[k]));
+        if (total == 0 || total > 32) return total;
+#pragma unroll
+        for (int k = 0; k < count; ++k) {
+            if (mine[k]) entries[at + __popc(lanes[k] & (1u << threadIdx.x % 32) - 1)] = numbers[k];
+            at += __popc(lanes[k]);
+        }
+        __syncwarp();
+        return total;
+    }
+    // For whole warps, after fill(), once. For a lane beyond what is there it is no number.
+    __device__ __forceinline__ int take(bool there) const {
+        const int entry = there ? entries[threadIdx.x % 32] : 0;
+        __syncwarp();
+        return entry;
     }
 };
