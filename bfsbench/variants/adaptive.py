@@ -36,7 +36,7 @@ _REGION_BITS, _LEAST_REGION_SHIFT = 9, 7
 four words of a bitmap."""
 _LEAST_VERTICES = 1 << 14
 """From which on rows are copied into records without being asked for."""
-_STATIC_SHARED = 40 << 10
+_STATIC_SHARED = 42 << 10
 """Shared memory that the kernel has besides the bitmap, at most, in bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
 """Blocks whose arrivals fit the words of the barrier."""
@@ -191,6 +191,7 @@ class Adaptive(OneLaunchVariant):
             "CLUSTER_SIZE": self.cluster_size(),
             "CLUSTER_PARTS": self._cluster_parts(),
             "SHORT_ROWS": int(self._makes_records()),
+            "STATIC_SHARED": _STATIC_SHARED,
             "MANY_VERTICES": int(self.num_vertices >= int(self.knob["MANY_VERTICES"])),
         }
 

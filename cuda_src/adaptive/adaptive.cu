@@ -10,12 +10,15 @@
 #include "push.cuh"
 #include "small.cuh"
 
-// A block is in one regime at a time; QUEUE may read the list of a push a step later. Wide offsets halve queues: 48 KB.
+// A block is in one regime at a time; QUEUE may read the list of a push a step later. With wide offsets queues are half
+// as long, so that all fits 48 KB.
 union workspace {
     cluster_queues cluster;
     push_buffers push;
     pull_lists pull;
 };
+static_assert(!SHORT_ROWS || sizeof(workspace) + sizeof(asked_here) + sizeof(course) + sizeof(step_result) <=
+                                 STATIC_SHARED, "beside which the host gives a block the bitmap");
 
 // Leave the bitmaps as a search is to find them, and give vertices not reached their level, if need be: for all blocks.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {

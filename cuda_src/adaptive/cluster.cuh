@@ -41,7 +41,7 @@ struct cluster_bitmap {
 // while the claim is on its way, for nothing if another thread has been first. With more, bits are looked at before,
 // and offsets read only for what has been claimed: more steps in a row, fewer accesses; what follows is read ahead, as
 // such a graph may be too large for the cache. The first block alone keeps what it finds, and tells no other one. What
-// a block has taken from global memory it keeps, too.
+// a block has taken from global memory it keeps, too, but for a source of many arcs.
 struct narrow_level { enum { ARCS = 1, LOOKS = false, KEEPS = false, ALONE = false }; };
 struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = false }; };
 struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };

@@ -162,7 +162,7 @@ __device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visi
 }
 
 // Claim what some arcs of a run lead to: a fixed number a lane, from the first one on. Where a warp has many arcs, most
-// lead to vertices that have been reached: what is left is dealt out to its lanes anew, if it is but one for each.
+// lead to vertices that have been reached: what is left is dealt out anew, if at most one to each lane; not with TREE.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, const arc_run &arcs, unsigned first, int step, int level,

@@ -22,7 +22,7 @@ typedef cut_row<PART, OF_ARRAY> queue_row;  // as queued in global memory
 
 // What is known of a frontier when all have arrived at the barrier after the step that found it.
 struct frontier {
-    tally found;      // if a cluster hands it on its edges alone: that tells a level for vertices, see course.cuh
+    tally found;      // of what a cluster hands on the edges alone: the barrier has its level for vertices
     unsigned queued;  // parts
     int unqueued;     // not all of it has been queued
     int must_pull;    // nor can it be, since some of it is on no list of a block, but in the bitmap alone

@@ -55,7 +55,7 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
 }
 
-// Whether a level to be expanded is to find far too much, likely: for all blocks of a cluster. In line: more registers.
+// Whether the next level is likely to find far too much: for all blocks of a cluster. In line it costs all registers.
 __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
     const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     const unsigned parts = warp_sum(size), before = own.total;

@@ -13,7 +13,7 @@ struct asked_lately {
     __device__ __forceinline__ void reset() {
         for (unsigned i = threadIdx.x; i < size; i += blockDim.x) vertices[i] = -1;
     }
-    // Leave in `mine` vertices that are not known to have been asked for: the caller claims them.
+    // Leave in `mine` vertices that are not known to have been asked for: the caller claims them in this level.
     template <int count>
     __device__ __forceinline__ void keep_others(bool (&mine)[count], const int (&v)[count]) {
         int last[count];

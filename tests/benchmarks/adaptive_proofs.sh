@@ -36,7 +36,7 @@ rows() { # OUT GRAPH...
 sanitized() { # TOOL NAME OPTION...: beside the others, but started after them, as they do not start well together
     local tool=$1 out=$folder/sanitizers/$1-$2.txt
     shift 2
-    python3 -m bfsbench run --sanitizer "$tool" --block 128 --sources 2 "$@" >"$out" 2>&1 &
+    python3 -m bfsbench run --sanitizer "$tool" --block "${block:-128}" --sources 2 "$@" >"$out" 2>&1 &
     sleep 1.2
 }
 sanitizers() {
@@ -46,6 +46,7 @@ sanitizers() {
     for tool in memcheck racecheck; do
         sanitized "$tool" pushed "$graphs" --variant adaptive --may-pull 0
         sanitized "$tool" pulled "$graphs" --variant adaptive --small-parts 8
+        block=32 sanitized "$tool" crowded "$graphs" --variant adaptive --small-parts 0 --may-pull 0 --grid 16
         sanitized "$tool" growing "$graphs" --variant adaptive --small-parts 64 --may-pull 0
         sanitized "$tool" listed "$graphs" --variant adaptive --small-parts 0 --listed-vertices 0
         sanitized "$tool" many "$graphs" --variant adaptive --small-parts 8 --many-vertices 0
