@@ -7,6 +7,7 @@ import pytest
 from bfsbench import checks
 from bfsbench.bench.plan import Axes
 from bfsbench.errors import KernelError
+from bfsbench.paths import CUDA_SRC
 from bfsbench.programs import KernelProgram, KernelSetup
 from bfsbench.variants import all_variants, find
 from tests.emulator.planted import FAULTS, Fault, copy_of_kernels
@@ -52,6 +53,11 @@ def test_the_planted_faults_are_of_all_kinds() -> None:
     assert len(KINDS) == 12
     assert all(sum(fault.kind == kind for fault in FAULTS) >= 3 for kind in KINDS)
     assert len({(fault.variant, fault.file, fault.old, fault.new) for fault in FAULTS}) == len(FAULTS)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_planted_fault_has_a_place_in_the_kernels(fault: Fault) -> None:
+    assert fault.old in (CUDA_SRC / fault.file).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", some([fault.name for fault in FAULTS], *QUICK))
