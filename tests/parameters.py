@@ -19,13 +19,17 @@ def some(values: Iterable[Value], *chosen: Value) -> list[ParameterSet]:
     return [_parameters([value], by_default=value in chosen) for value in values]
 
 
-def covering(*axes: Sequence[object]) -> list[ParameterSet]:
-    """All combinations of these axes' values; by default as few as have every value at least once."""
+def covering(*axes: Sequence[object], first: Sequence[object] = ()) -> list[ParameterSet]:
+    """All combinations of these axes' values; by default as few as have every value at least once, and if
+    ``first`` is not empty only those of them with one of these of the first axis."""
     longest = max(map(len, axes))
     diagonal = {tuple(i % len(axis) for axis in axes) for i in range(longest)}
     places = product(*(range(len(axis)) for axis in axes))
     return [
-        _parameters([axis[i] for axis, i in zip(axes, place, strict=True)], by_default=place in diagonal)
+        _parameters(
+            [axis[i] for axis, i in zip(axes, place, strict=True)],
+            by_default=place in diagonal and (not first or axes[0][place[0]] in first),
+        )
         for place in places
     ]
 

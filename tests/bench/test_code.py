@@ -13,6 +13,7 @@ import pytest
 from bfsbench.bench.code import code_hash
 from bfsbench.bench.results import COLUMNS
 from bfsbench.variants import find
+from tests.parameters import some
 
 KERNEL = """// mine: frontier_numbers.
 #include "step.cuh"
@@ -66,13 +67,20 @@ def run(own: Path, *more: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_other_code_is_measured_again(own: Path) -> None:
+@pytest.mark.parametrize(
+    "additions",
+    some(
+        [[("step.cuh", "// faster")], [("step.cuh", "// faster"), ("mine.py", "# faster")]],
+        [("step.cuh", "// faster")],
+    ),
+)
+def test_other_code_is_measured_again(own: Path, additions: list[tuple[str, str]]) -> None:
     first = run(own)
     assert [row["status"] for row in first] == ["ok", "ok"]
     assert all(len(row["code"]) == 16 for row in first)
     assert run(own, "--resume") == first, "the same code has its rows"
     rows = first
-    for name, addition in (("step.cuh", "// faster"), ("mine.py", "# faster")):
+    for name, addition in additions:
         before = {row["variant"]: row for row in rows}
         with (own / name).open("a") as file:
             file.write(f"{addition}\n")

@@ -112,6 +112,7 @@ def test_a_killed_worker_is_replaced(start: Start, tmp_path: Path) -> None:
     assert process.returncode == statuses["crash"]
 
 
+@pytest.mark.exhaustive
 def test_an_interrupt_ends_the_workers_and_says_how_to_go_on(start: Start, tmp_path: Path) -> None:
     words = "--variant push,hangs --cluster local:2 --out r.csv"
     process = start(*RUN, *words.split(), start_new_session=True)

@@ -41,6 +41,9 @@ WAYS = (
 )
 """Knobs that lead through each of the regimes, and through all of them in turn."""
 
+USUAL_WAYS = ({}, CROWDED, PULLED, MIXED | LIKELY, LISTED | MANY)
+"""Some of these, which between them lead through all of the code."""
+
 
 def took_steps(search: Adaptive, steps: int) -> bool:
     """Whether the first search took as many steps, modulo three: so many frontiers take turns."""

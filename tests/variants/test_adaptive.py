@@ -23,6 +23,7 @@ from tests.variants.adaptive_searches import (
     PULLED,
     PUSHED,
     USUAL_CLUSTERS,
+    USUAL_WAYS,
     WAYS,
     check_shapes,
     compile_with,
@@ -121,7 +122,7 @@ def test_a_frontier_that_does_not_fit_the_cluster_is_given_back(
     assert layers_of(device, graph, 0, 8, **knobs)[:2] == ["pull", "push"]
 
 
-@pytest.mark.parametrize(("knobs", "cluster"), covering(WAYS, USUAL_CLUSTERS))
+@pytest.mark.parametrize(("knobs", "cluster"), covering(WAYS, USUAL_CLUSTERS, first=USUAL_WAYS))
 def test_rows_of_any_length_at_any_place(device: Device, knobs: dict[str, int], cluster: int) -> None:
     degrees: list[int] = []
     for degree in range(71):
@@ -130,7 +131,7 @@ def test_rows_of_any_length_at_any_place(device: Device, knobs: dict[str, int], 
     expect_levels(device, rows_of(degrees), CLUSTER_SIZE=cluster, **knobs)
 
 
-@pytest.mark.parametrize(("knobs", "num_edges"), covering(WAYS, [40, 41, 42, 43]))
+@pytest.mark.parametrize(("knobs", "num_edges"), covering(WAYS, [40, 41, 42, 43], first=USUAL_WAYS))
 def test_the_arrays_may_end_anywhere(device: Device, num_edges: int, knobs: dict[str, int]) -> None:
     for last in range(1, 20):
         graph = rows_of([1, num_edges - last, last])
