@@ -161,6 +161,7 @@ class Adaptive(OneLaunchVariant):
         "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT,
         "LEVELS_AT_A_TIME": _LEVELS_AT_A_TIME,
         "TINY_LEVELS": _TINY_LEVELS,
+        "STATIC_SHARED": _STATIC_SHARED,
     }
     layers = ("cluster", "push", "pull", "block")
     block_layers = ("cluster", "block")
@@ -191,7 +192,6 @@ class Adaptive(OneLaunchVariant):
             "CLUSTER_SIZE": self.cluster_size(),
             "CLUSTER_PARTS": self._cluster_parts(),
             "SHORT_ROWS": int(self._makes_records()),
-            "STATIC_SHARED": _STATIC_SHARED,
             "MANY_VERTICES": int(self.num_vertices >= int(self.knob["MANY_VERTICES"])),
         }
 
