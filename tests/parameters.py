@@ -20,18 +20,11 @@ def some(values: Iterable[Value], *chosen: Value) -> list[ParameterSet]:
 
 
 def covering(*axes: Sequence[object], first: Sequence[object] = ()) -> list[ParameterSet]:
-    """All combinations of these axes' values; by default as few as have every value at least once, and if
-    ``first`` is not empty only those of them with one of these of the first axis."""
-    longest = max(map(len, axes))
-    diagonal = {tuple(i % len(axis) for axis in axes) for i in range(longest)}
-    places = product(*(range(len(axis)) for axis in axes))
-    return [
-        _parameters(
-            [axis[i] for axis, i in zip(axes, place, strict=True)],
-            by_default=place in diagonal and (not first or axes[0][place[0]] in first),
-        )
-        for place in places
-    ]
+    """All combinations of these axes' values; by default as few as have every value at least once, of the first
+    axis only these if ``first`` has any."""
+    usual = [first or axes[0], *axes[1:]]
+    diagonal = [[axis[i % len(axis)] for axis in usual] for i in range(max(map(len, usual)))]
+    return [_parameters(values, by_default=[*values] in diagonal) for values in product(*axes)]
 
 
 def _parameters(values: Sequence[object], *, by_default: bool) -> ParameterSet:

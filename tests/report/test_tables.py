@@ -187,7 +187,7 @@ def test_a_time_of_zero_has_no_rate(tmp_path: Path) -> None:
     assert (best["search_ms"], best["mteps"], best["spread"]) == (0.0, None, None)
 
 
-@settings(max_examples=12)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=12))
 def test_best_is_the_minimum_whatever_the_times(times: list[float]) -> None:
     import pandas as pd

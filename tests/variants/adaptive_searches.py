@@ -42,7 +42,7 @@ WAYS = (
 """Knobs that lead through each of the regimes, and through all of them in turn."""
 
 USUAL_WAYS = ({}, CROWDED, PULLED, MIXED | LIKELY, LISTED | MANY)
-"""Some of these, which between them lead through all of the code."""
+"""Some of these, with each regime among them."""
 
 
 def took_steps(search: Adaptive, steps: int) -> bool:
