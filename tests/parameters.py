@@ -20,8 +20,8 @@ def some(values: Iterable[Value], *chosen: Value) -> list[ParameterSet]:
 
 
 def covering(*axes: Sequence[object], first: Sequence[object] = ()) -> list[ParameterSet]:
-    """All combinations of these axes' values; by default as few as have every value at least once, of the first
-    axis only these if ``first`` has any."""
+    """All combinations of these axes' values; by default as few as have every value at least once, of the
+    first axis only these if ``first`` has any."""
     usual = [first or axes[0], *axes[1:]]
     diagonal = [[axis[i % len(axis)] for axis in usual] for i in range(max(map(len, usual)))]
     return [_parameters(values, by_default=[*values] in diagonal) for values in product(*axes)]
