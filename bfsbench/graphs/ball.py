@@ -41,8 +41,8 @@ def _nearest(graph: Graph, wanted: int) -> Ids:
     seen[frontier] = True
     levels, count = [frontier], 1
     while count < wanted and len(frontier):
-        out = _neighbours(graph.row_offsets, graph.column_indices, frontier)
-        into = _neighbours(graph.column_offsets, graph.row_indices, frontier)
+        out = neighbours(graph.row_offsets, graph.column_indices, frontier)
+        into = neighbours(graph.column_offsets, graph.row_indices, frontier)
         met = np.unique(np.concatenate((out, into)))
         frontier = met[~seen[met]][: wanted - count]
         seen[frontier] = True
@@ -51,9 +51,10 @@ def _nearest(graph: Graph, wanted: int) -> Ids:
     return np.concatenate(levels)
 
 
-def _neighbours(offsets: Offsets, indices: Ids, vertices: Ids) -> Ids:
-    """All entries of the rows of ``vertices``, one row after the other."""
-    begins, lengths = offsets[vertices].astype(np.int64), np.diff(offsets)[vertices].astype(np.int64)
+def neighbours(offsets: Offsets, indices: Ids, vertices: Ids, most: int | None = None) -> Ids:
+    """The first ``most`` entries of the rows of ``vertices``, or all of them, one row after the other."""
+    begins = offsets[vertices].astype(np.int64)
+    lengths = np.minimum(offsets[vertices + 1] - begins, most if most is not None else len(indices))
     places: npt.NDArray[np.int64] = np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
     found: Ids = indices[places + np.arange(len(places))]
     return found

@@ -10,6 +10,7 @@ import numpy as np
 from bfsbench.backends.base import Buffer, Device, Launch, Struct
 from bfsbench.errors import DeviceOutOfMemoryError, LaunchError
 from bfsbench.families.bfs.layouts import CountedBarrier
+from bfsbench.graphs.growth import levels_to_thousands
 from bfsbench.variants.adaptive_layout import adaptive_structs
 from bfsbench.variants.base import DeviceGraph, Knob, OneLaunchVariant
 from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
@@ -20,9 +21,9 @@ _PART = 32
 _QUAD, _BLOCK_PARTS = 4, 2048
 """Arcs of a part in a cluster, and parts that a block of it can queue; half as many with wide offsets."""
 _LARGEST_CLUSTER = 16
-_LARGE, _THIN, _DENSE, _HUB = 1 << 18, 6, 16, 16
+_LARGE, _THIN, _DENSE, _QUICK = 1 << 18, 6, 16, 6
 """Vertices and mean out-degree from which on the number of multiprocessors counts for more than the cluster:
-at least 16 or, with hubs of 16 times as much, at least 6."""
+at least 16 or, where searches reach thousands of vertices in 6 levels, at least 6."""
 _PUSHED_EDGE, _FEW_LINES = 6, 1 << 17
 """Looks that an arc pushed to a new vertex costs, and twice as many for graphs of up to so many vertices:
 their bits share few lines of the L2 cache, where claims meet."""
@@ -51,6 +52,11 @@ shared memory and build."""
 def num_entered(graph: DeviceGraph) -> int:
     """How many vertices have in-neighbours."""
     return int(np.count_nonzero(np.diff(graph.host_graph.column_offsets)))
+
+
+def grows_quickly(graph: DeviceGraph) -> bool:
+    """Whether levels are likely to be few and large, as they are not in meshes."""
+    return levels_to_thousands(graph.host_graph, _QUICK) <= _QUICK
 
 
 class Adaptive(OneLaunchVariant):
@@ -173,18 +179,19 @@ class Adaptive(OneLaunchVariant):
     """Less where the device has no room for that many blocks together."""
 
     def cluster_size(self) -> int:
-        """The knob's value or, unless it is given, 16 if the device has clusters of that size: fewer of its
-        multiprocessors hold one than hold clusters of 8, which are for graphs whose levels are mostly large.
+        """The knob's value or, unless it is given, 16 if the device has clusters of that size. Not all of its
+        multiprocessors hold one, but all hold clusters of 2, which are for graphs whose levels are mostly
+        large.
         """
         given = int(self.knob["CLUSTER_SIZE"])
-        usual = 8 if self._has_large_levels() else 16
+        usual = 2 if self._has_large_levels() else _LARGEST_CLUSTER
         return given or min(usual, self.largest_cluster, self.device.limits.blocks_per_cluster)
 
     def _has_large_levels(self) -> bool:
         mean = int(self.num_edges) / max(1, self.num_vertices)
         if self.num_vertices <= _LARGE or mean < _THIN:
             return False
-        return mean >= _DENSE or self._longest_row >= _HUB * mean
+        return mean >= _DENSE or self.graph.once(grows_quickly)
 
     def defines(self) -> dict[str, int | str]:
         return {
