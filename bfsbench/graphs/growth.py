@@ -14,8 +14,8 @@ def levels_to_thousands(graph: Graph, most: int) -> int:
     """How many levels a search takes to reach 4,096 vertices, ``most`` + 1 if more than ``most``.
 
     That is the median of nine searches, from vertices at even distances in the order of ids. Those that end
-    before do not count; if all do, the answer is ``most`` + 1. Of a level at most 65,536 arcs are followed,
-    of all rows about as many, so that hubs cost little.
+    before do not count; if all do, the answer is ``most`` + 1. Of each row of a level of n vertices only the
+    first 65,536 / n arcs are followed, so that hubs cost little. The graph has at least one vertex.
     """
     starts = (np.arange(_SEARCHES) * 2 + 1) * graph.num_vertices // (2 * _SEARCHES)
     found = sorted(levels for start in starts if (levels := _levels_from(graph, int(start), most)))

@@ -21,9 +21,9 @@ _PART = 32
 _QUAD, _BLOCK_PARTS = 4, 2048
 """Arcs of a part in a cluster, and parts that a block of it can queue; half as many with wide offsets."""
 _LARGEST_CLUSTER = 16
-_LARGE, _THIN, _DENSE, _QUICK = 1 << 18, 6, 16, 6
+_LARGE, _THIN, _DENSE, _QUICK = 1 << 18, 5, 16, 8
 """Vertices and mean out-degree from which on the number of multiprocessors counts for more than the cluster:
-at least 16 or, where searches reach thousands of vertices in 6 levels, at least 6."""
+at least 16 or, where searches reach thousands of vertices in 8 levels, at least 5."""
 _PUSHED_EDGE, _FEW_LINES = 6, 1 << 17
 """Looks that an arc pushed to a new vertex costs, and twice as many for graphs of up to so many vertices:
 their bits share few lines of the L2 cache, where claims meet."""
@@ -179,17 +179,17 @@ class Adaptive(OneLaunchVariant):
     """Less where the device has no room for that many blocks together."""
 
     def cluster_size(self) -> int:
-        """The knob's value or, unless it is given, 16 if the device has clusters of that size. Not all of its
-        multiprocessors hold one, but all hold clusters of 2, which are for graphs whose levels are mostly
-        large.
+        """The knob's value or, unless it is given, 2 for graphs whose levels are likely to be large, as all
+        multiprocessors of a device hold such clusters, else 16; less where the device has none of that size.
         """
         given = int(self.knob["CLUSTER_SIZE"])
-        usual = 2 if self._has_large_levels() else _LARGEST_CLUSTER
-        return given or min(usual, self.largest_cluster, self.device.limits.blocks_per_cluster)
+        most = min(self.largest_cluster, self.device.limits.blocks_per_cluster)
+        return given or min(most, 2 if most > 2 and self._has_large_levels() else _LARGEST_CLUSTER)
 
     def _has_large_levels(self) -> bool:
+        """Rows that may be records are for clusters of 16, which share the bitmap."""
         mean = int(self.num_edges) / max(1, self.num_vertices)
-        if self.num_vertices <= _LARGE or mean < _THIN:
+        if self.num_vertices <= _LARGE or mean < _THIN or self._longest_row <= LONGEST_ROW:
             return False
         return mean >= _DENSE or self.graph.once(grows_quickly)
 

@@ -48,6 +48,7 @@ sanitizers() {
         sanitized "$tool" pulled "$graphs" --variant adaptive --small-parts 8
         block=32 sanitized "$tool" crowded "$graphs" --variant adaptive --small-parts 0 --may-pull 0 --grid 16
         sanitized "$tool" growing "$graphs" --variant adaptive --small-parts 64 --may-pull 0
+        sanitized "$tool" pairs "$graphs" --variant adaptive --small-parts 8 --cluster-size 2
         sanitized "$tool" listed "$graphs" --variant adaptive --small-parts 0 --listed-vertices 0
         sanitized "$tool" many "$graphs" --variant adaptive --small-parts 8 --many-vertices 0
         sanitized "$tool" tree "$graphs" --variant adaptive --small-parts 8 --tree 1

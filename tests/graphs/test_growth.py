@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs import growth
+from bfsbench.graphs.ball import neighbours
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
@@ -38,13 +39,30 @@ def star(leaves: int) -> Graph:
         (made, {"kind": "lattice", "rows": 150, "columns": 150, "keep": 1}, 7),  # 2 k^2 vertices in k levels
         (star, {"leaves": 4095}, 2),
         (star, {"leaves": 4094}, 7),  # no search reaches so many vertices
-        (star, {"leaves": 100_000}, 2),  # of whose arcs not all are followed
     ],
 )
 def test_graphs_that_grow_quickly_and_others(
     make: Callable[..., Graph], parameters: dict[str, Any], levels: int
 ) -> None:
     assert levels_to_thousands(make(**parameters), 6) == levels
+
+
+def test_of_long_rows_only_the_first_arcs_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = star(9000)
+    assert levels_to_thousands(graph, 6) == 2
+    monkeypatch.setattr(growth, "_ARCS", 4094)  # besides the middle and the leaf from which it began
+    assert levels_to_thousands(graph, 6) == 2
+    monkeypatch.setattr(growth, "_ARCS", 4093)
+    assert levels_to_thousands(graph, 6) == 7
+
+
+def test_the_first_arcs_of_rows() -> None:
+    tails, heads = np.repeat(np.arange(3, dtype=np.int32), (4, 0, 2)), np.arange(6, dtype=np.int32)
+    graph = build_graph(EdgeList(tails, heads, 6, "directed"), "rows")
+    some, rows = np.array([2, 0, 1], np.int32), (graph.row_offsets, graph.column_indices)
+    assert neighbours(*rows, some).tolist() == [4, 5, 0, 1, 2, 3]
+    assert neighbours(*rows, some, 3).tolist() == [4, 5, 0, 1, 2]
+    assert neighbours(*rows, some, 1).tolist() == [4, 0]
 
 
 def test_searches_that_end_early_do_not_count() -> None:

@@ -14,7 +14,7 @@ from tests.shapes import SOURCES
 from tests.variants.searching import levels_of, no_records, prepared, shape
 
 CLUSTERS = (1, 2, 4, 8, 16)
-USUAL_CLUSTERS = (1, 8)
+USUAL_CLUSTERS = (1, 2, 8)
 """Each size is compiled by itself, so that others are left to exhaustive runs. Small graphs have 16."""
 PUSHED = {"SMALL_PARTS": 0, "MAY_PULL": 0}
 PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}

@@ -42,10 +42,11 @@ def circulant(num_vertices: int, degree: int) -> Graph:
     return build_graph(EdgeList(np.tile(ends, degree), heads, num_vertices, "directed"), "circulant")
 
 
-def spread(num_vertices: int, degree: int) -> Graph:
-    """Each vertex has arcs to as many others, anywhere."""
-    tails = np.repeat(np.arange(num_vertices, dtype=np.int32), degree)
-    heads = np.random.default_rng(1).integers(0, num_vertices, len(tails), dtype=np.int32)
+def spread(num_vertices: int, degree: int, at_most: int, every: int = 1) -> Graph:
+    """Some vertices have arcs to others after them, at most so far away."""
+    tails = np.repeat(np.arange(0, num_vertices, every, dtype=np.int32), degree)
+    away = np.random.default_rng(1).integers(1, at_most, len(tails), dtype=np.int32)
+    heads = (tails + away) % num_vertices
     return build_graph(EdgeList(tails, heads, num_vertices, "directed"), "spread")
 
 
@@ -59,9 +60,13 @@ def test_clusters_are_as_large_as_suits_the_graph_and_the_device(
         (16, dense, 2),
         (16, circulant(many, 15), 16),
         (16, circulant(many - 1, 16), 16),
-        (16, spread(many, 6), 2),
-        (16, spread(many, 5), 16),
-        (16, spread(many - 1, 6), 16),
+        (16, spread(many, 9, many), 2),
+        (16, spread(many, 9, 700), 2),  # 4,096 vertices in eight levels
+        (16, spread(many, 9, 600), 16),  # in nine
+        (16, spread(many, 8, many), 16),  # rows that may be records
+        (16, spread(many - 1, 9, many), 16),
+        (16, spread(many, 11, many, every=2), 2),
+        (16, spread(many, 9, many, every=2), 16),  # 4.5 arcs a vertex
     ]
     for most, graph, size in (*chosen, (8, thin, 8), (8, dense, 2), (1, dense, 1), (1, thin, 1)):
         monkeypatch.setattr(device, "limits", replace(device.limits, blocks_per_cluster=most))
