@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from statistics import geometric_mean, median
+from statistics import geometric_mean, harmonic_mean, median
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.bench.point import knob_values
 from bfsbench.bench.results import read_results
-from bfsbench.compare.points import Comparison, compare
+from bfsbench.compare.points import Compared, Comparison, compare
 from bfsbench.compare.sides import read_side
 from bfsbench.errors import BfsbenchError, InputError, ToolchainError
 from bfsbench.experiments import find
@@ -33,14 +33,20 @@ from bfsbench.report.ranking import ALL, rankings
 from bfsbench.report.rows import SETTING, comparable, configurations, fastest, select
 
 if TYPE_CHECKING:
+    import jinja2
     import pandas as pd
+
+_MISTAKES = (BfsbenchError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
+"""What a mistake in a template may raise, besides Jinja2's own errors and endless recursion."""
+_OF_COMPARISONS = ("points", "count", "noise", "threshold", "num_same_code", "is_worse")
+"""Members of a comparison that templates may read."""
 
 
 class Rows:
     """Rows of result files, for templates. ``of`` filters them; the other members are values for texts."""
 
     def __init__(self, frame: pd.DataFrame, what: str) -> None:
-        self.frame = frame
+        self._frame = frame
         self.what = what
         """The name of these rows in messages."""
 
@@ -50,7 +56,7 @@ class Rows:
         A graph may be named without its direction, a variant by an alias; ``K1=4`` selects a knob's value. A
         list means any of its values. Raises InputError where there are no such rows.
         """
-        frame = self.frame
+        frame = self._frame
         lists = {
             name: [value] if isinstance(value, str | int) else [*value] for name, value in wanted.items()
         }
@@ -67,19 +73,19 @@ class Rows:
 
     def required(self) -> Rows:
         """These rows. Raises InputError if there are none."""
-        if self.frame.empty:
+        if self._frame.empty:
             raise InputError(f"no rows of {self.what}")
         return self
 
     def without(self, **unwanted: str | Sequence[str]) -> Rows:
         """The rows with other values of these columns."""
-        frame = self.frame
+        frame = self._frame
         for name, values in unwanted.items():
             frame = frame[~frame[name].isin([values] if isinstance(values, str) else [*values])]
         return Rows(frame, f"{self.what} without {unwanted}").required()
 
     def _best(self, combined: Callable[[pd.DataFrame], pd.DataFrame] = configurations) -> pd.DataFrame:
-        found = combined(self.frame)
+        found = combined(self._frame)
         if found.empty:
             raise InputError(f"no times among {self.what}")
         return fastest(found, SETTING).sort_values("search_ms")
@@ -104,53 +110,57 @@ class Rows:
     @property
     def first_each(self) -> dict[str, float]:
         """The time in ms of the first row of each variant; in a tuning, that of its defaults."""
-        first = self.frame[self.frame["status"] == "ok"].drop_duplicates("variant")
+        first = self._frame[self._frame["status"] == "ok"].drop_duplicates("variant")
         return {str(name): float(ms) for name, ms in zip(first["variant"], first["search_ms"], strict=True)}
 
     @property
     def first(self) -> Rows:
         """The rows with the knobs and block of the first row."""
         same = (
-            self.frame[["knobs", "block"]].astype(str) == self.frame[["knobs", "block"]].iloc[0].astype(str)
+            self._frame[["knobs", "block"]].astype(str) == self._frame[["knobs", "block"]].iloc[0].astype(str)
         ).all(axis=1)
-        return Rows(self.frame[same], f"the first setting of {self.what}")
+        return Rows(self._frame[same], f"the first setting of {self.what}")
 
     @property
     def ranking(self) -> list[dict[str, Any]]:
         """The table ``ranking`` over all graphs, a row for each search, the best first."""
-        table = rankings(self.frame)[0]
+        table = rankings(self._frame)[0]
         records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
         return [record for record in records if record["family"] == ALL]
 
     @property
     def footnotes(self) -> list[str]:
         """A line for each program of others: whose clock, what it covers, what it took beside."""
-        return footnotes_of(self.frame)
+        return footnotes_of(self._frame)
 
     @property
     def graphs(self) -> list[str]:
         """Full names, in the order of the rows."""
-        return [*dict.fromkeys(self.frame["graph"])]
+        return [*dict.fromkeys(self._frame["graph"])]
 
     @property
     def variants(self) -> list[str]:
-        return [*dict.fromkeys(self.frame["variant"])]
+        return [*dict.fromkeys(self._frame["variant"])]
 
     @property
     def commits(self) -> list[str]:
-        return sorted(set(self.frame["commit"]))
+        return sorted(set(self._frame["commit"]))
 
     @property
     def failed(self) -> Rows:
         """The rows without a time, possibly none."""
-        return Rows(self.frame[self.frame["status"] != "ok"], f"{self.what} that failed")
+        return Rows(self._frame[self._frame["status"] != "ok"], f"{self.what} that failed")
 
     def column(self, name: str) -> list[Any]:
         """The distinct values of a column, in the order of the rows."""
-        return [*dict.fromkeys(self.frame[name])]
+        return [*dict.fromkeys(self._frame[name])]
+
+    def values(self, name: str) -> list[float]:
+        """The numbers in a column, one for each row that has one."""
+        return [float(value) for value in self._frame[name].dropna()]
 
     def __len__(self) -> int:
-        return len(self.frame)
+        return len(self._frame)
 
 
 def _text(value: Any) -> str:
@@ -200,27 +210,44 @@ def table(path: Path) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in line.items()} for line in lines.to_dict("records")]
 
 
-def fill_in(template: Path, folder: Path) -> str:
-    """Fill in a template from the result files below ``folder``. Raises InputError, naming the template's
-    line, for missing rows and for mistakes in the template; ToolchainError where Jinja2 is not installed.
-    """
-    try:
-        import jinja2.sandbox
-    except ImportError:
-        raise ToolchainError("texts from templates need Jinja2: pip install 'bfsbench[text]'") from None
-    loader = jinja2.FileSystemLoader(template.parent)
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(  # templates may be other people's
-        loader=loader,
+def _sandbox(folder: Path) -> jinja2.Environment:
+    """Templates may be other people's. They reach members of plain values and of rows, and nothing that reads
+    or writes files or evaluates code, as data frames, numbers of numpy and paths do."""
+    import jinja2.sandbox
+
+    plain = (str, int, float, list, tuple, dict, Rows, Compared)
+
+    class Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            if type(obj) is Comparison:
+                return attr in _OF_COMPARISONS
+            known = type(obj) in plain or type(obj).__module__.startswith("jinja2.")
+            return known and super().is_safe_attribute(obj, attr, value)
+
+    return Sandbox(
+        loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
     )
+
+
+def fill_in(template: Path, folder: Path) -> str:
+    """Fill in a template from the result files below ``folder``. Raises InputError, naming the template's
+    line, for missing rows and for mistakes in the template; ToolchainError where Jinja2 is not installed.
+    """
+    try:
+        import jinja2
+    except ImportError:
+        raise ToolchainError("texts from templates need Jinja2: pip install 'bfsbench[text]'") from None
+    environment = _sandbox(template.parent)
     environment.filters |= {
         "number": number,
         "span": span,
         "median": median,
+        "harmonic_mean": harmonic_mean,
         "count": lambda value: f"{value:,}",
     }
 
@@ -232,8 +259,8 @@ def fill_in(template: Path, folder: Path) -> str:
         text = environment.get_template(template.name).render(
             rows=rows,
             geometric_mean=geometric_mean,
-            compared=partial(compared, folder),
-            claims=partial(claims, folder),
+            compared=lambda a, b, threshold=0.05: compared(folder, a, b, threshold),
+            claims=lambda name, *files: claims(folder, name, *files),
             kind_of=family_of_graph,
             table=cache(lambda file: table(folder / file)),
         )
@@ -241,7 +268,9 @@ def fill_in(template: Path, folder: Path) -> str:
         raise InputError(f"cannot read {template}: there is no such file") from None
     except jinja2.TemplateSyntaxError as error:
         raise InputError(f"{template}:{error.lineno}: {error.message}") from error
-    except (jinja2.TemplateError, BfsbenchError, TypeError, ValueError, ArithmeticError) as error:
+    except UnicodeDecodeError:
+        raise InputError(f"cannot read {template}: it is not UTF-8") from None
+    except (*_MISTAKES, RecursionError, jinja2.TemplateError) as error:
         raise InputError(f"{template}:{_line(error, str(template))}: {error}") from error
     return text
 

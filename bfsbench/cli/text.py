@@ -44,7 +44,7 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
             file.write(text)
     else:
         try:
-            current = out.read_text(encoding="utf-8")
+            current = out.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise InputError(f"cannot read {out}: {error.strerror}") from error
         if current != text:

@@ -66,6 +66,8 @@ def filled(folder: Path, template: str) -> Result:
             "{% for line in table('costs.csv') %}{{ line.kind }} {{ 2 * line.us }}; {% endfor %}",
             "push, long 9.0; pull 14.0; ",
         ),
+        ("{{ rows('a.csv').of(variant='bfs4k').values('search_ms') | harmonic_mean | number }}", "5.83"),
+        ("{{ rows('a.csv').values('search_ms') | length }}", "8"),
         ("{{ kind_of('wave:symmetrised') }} {{ kind_of('mine.csv') }}", "mesh other"),
     ],
 )
@@ -90,6 +92,19 @@ def test_what_a_template_can_quote(folder: Path, template: str, text: str) -> No
         ("{{ rows('a.csv').of.__globals__ }}", 1, "access to attribute '__globals__'"),
         ("{% for i in range(10 ** 9) %}{% endfor %}", 1, "Range too big"),
         ("{{ 1 / 0 }}", 1, "division by zero"),
+        ("{{ rows('a.csv').column('nope') }}", 1, "nope"),
+        ("{{ rows('a.csv').without(nope='x') }}", 1, "nope"),
+        ("{{ rows('a.csv').of(K1=4).failed.first }}", 1, "out-of-bounds"),
+        ("{{ [] | span }}", 1, "index out of range"),
+        ("{{ kind_of(3) }}", 1, "'int'"),
+        ("{% macro again() %}{{ again() }}{% endmacro %}\n{{ again() }}", 1, "recursion"),
+        ("{{ rows('a.csv')._frame }}", 1, "access to attribute '_frame'"),
+        ("{{ rows('a.csv').of.__self__._frame }}", 1, "access to attribute"),
+        ("{{ compared('a.csv', 'a.csv').frame() }}", 1, "access to attribute 'frame'"),
+        ("{{ compared('a.csv', 'a.csv')['a'] }}", 1, "access to attribute 'a'"),
+        ("{{ rows('a.csv').best.search_ms.tofile('file') }}", 1, "access to attribute 'tofile'"),
+        ("{{ compared.args }}", 1, "no attribute 'args'"),
+        ("{{ claims.args }}", 1, "no attribute 'args'"),
     ],
 )
 def test_what_is_not_in_rows_cannot_be_quoted(folder: Path, template: str, line: int, complaint: str) -> None:
@@ -99,6 +114,18 @@ def test_what_is_not_in_rows_cannot_be_quoted(folder: Path, template: str, line:
     (said,) = result.stderr.splitlines()
     assert said.startswith(f"bfsbench: {folder / 'text.md.j2'}:{line}: ")
     assert complaint in said
+
+
+def test_templates_and_texts_in_other_encodings(folder: Path) -> None:
+    template, out = folder / "text.md.j2", folder / "text.md"
+    template.write_bytes("für".encode("latin-1"))
+    result = run(template)
+    assert (result.exit_code, result.stderr) == (2, f"bfsbench: cannot read {template}: it is not UTF-8\n")
+    template.write_text("für", encoding="utf-8")
+    out.write_bytes("für".encode("latin-1"))
+    result = run(template, "--out", out, "--check")
+    assert result.exit_code == 1
+    assert "is not up to date" in result.stderr
 
 
 def test_a_stale_text_is_noticed(folder: Path) -> None:
