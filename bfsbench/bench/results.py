@@ -40,6 +40,8 @@ COUNTERS_SUFFIX = ".counters.csv"
 
 CEILINGS_SUFFIX = "ceilings.csv"
 """Suffix of the files with a device's ceilings, beside result files."""
+OTHER_SUFFIXES = (LEVELS_SUFFIX, CEILINGS_SUFFIX, COUNTERS_SUFFIX)
+"""Of files in a folder of results that hold no results."""
 
 
 _BLOCK = 1 << 16
@@ -74,6 +76,8 @@ class ResultWriter:
         self._new = os.fstat(self._file).st_size == 0
         try:
             storage.remove_parts(storage.real(path))
+            if not self._new:
+                _require_header(path, columns)
             if resume:
                 cut_unfinished_line(path, columns)
             if not resume and _holds_rows(path, columns):
@@ -198,6 +202,14 @@ def _holds_rows(path: Path, columns: Sequence[str]) -> bool:
         return len(file.readline()) < path.stat().st_size
 
 
+def _require_header(path: Path, columns: Sequence[str]) -> None:
+    """Raises InputError for a file to which no row can be appended: its first line has no names or no end."""
+    with path.open("rb") as file:
+        whole = file.readline().endswith(b"\n")
+    if not read_header(path, columns) or not whole:
+        raise InputError(f"{path} is not a {RESULT_FILE}: its first line is not a whole header")
+
+
 def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
     """Whether these are ``columns``, where columns of ADDED may be absent, and columns that families
     append."""
@@ -281,8 +293,7 @@ def result_files(path: Path) -> list[Path]:
         if path.name.endswith(LEVELS_SUFFIX):
             raise InputError(f"{path} holds level profiles: name its result file, or the folder of both")
         return [path]
-    others = (LEVELS_SUFFIX, CEILINGS_SUFFIX, COUNTERS_SUFFIX)
-    found = sorted(file for file in path.glob("*.csv") if not file.name.endswith(others))
+    found = sorted(file for file in path.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
     if not found:
         raise InputError(f"no result files in {path}")
     return found

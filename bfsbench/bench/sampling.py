@@ -68,7 +68,7 @@ class Sampling:
             if count is not None and count < 1:
                 raise UsageError(f"{name} must be at least 1, not {count}")
         open_ended = max_noise_percent is not None or min_time_s > 0
-        if min_time_s < 0 or (max_noise_percent is not None and max_noise_percent <= 0):
+        if not min_time_s >= 0 or (max_noise_percent is not None and not max_noise_percent > 0):  # or nan
             raise UsageError("--min-time must not be negative, and --max-noise must be positive")
         if (min_samples or max_samples) and not open_ended:
             raise UsageError("--min-samples and --max-samples go with --max-noise or --min-time")

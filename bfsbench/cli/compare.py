@@ -8,7 +8,7 @@ import click
 
 from bfsbench.bench.results import COUNTERS_SUFFIX
 from bfsbench.cli import completion
-from bfsbench.cli.options import names_option, output_options, row_filters
+from bfsbench.cli.options import Number, names_option, output_options, row_filters
 from bfsbench.cli.showing import chosen_format, opened, rendered
 from bfsbench.errors import UsageError
 
@@ -24,7 +24,7 @@ from bfsbench.errors import UsageError
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=5.0,
     show_default=True,
     metavar="PERCENT",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
+from bfsbench.cli.options import Number
 from bfsbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def build(name: str, source: Path | None) -> None:
     "--timeout",
     default=20.0,
     show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="S",
     help="Seconds that the searches from one source may take; from the first, with preparing the graph.",
 )

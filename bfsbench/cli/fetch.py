@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bfsbench.cli import completion
+from bfsbench.cli.options import Number
 from bfsbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     "--timeout",
     default=60.0,
     show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="S",
     help="Seconds without data after which a connection is tried again.",
 )

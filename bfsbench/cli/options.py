@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -14,6 +16,20 @@ from bfsbench.report.formats import FORMATS, SUFFIXES
 
 Declaration = Callable[[Callable[..., None]], Callable[..., None]]
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+class Number(click.FloatRange):
+    """A finite number: ``nan`` and ``inf`` are within any range that click checks."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+COUNT = click.IntRange(min=1, max=10**9)
+"""How many times something is done."""
 
 
 def together(*options: Declaration) -> Declaration:

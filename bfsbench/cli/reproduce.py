@@ -13,6 +13,7 @@ from bfsbench.bench.axes import split_list
 from bfsbench.cli import completion
 from bfsbench.cli.graph500 import run_graph500
 from bfsbench.cli.help import SectionedCommand, knob_options
+from bfsbench.cli.options import Number
 from bfsbench.cli.sweep_options import Measuring, given_knobs, measuring_options
 from bfsbench.cli.sweeping import carry_out_points, print_plan
 from bfsbench.errors import UsageError
@@ -34,7 +35,7 @@ RESULTS = Path("results")
 @click.option("--dry-run", is_flag=True, help="Print what would be measured and how long it may take.")
 @click.option(
     "--scale",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="S",
     help="Shrink every graph to about this share of its vertices; results are marked as shrunk. Of graph500: "
     "2^S vertices.",

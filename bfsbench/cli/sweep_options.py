@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -16,7 +15,7 @@ import click
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli.cluster_options import tls_option
 from bfsbench.cli.help import KNOB_PREFIX
-from bfsbench.cli.options import Declaration, backend_option, together
+from bfsbench.cli.options import COUNT, Declaration, Number, backend_option, together
 from bfsbench.errors import UsageError
 from bfsbench.variants.base import PRESETS
 
@@ -75,13 +74,6 @@ def given_knobs(options: Mapping[str, str | None]) -> dict[str, list[str]]:
         for name, text in options.items()
         if text is not None
     }
-
-
-def limit_of(timeout: float) -> float:
-    """Seconds a point may take. Raises UsageError for anything but a number."""
-    if not math.isfinite(timeout):
-        raise UsageError(f"--timeout: {timeout} is not a number of seconds")
-    return min(timeout, LONGEST_TIMEOUT_S)
 
 
 def source_choice(
@@ -153,7 +145,12 @@ class Measuring:
         return Request(work, method, path, self.resume, self.retry_failed, self.backend, maker)
 
     def path(self, out: Path | None, command: str) -> Path | None:
-        """The result file: ``out``, else a file named by the time, unless a sweep is to be resumed."""
+        """The result file: ``out``, else a file named by the time, unless a sweep is to be resumed. Raises
+        UsageError for a name that other files have."""
+        from bfsbench.bench.results import OTHER_SUFFIXES
+
+        if out and out.name.endswith(OTHER_SUFFIXES):
+            raise UsageError(f"--out {out}: result files are not called so; files beside them are")
         moment = datetime.now().strftime(f"{command}-%Y%m%d-%H%M%S.csv")
         return out if out or self.resume else Path("results") / moment
 
@@ -177,16 +174,14 @@ def measuring_options(resume: str, *, many: bool = True) -> Declaration:
 
 
 _MEASURING = (
-    click.option(
-        "--repeats", default=5, show_default=True, type=click.IntRange(min=1), help="Timed searches a point."
-    ),
+    click.option("--repeats", default=5, show_default=True, type=COUNT, help="Timed searches a point."),
     click.option(
         "--timeout",
         default=60.0,
         show_default=True,
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(min=0, min_open=True),
         metavar="S",
-        callback=lambda _context, _option, seconds: limit_of(seconds),
+        callback=lambda _context, _option, seconds: min(seconds, LONGEST_TIMEOUT_S),
         help="Seconds a point may take, compiling included.",
     ),
     backend_option("Where kernels run; 'cpu' emulates a GPU, and its times do not predict a GPU's."),
@@ -204,32 +199,32 @@ _SAMPLING = (
         "--warmup",
         default=1,
         show_default=True,
-        type=click.IntRange(min=1),
+        type=COUNT,
         metavar="N",
         help="Runs before those that are timed.",
     ),
     click.option(
         "--max-noise",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(min=0, min_open=True),
         metavar="PERCENT",
         help="Go on beyond --repeats until the 95 % confidence interval of the median is this narrow.",
     ),
     click.option(
         "--min-time",
         default=0.0,
-        type=click.FloatRange(min=0),
+        type=Number(min=0),
         metavar="S",
         help="Go on beyond --repeats until the samples of a point add up to this.",
     ),
     click.option(
         "--min-samples",
-        type=click.IntRange(min=1),
+        type=COUNT,
         metavar="N",
         help="With these two: at least N samples, --repeats by default.",
     ),
     click.option(
         "--max-samples",
-        type=click.IntRange(min=1),
+        type=COUNT,
         metavar="N",
         help="With these two: at most N samples, 1000 by default.",
     ),

@@ -13,6 +13,7 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.bench.tune import METHODS
 from bfsbench.cli import completion
 from bfsbench.cli.help import SectionedCommand, knob_options
+from bfsbench.cli.options import Number
 from bfsbench.cli.sweep_options import (
     Measuring,
     given_knobs,
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--minutes",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="M",
     help="Minutes for each variant and graph: no configuration is begun after them.",
 )

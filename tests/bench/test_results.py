@@ -188,6 +188,16 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, resume: bool) 
     assert path.read_text() == "a,b\n1,2\nno newline at the end"
 
 
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("first", [",".join(COLUMNS), "\n", "\ufeff", ",".join(COLUMNS) + "\r"])
+def test_rows_are_appended_to_whole_headers_only(tmp_path: Path, first: str, resume: bool) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(first, newline="")
+    with pytest.raises(InputError, match="its first line is not a whole header"):
+        ResultWriter(path, resume=resume)
+    assert path.read_bytes() == first.encode()
+
+
 def test_unwritable_places_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot write"):

@@ -342,7 +342,14 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--timeout", "nan"), "--timeout: nan"),
+        (("--timeout", "nan"), "'--timeout': nan is not a finite number"),
+        (("--timeout", "inf"), "'--timeout': inf is not a finite number"),
+        (("--max-noise", "nan"), "'--max-noise': nan is not a finite number"),
+        (("--min-time", "nan"), "'--min-time': nan is not a finite number"),
+        (("--repeats", "99999999999999999999"), "'--repeats': 99999999999999999999 is not in the range"),
+        (("--max-noise", "1", "--max-samples", "1" + "0" * 20), "'--max-samples': 1"),
+        (("--out", "o.levels.csv"), "--out o.levels.csv: result files are not called so"),
+        (("--out", "my.ceilings.csv"), "--out my.ceilings.csv: result files are not called so"),
         (("--repeats", "0"), "'--repeats': 0 is not in the range"),
         (("--source", "²"), "'²' is not a list of vertices"),
         (("--variant", ","), "--variant names none"),

@@ -200,6 +200,12 @@ def test_samples_have_to_fit_into_the_time_of_a_point() -> None:
         Method(Sampling.of(min_time_s=60), 60)
 
 
+@pytest.mark.parametrize("numbers", [{"min_time_s": math.nan}, {"max_noise_percent": math.nan}])
+def test_what_is_no_number_is_refused(numbers: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="--min-time must not be negative, and --max-noise must be positive"):
+        Sampling.of(**numbers)
+
+
 @pytest.mark.parametrize("text", ["sequential", "interleaved", "shuffled", "shuffled:7"])
 def test_orders_by_their_words(text: str) -> None:
     order = Order.of(text)

@@ -119,6 +119,7 @@ def test_the_threshold_decides(tmp_path: Path) -> None:
     assert run(a, b, "--threshold", "20").exit_code == 0
     assert run(b, a).exit_code == 0
     assert "between 0 and" not in refused(run(a, b, "--threshold", "-1"))
+    assert "nan is not a finite number" in refused(run(a, b, "--threshold", "nan"))
 
 
 def test_too_few_repeats_are_told(tmp_path: Path) -> None:
