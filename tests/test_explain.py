@@ -163,6 +163,20 @@ def test_compare_takes_counters(counters: Path, tmp_path: Path) -> None:
     assert "different graphs" in refused.stderr
 
 
+@pytest.mark.parametrize("count", ["many", "1.5", "-1e400", str(2**63), str(-(2**63) - 1)])
+def test_counts_that_are_none_are_one_line(counters: Path, tmp_path: Path, count: str) -> None:
+    rows = list(csv.DictReader(counters.open(newline="")))
+    bad = tmp_path / "bad.counters.csv"
+    with bad.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows([*rows, rows[0] | {"sectors": count}])
+    done = bfsbench("compare", counters, bad)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"bfsbench: {bad}: column sectors has what is no whole number")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

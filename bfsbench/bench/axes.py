@@ -7,6 +7,8 @@ from decimal import Decimal, InvalidOperation
 from bfsbench.errors import UsageError
 
 MAX_VALUES = 10_000
+_MOST_DIGITS = 308
+"""Of a number in a range, as of the largest of 64 bits; far longer ones overflow or fill the memory."""
 
 
 def split_list(text: str) -> list[str]:
@@ -44,6 +46,8 @@ def _range(item: str) -> list[str]:
     first, last = _number(parts[0], mistake), _number(parts[1], mistake)
     multiply = parts[2].startswith("x")
     step = _number(parts[2].lstrip("x") if multiply else parts[2].removeprefix("+"), mistake)
+    if any(abs(number.adjusted()) > _MOST_DIGITS for number in (first, last, step)):
+        raise UsageError(f"range '{item}' has a number that is too large or too small")
     if first > last or (multiply and (step <= 1 or first <= 0)) or (not multiply and step <= 0):
         raise UsageError(f"range '{item}' does not reach its last value from its first")
     values = []

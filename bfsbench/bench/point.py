@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bfsbench.errors import InputError
 from bfsbench.programs import KnobValue as KnobValue
 from bfsbench.wording import no_formula
 
@@ -48,5 +49,9 @@ def row_name(locator: str) -> str:
 
 
 def knob_values(text: str) -> dict[str, str]:
-    """The knob values in a row's column ``knobs``, by name."""
-    return dict(part.split("=", 1) for part in text.split())
+    """The knob values in a row's column ``knobs``, by name. Raises InputError for a word without ``=``."""
+    words = text.split()
+    for word in words:
+        if "=" not in word:
+            raise InputError(f"column knobs has '{word}', which is not KNOB=VALUE")
+    return dict(word.split("=", 1) for word in words)

@@ -210,7 +210,7 @@ def by_optuna(space: Space, seed: int) -> Strategy:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True)
+        sampler = optuna.samplers.TPESampler(seed=seed % 2**32, multivariate=True)  # it takes no others
     study = optuna.create_study(sampler=sampler)
     distributions = {axis.name: _distribution(axis) for axis in space.axes}
     known: set[Configuration] = set()

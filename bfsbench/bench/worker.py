@@ -114,18 +114,16 @@ class Worker:
         self.device: DeviceInfo | None = None
 
     def start(self) -> Pipe:
-        """Start the process unless it runs. Raises the BfsbenchError that opening its device raised."""
+        """Start the process unless it runs. Raises BfsbenchError, also the one that opening its device
+        raised."""
         if self._pipe is not None:
             return self._pipe
         prepare_compiler()
-        context = multiprocessing.get_context("spawn")
-        connection, theirs = context.Pipe()
-        self._process = context.Process(
-            target=serve, args=(theirs, self._backend, self._schedule_seed), daemon=True
-        )
-        self._process.start()
-        theirs.close()
-        pipe = self._pipe = Pipe(connection)
+        try:
+            pipe = self._pipe = Pipe(self._start_process())
+        except OSError as error:
+            why = error.strerror or error
+            raise BfsbenchError(f"the worker process could not be started: {why}") from error
         try:
             answer = messages.decode_answer(pipe.receive(0, START_LIMIT_S)[1])
             if not isinstance(answer, messages.Ready | messages.Refused):
@@ -144,6 +142,17 @@ class Worker:
             raise answer.error()
         self.device = answer.device
         return pipe
+
+    def _start_process(self) -> Connection:
+        """Start the process, and return our end of its pipe. Raises OSError."""
+        context = multiprocessing.get_context("spawn")
+        connection, theirs = context.Pipe()
+        with theirs:
+            serving = (theirs, self._backend, self._schedule_seed)
+            process = context.Process(target=serve, args=serving, daemon=True)
+            process.start()
+        self._process = process  # not before: one that was not started cannot be killed
+        return connection
 
     def origins(self) -> list[dict[str, str]]:
         """Provenance columns of the rows to come; see Runner."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsFloat
 
-from bfsbench.bench.columns import AXES
+from bfsbench.bench.columns import AXES, NUMERIC
+from bfsbench.bench.point import knob_values
 from bfsbench.bench.results import parse_rows, read_rows, result_files
 from bfsbench.errors import InputError, UsageError
 
@@ -31,21 +32,40 @@ class Side:
 def read_side(operand: str) -> Side:
     """The rows of ``FILE``, of all result files in ``FOLDER``, or of ``FILE@REVISION`` as git has it.
 
-    Raises InputError, UsageError.
+    Raises InputError, also for cells that are no numbers or knobs; UsageError.
     """
     name, at, revision = operand.rpartition("@")
     if at and name and revision and not Path(operand).exists():
-        return Side(operand, _rows_in_git(operand, Path(name), revision))
-    return Side(operand, [row for file in result_files(Path(operand)) for row in read_rows(file)])
+        return Side(operand, _checked(operand, _rows_in_git(operand, Path(name), revision)))
+    files = result_files(Path(operand))
+    return Side(operand, [row for file in files for row in _checked(str(file), read_rows(file))])
 
 
 def of_frame(rows: pd.DataFrame, name: str) -> Side:
-    """The rows of a sweep or of ``read_results`` as text, as files have them. Raises UsageError."""
+    """The rows of a sweep or of ``read_results`` as text, as files have them. Raises UsageError,
+    and InputError for cells that are no numbers or knobs."""
     missing = [column for column in AXES if column not in rows]
     if missing:
         raise UsageError(f"side {name} has no result rows: it lacks {', '.join(missing)}")
     records = rows.to_dict("records")
-    return Side(name, [{str(column): _text(value) for column, value in row.items()} for row in records])
+    texts = [{str(column): _text(value) for column, value in row.items()} for row in records]
+    return Side(name, _checked(f"side {name}", texts))
+
+
+def _checked(name: str, rows: list[Row]) -> list[Row]:
+    """The rows; raises InputError for a cell that is no number where it should be, and for knobs."""
+    for column in NUMERIC:
+        for text in {row.get(column, "") for row in rows}:
+            try:
+                float(text or 0)
+            except ValueError:
+                raise InputError(f"{name}: column {column} is not numeric: '{text}'") from None
+    for text in {row["knobs"] for row in rows}:
+        try:
+            knob_values(text)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+    return rows
 
 
 def _text(value: object) -> str:

@@ -71,13 +71,13 @@ def series_called(experiment: Experiment, text: str) -> Series:
     sweep, given = _labelled(experiment, text), {}
     if sweep is None:
         settings = list(takewhile(lambda word: "=" in word, reversed(text.split())))
-        name = text.rsplit(maxsplit=len(settings))[0]
+        name = next(iter(text.rsplit(maxsplit=len(settings))), "")
         sweep, given = _labelled(experiment, name), dict(setting.split("=", 1) for setting in settings)
     if sweep is not None:
         (variant,) = variants_of(experiment, sweep)
         knobs = _of_preset(variant, sweep) | _allowed(variant, sweep.knobs)
         return Series(text, variant.name, knobs | _allowed(variant, given))
-    if " " in name:
+    if " " in name or not name:
         raise UsageError(f"'{text}' is no series: write a sweep's label or a variant, then KNOB=VALUE ...")
     variant = find(name)
     return Series(text, variant.name, _allowed(variant, given))

@@ -45,6 +45,6 @@ def read_counters(path: Path) -> pd.DataFrame:
     for name in _NUMBERS:
         try:
             frame[name] = frame[name].astype("int64")
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise InputError(f"{path}: column {name} has what is no whole number: {error}") from None
     return frame

@@ -103,6 +103,9 @@ def _read_npz(path: Path) -> Columns:
 def _read_npy(path: Path) -> Columns:
     with _reading(path, "NumPy"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise InputError(f"{path}: it is an archive of arrays, not one array: format=npz reads such files")
     if array.ndim != 2 or array.shape[1] not in (2, 3):
         raise InputError(
             f"{path}: an array of shape {array.shape} is no list of pairs: it must be (edges, 2 or 3)"

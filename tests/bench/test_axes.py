@@ -39,6 +39,9 @@ def test_commas_inside_parentheses_do_not_split() -> None:
         ("8:1:+1", "does not reach"),
         ("1:8:+0", "does not reach"),
         ("1:1000000000:+1", "more than"),
+        ("2:9e999999:x9e999999", "too large"),
+        ("1e999999:9e999999:+9e999999", "too large"),
+        ("1:2:x1e-999999", "too small"),
         ("", "at least one"),
     ],
 )

@@ -156,6 +156,7 @@ def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:
         (("--dataset", LATTICE, "--block", "2048"), "block 2048 is over the device's limit of 1024"),
         (("--dataset", LATTICE, "--block", "0"), "--block: 0 is not positive"),
         (("--dataset", LATTICE, "--grid", "many"), "--grid: 'many' is not a whole number"),
+        (("--dataset", LATTICE, "--grid", "2:9e999999:x9e999999"), "a number that is too large"),
         (("--dataset", LATTICE, "--source", "63"), "source 63 is out of range"),
         (("--dataset", LATTICE, "--source", "-1"), "source -1 is out of range"),
         (("--dataset", LATTICE, "--source", "a"), "'a' is not a list of vertices"),

@@ -225,6 +225,13 @@ def test_from_the_command_line_to_rows_and_back(tmp_path: Path) -> None:
     assert read_rows(tmp_path / "r.csv") == rows, "the line names points that were measured"
 
 
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_any_whole_number_is_a_seed(tmp_path: Path, seed: int) -> None:
+    words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--points", "1", "--out", "r.csv")
+    done = bfsbench("tune", *words, "--seed", str(seed), cwd=tmp_path)
+    assert "1 of 1 configurations" in done.stderr
+
+
 def test_exhaustive_needs_no_budget(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--method", "exhaustive", "--out", "r.csv")
     done = bfsbench("tune", *words, cwd=tmp_path)

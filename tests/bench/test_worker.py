@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -26,6 +27,7 @@ from bfsbench.bench.runner import Method, Order
 from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.worker import Failure, Worker
 from bfsbench.errors import BfsbenchError, ToolchainError, UsageError
+from tests.commands import bfsbench
 
 POINT = Point("lattice(rows=9,columns=7,seed=1):symmetrised", 0, "cpu_queue", "host", None, None)
 
@@ -69,6 +71,20 @@ def test_closing_twice_is_closing_once(worker: Worker) -> None:
     worker.start()
     worker.close()
     worker.close()
+
+
+@pytest.mark.parametrize("step", ["BaseContext.Pipe", "SpawnProcess.start"])
+def test_a_process_that_cannot_be_started_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(f"multiprocessing.context.{step}", fail)
+    words = ("--dataset", POINT.graph, "--variant", POINT.variant, "--out", "r.csv")
+    done = bfsbench("run", *words, cwd=tmp_path, check=1)
+    assert done.stderr == "bfsbench: the worker process could not be started: Too many open files\n"
+    assert not (tmp_path / "r.csv").exists()
 
 
 MEDDLING = {

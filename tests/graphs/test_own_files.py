@@ -187,6 +187,16 @@ def test_npy_pairs(tmp_path: Path, dtype: type[np.integer]) -> None:
     assert said == "g.npy: an array of shape (2, 4) is no list of pairs: it must be (edges, 2 or 3)"
 
 
+def test_an_archive_of_arrays_is_not_one_array(tmp_path: Path) -> None:
+    scipy.sparse.save_npz(tmp_path / "g.npz", matrix())
+    (tmp_path / "n.npy").write_bytes((tmp_path / "g.npz").read_bytes())
+    for graph in ("./n.npy", "./g.npz:format=npy"):
+        words = ("path", "--dataset", graph, "--source", "0", "--target", "2")
+        done = bfsbench(*words, cwd=tmp_path, check=2)
+        assert done.stderr.splitlines()[-1].endswith("format=npz reads such files")
+    bfsbench("path", "--dataset", "./n.npy:format=npz", "--source", "1", "--target", "2", cwd=tmp_path)
+
+
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
 def test_tables_of_arrow(tmp_path: Path, suffix: str, named: bool) -> None:

@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
@@ -19,7 +21,8 @@ from result_rows import emulated_row, failed_row, host_row, row, write
 from bfsbench.bench.results import COLUMNS
 from bfsbench.cli import main
 from bfsbench.compare.points import FASTER, SLOWER, Compared, compare
-from bfsbench.compare.sides import Side
+from bfsbench.compare.sides import Side, of_frame
+from bfsbench.errors import InputError
 
 
 def run(*arguments: object) -> Result:
@@ -273,6 +276,24 @@ def test_samples_that_are_no_times(tmp_path: Path, samples: str) -> None:
     )
     line = refused(run(a, b))
     assert "is no time in ms, in the samples of grid:directed 0 pull cuda auto 256" in line
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"program": "theirs", "host_mib": "75 MiB"}, "column host_mib is not numeric: '75 MiB'"),
+        ({"knobs": "W_SZ=4 defaults"}, "column knobs has 'defaults', which is not KNOB=VALUE"),
+    ],
+)
+def test_cells_that_no_row_has(tmp_path: Path, changes: dict[str, str], complaint: str) -> None:
+    good, bad = (
+        write(tmp_path / "a.csv", [steady(1.0)]),
+        write(tmp_path / "b.csv", [steady(1.0), steady(1.0, **changes)]),
+    )
+    for sides in ((bad, good), (good, bad)):
+        assert refused(run(*sides)) == f"{bad}: {complaint}"
+    with pytest.raises(InputError, match=f"^side B: {re.escape(complaint)}$"):
+        of_frame(pd.DataFrame([steady(1.0, **changes)]), "B")
 
 
 def test_files_that_are_no_results(tmp_path: Path) -> None:
