@@ -53,9 +53,12 @@ def test_symmetrising_a_generated_graph() -> None:
         ("push", {"source": 9}, "source 9 is out of range"),
         ("push", {"W_SZ": 4}, "has no knob W_SZ"),
         ("hong", {"W_SZ": 5}, "knob W_SZ: 5 is out of range"),
+        ("hong", {"W_SZ": float("inf")}, "knob W_SZ: 'inf' is not of type int"),
+        ("hong", {"W_SZ": None}, "knob W_SZ: 'None' is not of type int"),
+        ("cpu_parallel", {"ALPHA": float("nan")}, "knob ALPHA: nan is out of range"),
     ],
 )
-def test_mistakes_are_named(variant: str, arguments: dict[str, int], says: str) -> None:
+def test_mistakes_are_named(variant: str, arguments: dict[str, Any], says: str) -> None:
     graph = bfsbench.generate("pmpp")
     with pytest.raises(UsageError, match=says):
         bfsbench.search(graph, variant, backend="cpu", **arguments)

@@ -178,6 +178,8 @@ def _mistakes(entry: Entry) -> list[str]:
         )
     if call.time and not _has_one_group(call.time):
         found.append(f"call: time is no pattern with one group: '{call.time}'")
+    if (call.time or call.unit != "ms") and not call.command:
+        found.append("call: time and unit are of what a command prints")
     if entry.clock.held_by == "events" and call.arrays != "cupy":
         found.append("clock: only Python functions over CuPy arrays are timed by events")
     if entry.clock.held_by == "theirs" and not call.command:

@@ -12,12 +12,14 @@ import ctypes
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bfsbench.entries import folder
 from bfsbench.entries.declaration import Entry, read
@@ -116,6 +118,16 @@ def spoil(result: object) -> None:
         result.fill(POISON % 128)  # type: ignore[attr-defined]
 
 
+def whole_numbers(found: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """An answer as int32. Raises BfsbenchError for one that would be another then."""
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of complex numbers
+        exact = found.astype("<i4")
+    if not np.array_equal(exact, found):
+        raise BfsbenchError("it returned an answer of other than whole numbers of 32 bits")
+    return exact
+
+
 def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -> None:
     """Prepare the graph, then search from each source read. If a search returns a callable, this makes the
     answer, untimed."""
@@ -136,8 +148,7 @@ def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -
         if callable(result):
             result = result()
         found = guarded.array if result is None else result
-        on_host = np.asarray(found if cupy is None else cupy.asnumpy(found))
-        on_host.astype("<i4").tofile(answer)
+        whole_numbers(np.asarray(found if cupy is None else cupy.asnumpy(found))).tofile(answer)
         spoil(result)
         say(f"{milliseconds:.6f}")
 

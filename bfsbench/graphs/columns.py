@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.errors import InputError
+from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Ids, Orientation
 from bfsbench.graphs.memory import Size, require
 from bfsbench.graphs.names import VertexNames
-from bfsbench.graphs.recipe import IdPolicy, WeightPolicy
+from bfsbench.graphs.recipe import WEIGHT_POLICIES, IdPolicy, WeightPolicy
 from bfsbench.graphs.renumber import compact
 
 Column = npt.NDArray[np.generic]
@@ -68,8 +68,11 @@ def read_weights(
 ) -> tuple[npt.NDArray[np.int32] | None, bool]:
     """The weights, int32[E], if they are to be read; and whether there are unread ones other than 1.
 
-    Raises InputError for a column that is missing, has another length, or holds other than whole numbers.
+    Raises UsageError for another policy, InputError for a column that is missing, has another length, or holds
+    other than whole numbers.
     """
+    if policy not in WEIGHT_POLICIES:
+        raise UsageError(f"weights={policy!r}: it is one of {', '.join(map(repr, WEIGHT_POLICIES))}")
     if column is None:
         if policy == "read":
             raise InputError(f"{label}: there are no weights to be read")

@@ -99,6 +99,8 @@ def from_edges(
     for what, column in zip(("sources", "targets"), given, strict=True):
         if column.ndim != 1:
             raise UsageError(f"{what} have {column.ndim} dimensions: one value an edge is wanted")
+        if num_vertices is not None and column.dtype.kind in "OSU":
+            raise UsageError(f"{what} are names: num_vertices goes with whole numbers")
     heavy = None if weights is None else np.asarray(weights)
     columns = Columns(
         *(name, given[0], given[1], heavy),
@@ -121,6 +123,8 @@ def from_csr(
         raise UsageError(
             f"row_offsets are {_described(offsets)}: one integer a vertex and one more are wanted"
         )
+    if len(targets) and targets.dtype.kind not in "iu":
+        raise UsageError(f"column_indices are {_described(targets)}: whole numbers are wanted")
     wide = offsets.astype(np.int64)
     degrees = wide[1:] - wide[:-1]
     if offsets[0] != 0 or offsets[-1] != len(targets) or (degrees < 0).any():
@@ -137,9 +141,9 @@ def from_scipy(
     name: str = "graph",
 ) -> Graph:
     """See :meth:`Graph.from_scipy`."""
-    if matrix.shape[0] != matrix.shape[1]:
-        rows, width = matrix.shape
-        raise UsageError(f"a matrix of {rows:,} x {width:,} is no graph: only square ones are")
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        shape = " x ".join(f"{length:,}" for length in matrix.shape)
+        raise UsageError(f"a matrix of {shape} is no graph: only square ones are")
     entries = matrix.tocoo()
     columns = Columns(
         *(name, np.asarray(entries.row), np.asarray(entries.col), np.asarray(entries.data)),

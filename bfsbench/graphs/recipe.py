@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from bfsbench.graphs.graph import Orientation
 
 IdPolicy = Literal["compact", "keep", "names"]
 WeightPolicy = Literal["read", "ignore"]
+WEIGHT_POLICIES = (*get_args(WeightPolicy), None)
 FormatName = Literal[
     "snap", "dimacs9", "metis", "mtx", "csv", "npz", "npy", "parquet", "arrow", "graphml", "gml"
 ]

@@ -43,12 +43,12 @@ class Knob:
         kind = type(self.default)
         try:
             typed = kind(value)
-        except ValueError:
+        except (ValueError, TypeError, OverflowError):
             raise UsageError(f"knob {self.name}: '{value}' is not of type {kind.__name__}") from None
         if kind is int and not isinstance(value, str) and typed != value:
             raise UsageError(f"knob {self.name}: {value} is not a whole number")
-        below = self.minimum is not None and not isinstance(typed, str) and typed < self.minimum
-        above = self.maximum is not None and not isinstance(typed, str) and typed > self.maximum
+        below = self.minimum is not None and not isinstance(typed, str) and not typed >= self.minimum
+        above = self.maximum is not None and not isinstance(typed, str) and not typed <= self.maximum
         if below or above or (self.choices and typed not in self.choices):
             raise UsageError(f"knob {self.name}: {value} is out of range ({self.legal})")
         return typed

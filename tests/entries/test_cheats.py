@@ -11,7 +11,7 @@ from bfsbench.bench.measure import Timing, time_runs
 from bfsbench.bench.sampling import Sampling
 from bfsbench.entries.declaration import read
 from bfsbench.entries.variant import EntryVariant, variant_of
-from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, WrongResultError
+from bfsbench.errors import BfsbenchError, DeviceError, DeviceOutOfMemoryError, WrongResultError
 from bfsbench.families.bfs import Search
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
@@ -66,6 +66,12 @@ def timed(file: Path, graph: Graph, source: int = 3) -> Timing:
 def test_a_wrong_search(toys: Path, line: Graph, kind: str, how: str, message: str) -> None:
     with pytest.raises(WrongResultError, match=message):
         timed(declare(toys, kind, how), line)
+
+
+@pytest.mark.parametrize("how", ["too_wide", "fractions", "complex_numbers", "texts"])
+def test_answers_that_are_no_whole_numbers(toys: Path, line: Graph, how: str) -> None:
+    with pytest.raises(BfsbenchError, match="an answer of other than whole numbers of 32 bits"):
+        timed(declare(toys, "python", how), line)
 
 
 @pytest.mark.parametrize(

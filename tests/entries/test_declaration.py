@@ -37,6 +37,8 @@ def written(folder: Path, text: str) -> Path:
         ('python = "a:b"', 'command = ["x"]\ntime = "("', "no pattern with one group: '('"),
         ('python = "a:b"', 'command = ["x", "{source}"]', "holds the clock itself"),
         ('"ours"', '"theirs"', "functions are timed here"),
+        ('python = "a:b"', 'python = "a:b"\nunit = "us"', "time and unit are of what a command prints"),
+        ('python = "a:b"', 'python = "a:b"\ntime = "T ([0-9]+)"', "time and unit are of what a command"),
         ('"ours"', '"events"', "only Python functions over CuPy arrays"),
         ('"ours"', '"ours"\ncovers = ["all"]', "`clock.covers[0]`"),
         ("[clock]", '[build]\nrepository = "r"\nmakes = ["m"]\n[clock]', "repository and commit go together"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import networkx
 import numpy as np
@@ -136,7 +137,30 @@ def test_weights_are_read_or_known_not_to_be() -> None:
         Graph.from_edges([0, 1], [1, 0], [1])
 
 
+@pytest.mark.parametrize("policy", ["Ignore", "no", False, True, ""])
+def test_other_words_about_weights_are_refused(policy: Any) -> None:
+    with pytest.raises(UsageError, match=r"it is one of 'read', 'ignore', None"):
+        Graph.from_scipy(scipy.sparse.csr_array([[0, 5], [0, 0]]), weights=policy)
+
+
+def test_names_have_no_given_number_of_vertices() -> None:
+    for names in (["a", "b"], np.array([3, 2], object)):
+        with pytest.raises(UsageError, match="sources are names: num_vertices goes with whole numbers"):
+            Graph.from_edges(names, names, num_vertices=10)
+    assert Graph.from_edges([], [], num_vertices=5).num_vertices == 5
+
+
+def test_matrices_of_other_dimensions_are_refused() -> None:
+    for shape, said in (((2, 2, 2), "2 x 2 x 2"), ((3,), "3"), ((2, 3), "2 x 3")):
+        with pytest.raises(UsageError, match=f"a matrix of {said} is no graph"):
+            Graph.from_scipy(scipy.sparse.coo_array(np.ones(shape)))
+
+
 def test_arrays_that_are_no_csr_are_refused() -> None:
+    for targets in (np.array([0, 0], object), [0.0, 0.5], ["a", "b"]):
+        with pytest.raises(UsageError, match=r"column_indices are an array of .* whole numbers are wanted"):
+            Graph.from_csr([0, 2], targets)
+    assert Graph.from_csr([0, 0], []).num_edges == 0
     for offsets in ([0, 3], [1, 2], [0, 2, 1, 2], [], [[0, 2]], [0.0, 2.0]):
         with pytest.raises(UsageError, match="row_offsets"):
             Graph.from_csr(offsets, [0, 0])

@@ -22,6 +22,22 @@ def returned(graph):
     return lambda source, answer: levels(graph, source)
 
 
+def too_wide(graph):
+    return lambda source, answer: levels(graph, source).astype(np.int64) + 2**32
+
+
+def fractions(graph):
+    return lambda source, answer: levels(graph, source) + 0.5
+
+
+def complex_numbers(graph):
+    return lambda source, answer: levels(graph, source) + 1j
+
+
+def texts(graph):
+    return lambda source, answer: levels(graph, source).astype(str)
+
+
 def wrong(graph):
     def search(source, answer):
         answer[:] = levels(graph, source)
