@@ -185,15 +185,23 @@ def span(values: Iterable[float]) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
+def _below(folder: Path, name: str) -> Path:
+    """A file or folder of the rows. Raises InputError for one elsewhere: templates may be other people's."""
+    for part in (name, name.partition("@")[0]):
+        if not (folder / part).resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{name} is not in {folder}")
+    return folder / name
+
+
 def compared(folder: Path, a: str, b: str, threshold: float = 0.05) -> Comparison:
     """Two result files compared as :func:`bfsbench.compare.points.compare` does it."""
-    return compare(read_side(str(folder / a)), read_side(str(folder / b)), threshold)
+    return compare(read_side(str(_below(folder, a))), read_side(str(_below(folder, b))), threshold)
 
 
 def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
     """How many of an experiment's claims are reproduced, undecided and not reproduced in these files."""
     experiment = find(name)
-    found = findings(read_outcome(experiment, [folder / file for file in files], {}))
+    found = findings(read_outcome(experiment, [_below(folder, file) for file in files], {}))
     verdicts = [verdict_of([one for one in found if one.claim is claim]) for claim in experiment.claims]
     return {verdict: verdicts.count(verdict) for verdict in WORST_FIRST}
 
@@ -243,6 +251,7 @@ def fill_in(template: Path, folder: Path) -> str:
     except ImportError:
         raise ToolchainError("texts from templates need Jinja2: pip install 'bfsbench[text]'") from None
     environment = _sandbox(template.parent)
+    del environment.globals["lipsum"]  # text without end
     environment.filters |= {
         "number": number,
         "span": span,
@@ -253,7 +262,7 @@ def fill_in(template: Path, folder: Path) -> str:
 
     @cache
     def rows(*files: str) -> Rows:
-        return Rows(read_results([folder / file for file in files]), ", ".join(files)).required()
+        return Rows(read_results([_below(folder, file) for file in files]), ", ".join(files)).required()
 
     try:
         text = environment.get_template(template.name).render(
@@ -262,7 +271,7 @@ def fill_in(template: Path, folder: Path) -> str:
             compared=lambda a, b, threshold=0.05: compared(folder, a, b, threshold),
             claims=lambda name, *files: claims(folder, name, *files),
             kind_of=family_of_graph,
-            table=cache(lambda file: table(folder / file)),
+            table=cache(lambda file: table(_below(folder, file))),
         )
     except jinja2.TemplateNotFound:
         raise InputError(f"cannot read {template}: there is no such file") from None

@@ -155,7 +155,7 @@ def _checked(path: Path, columns: Sequence[str], numbers: set[str]) -> pd.DataFr
             continue
         try:
             frame[name] = pd.to_numeric(frame[name].where(frame[name] != "", None)).astype("float64")
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise InputError(f"{path}: column {name} is not numeric: {error}") from error
     return frame
 
@@ -182,13 +182,13 @@ def _check_schema(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _check_numbers(frame: pd.DataFrame, numbers: set[str], path: Path) -> None:
-    """Raises InputError for infinite numbers, fractions among counts, and negative counts and amounts."""
+    """Raises InputError for infinite numbers, counts that are none or have over 63 bits, negative amounts."""
     counts = {*COUNTS, *_counts_of_families()}
     for name in numbers & {*frame.columns}:
         known = frame[name].dropna()
         wrong = known.abs() == math.inf
         if name in counts:
-            wrong |= (known < 0) | (known % 1 != 0)
+            wrong |= (known < 0) | (known % 1 != 0) | (known >= 2.0**63)
         elif name in AMOUNTS:
             wrong |= known < 0
         if wrong.any():

@@ -168,7 +168,7 @@ def whole_lines(stream: Readable, label: str, size: int = BLOCK_BYTES) -> Iterat
     than LONGEST_LINE bytes.
     """
     parts: list[bytes] = []
-    while chunk := _with_line_feeds(stream, stream.read(size)):
+    for chunk in _with_line_feeds(stream, size):
         cut = chunk.rfind(b"\n") + 1
         if cut:
             yield b"".join((*parts, memoryview(chunk)[:cut]))
@@ -183,13 +183,17 @@ def whole_lines(stream: Readable, label: str, size: int = BLOCK_BYTES) -> Iterat
         yield b"".join((*parts, b"\n"))
 
 
-def _with_line_feeds(stream: Readable, chunk: bytes) -> bytes:
-    """The chunk with every CR LF and every CR as a line feed."""
-    if b"\r" not in chunk:
-        return chunk
-    while chunk.endswith(b"\r") and (following := stream.read(1)):  # its line feed may be in the next chunk
-        chunk += following
-    return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+def _with_line_feeds(stream: Readable, size: int) -> Iterator[bytes]:
+    """The stream in chunks of about ``size`` bytes, with every CR LF and every CR as a line feed."""
+    held = b""  # a CR at the end of a chunk: its line feed may be in the next one
+    while chunk := stream.read(size):
+        chunk = held + chunk
+        held = b"\r" if chunk.endswith(b"\r") else b""
+        if b"\r" in chunk:
+            chunk = chunk.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        yield chunk
+    if held:
+        yield b"\n"
 
 
 def parse_blocks(blocks: Iterator[Block], layout: Layout, label: str, first_line: int) -> Parsed:

@@ -68,8 +68,8 @@ def read_weights(
 ) -> tuple[npt.NDArray[np.int32] | None, bool]:
     """The weights, int32[E], if they are to be read; and whether there are unread ones other than 1.
 
-    Raises UsageError for another policy, InputError for a column that is missing, has another length, or holds
-    other than whole numbers.
+    Raises UsageError for another policy, InputError for a column that is missing, has another length, or
+    holds other than whole numbers.
     """
     if policy not in WEIGHT_POLICIES:
         raise UsageError(f"weights={policy!r}: it is one of {', '.join(map(repr, WEIGHT_POLICIES))}")

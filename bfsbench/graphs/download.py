@@ -27,6 +27,10 @@ class StoppedError(FetchError):
     """The user has interrupted the download; the bytes received are kept."""
 
 
+_COUNT = re.compile(r"[0-9]{1,18}")
+_SPAN = re.compile(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)")
+
+
 class _InterruptedError(Exception):
     """The transfer broke off; another attempt may succeed."""
 
@@ -122,17 +126,23 @@ class Transfer:
                 start, total = _answer(url, response, held, part)
                 if size is not None and total is not None and size != total:
                     raise UnavailableError(f"{url}: holds {total:,} bytes where the catalogue says {size:,}")
-                self._receive(response, part, start, total, progress)
+                self._receive(response, part, start, total, size, progress)
         except requests.exceptions.SSLError as error:
             raise UnavailableError(f"{url}: {_reason(error)}") from error
         except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError) as error:
             raise _InterruptedError(_reason(error), nowhere=_is_nowhere(error)) from error
-        except OSError as error:
-            # All other errors of requests, and of the certificates on this machine.
+        except (OSError, ValueError) as error:
+            # All others of requests, of addresses that it is sent to, and of this machine's certificates.
             raise UnavailableError(f"{url}: {_reason(error)}") from error
 
     def _receive(
-        self, response: requests.Response, part: Part, start: int, total: int | None, progress: Progress
+        self,
+        response: requests.Response,
+        part: Part,
+        start: int,
+        total: int | None,
+        size: int | None,
+        progress: Progress,
     ) -> None:
         with part.open(start, total, _validator(response)) as stream:
             have = start
@@ -143,6 +153,11 @@ class Transfer:
                 progress(have, total)
                 if self.stop.is_set():
                     raise StoppedError("interrupted; run the command again to resume")
+                if size is not None and have > size:
+                    break
+        if size is not None and have > size:
+            part.discard()
+            raise UnavailableError(f"{response.url}: holds more than the {size:,} bytes of the catalogue")
         if total is not None and have != total:
             if have > total:
                 part.discard()
@@ -154,9 +169,9 @@ def _answer(url: str, response: requests.Response, held: int, part: Part) -> tup
     status = response.status_code
     length = response.headers.get("Content-Length", "")
     if status == 200:
-        return 0, int(length) if length.isdigit() else None
+        return 0, int(length) if _COUNT.fullmatch(length) else None
     if status == 206:
-        span = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
+        span = _SPAN.fullmatch(response.headers.get("Content-Range", ""))
         if span and int(span[1]) == held:
             return held, int(span[2]) if span[2] != "*" else None
     if status in (206, 416):
@@ -164,7 +179,7 @@ def _answer(url: str, response: requests.Response, held: int, part: Part) -> tup
         raise _InterruptedError("the server cannot resume; starting again")
     if status in _TRANSIENT_STATUS:
         wait = response.headers.get("Retry-After", "")
-        raise _InterruptedError(f"{status} {response.reason}", float(wait) if wait.isdigit() else 0.0)
+        raise _InterruptedError(f"{status} {response.reason}", float(wait) if _COUNT.fullmatch(wait) else 0.0)
     raise UnavailableError(f"{url}: {status} {response.reason}")
 
 

@@ -81,16 +81,17 @@ class HeaderLines:
 
     def look_ahead(self, *comments: str) -> list[str]:
         """The next two lines that are neither blank nor comments, which stay; fewer at the end."""
-        other = _line_of_data(comments)
+        other, found, begin = _line_of_data(comments), list[int](), self._at
         while True:
-            found = [match.start() for match in islice(other.finditer(self._block, self._at), 2)]
+            matches = other.finditer(self._block, begin)
+            found += [match.start() for match in islice(matches, 2 - len(found))]
             ends = [self._block.find(b"\n", place) for place in found]
             more = next(self._texts, None) if len(found) < 2 and len(self._block) < _LOOK_AHEAD else None
             if more is None:
                 lines = [self._block[begin:end] for begin, end in zip(found, ends, strict=True)]
                 return [line.decode("utf-8", "backslashreplace") for line in lines]
-            self._block = self._block[self._at :] + more
-            self._at = 0
+            found, begin = [place - self._at for place in found], len(self._block) - self._at
+            self._block, self._at = self._block[self._at :] + more, 0
 
     def rest(self) -> Iterator[bytes]:
         """The blocks of whole lines that have not been taken."""

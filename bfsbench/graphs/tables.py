@@ -89,6 +89,7 @@ def _read_npz(path: Path) -> Columns:
         matrix = scipy.sparse.load_npz(path)
         if matrix.format in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)
+        require_bytes(16 * int(matrix.nnz), f"{path}: its entries")  # of which diagonals tell few
         entries = matrix.tocoo()
     if matrix.shape[0] != matrix.shape[1]:
         rows, columns = matrix.shape
@@ -120,6 +121,8 @@ def _read_parquet(path: Path) -> Columns:
     except ModuleNotFoundError as error:
         raise _missing(path, "pyarrow", "tables") from error
     with _reading(path, "PyArrow", pyarrow.ArrowException):
+        packed = pyarrow.parquet.read_metadata(path)
+        require_bytes(8 * packed.num_rows * packed.num_columns, f"{path}: its {packed.num_rows:,} rows")
         return _arrow_columns(path, pyarrow.parquet.read_table(path))
 
 

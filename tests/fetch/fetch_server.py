@@ -68,6 +68,7 @@ class Served:
     stalls: list[int] = field(default_factory=list)
     """Bytes after which the server stops sending, one number per request."""
     retry_after: str | None = None
+    location: str | None = None
     pace: float = 0.0
     """Seconds to wait after each 16 KiB."""
     before: Callable[[int], None] | None = None
@@ -120,7 +121,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if served.before is not None:
             served.before(number)
         if served.statuses:
-            self._refuse(path, wanted, served.statuses.pop(0), served.retry_after)
+            self._refuse(path, wanted, served.statuses.pop(0), served.retry_after, served.location)
             return
         start = self._start(served, wanted)
         if start is not None and start >= len(served.body):
@@ -176,12 +177,21 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if cut is not None or stall is not None or length < 0:
             self.close_connection = True
 
-    def _refuse(self, path: str, wanted: str | None, status: int, retry_after: str | None = None) -> None:
+    def _refuse(
+        self,
+        path: str,
+        wanted: str | None,
+        status: int,
+        retry_after: str | None = None,
+        location: str | None = None,
+    ) -> None:
         self.server_state.requests.append((path, wanted, status, 0))
         self.send_response(status)
         self.send_header("Content-Length", "0")
         if retry_after is not None:
             self.send_header("Retry-After", retry_after)
+        if location is not None:
+            self.send_header("Location", location)
         self.end_headers()
 
 

@@ -208,6 +208,26 @@ def test_a_server_that_does_not_say_how_long_the_file_is(server: Server, tmp_pat
     assert download(server, tmp_path, size=len(BODY)) == sha256(BODY)
 
 
+def test_a_server_that_never_ends_is_stopped_at_the_size(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY * 20, length=-1)
+    with pytest.raises(UnavailableError, match="holds more than the 200,000 bytes of the catalogue"):
+        download(server, tmp_path, size=len(BODY))
+    assert leftovers(tmp_path) == []
+    assert server.sent("graph.gz") <= 20 * len(BODY)
+
+
+@pytest.mark.parametrize("wait", ["\xb2", "9" * 5000, "-1", "soon"])
+def test_a_pause_that_is_no_number_is_none(server: Server, tmp_path: Path, wait: str) -> None:
+    server.add("graph.gz", BODY, statuses=[503], retry_after=wait)
+    assert download(server, tmp_path) == sha256(BODY)
+
+
+def test_a_redirection_to_no_address_is_one_line(server: Server, tmp_path: Path) -> None:
+    server.add("graph.gz", BODY, statuses=[302], location="http://[::1/")
+    with pytest.raises(UnavailableError, match=r"graph\.gz: "):
+        download(server, tmp_path)
+
+
 @pytest.mark.parametrize("body", [gzip.compress(BODY), b"no gzip file at all"])
 def test_a_file_labelled_as_compressed_in_transit_is_kept_as_it_is(
     server: Server, tmp_path: Path, body: bytes

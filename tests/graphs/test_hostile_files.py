@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import os
 import tarfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 
-from bfsbench.errors import InputError
-from bfsbench.graphs import blocks
+from bfsbench.errors import InputError, NotEnoughMemoryError
+from bfsbench.graphs import blocks, memory
 from bfsbench.graphs.blocks import Block, Layout, parse_blocks
 from bfsbench.graphs.formats import first_look, read_edges, sniff_format
 from bfsbench.graphs.load import load
@@ -109,6 +111,36 @@ def test_lines_end_in_lf_cr_lf_or_cr(
 ) -> None:
     monkeypatch.setattr(blocks.whole_lines, "__defaults__", (size,))
     assert pairs(read_edges(put(tmp_path / name, text.replace("\n", end)), Recipe())) == expected
+
+
+@pytest.mark.parametrize("ends", ["\r", "\n"])
+def test_millions_of_blank_lines_take_no_longer_than_others(tmp_path: Path, ends: str) -> None:
+    path = put(tmp_path / "g.txt", "0 1\n" + ends * (9 << 20) + "1 2\n")
+    began = time.process_time()
+    assert pairs(read_edges(path, Recipe())) == [(0, 1), (1, 2)]
+    assert time.process_time() - began < 5
+
+
+def test_diagonals_are_counted_before_they_are_taken_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of few bytes, as all diagonals are of ones."""
+    path, size = tmp_path / "g.npz", 2000
+    diagonals = scipy.sparse.dia_array((np.ones((500, size), np.int8), np.arange(500)), shape=(size, size))
+    scipy.sparse.save_npz(path, diagonals)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10 << 20)
+    with pytest.raises(NotEnoughMemoryError, match="its entries need about"):
+        read_edges(path, Recipe())
+
+
+def test_rows_of_a_table_are_counted_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "g.parquet"
+    pandas.DataFrame({"source": np.zeros(1_000_000, int), "target": 0}).to_parquet(path)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10 << 20)
+    with pytest.raises(NotEnoughMemoryError, match="its 1,000,000 rows need about"):
+        read_edges(path, Recipe())
 
 
 def test_a_line_number_counts_every_kind_of_line_end(tmp_path: Path) -> None:

@@ -63,6 +63,8 @@ def invoke(name: str, rows: Path) -> Result:
         ({"block": "32.5"}, "column block has 32.5, which is not a count"),
         ({"source": "-1"}, "column source has -1, which is not a count"),
         ({"num_edges": "inf"}, "column num_edges has inf, which is not a count"),
+        ({"num_vertices": "9" * 400}, "column num_vertices is not numeric"),
+        ({"block": "9" * 30}, "column block has 1e+30, which is not a count"),
         ({"search_ms": "inf"}, "column search_ms has inf, which is not a finite number"),
     ],
 )

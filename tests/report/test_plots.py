@@ -190,6 +190,12 @@ def test_speed_ups_are_over_both_cpu_programs(tmp_path: Path) -> None:
     assert axes.get_xlabel() == "speed-up (times as fast)"
 
 
+def test_times_of_zero_have_no_spread(tmp_path: Path) -> None:
+    zero = row(0.0, variant="luo") | {"search_ms_samples": "0;0"}
+    (picture,) = draw("spread", frame(tmp_path, [row(2.0), zero]))
+    assert [text.get_text() for text in picture.figure.axes[0].get_yticklabels()] == ["pull"]
+
+
 def test_the_spread_runs_from_the_fastest_to_the_slowest_sample(tmp_path: Path) -> None:
     (picture,) = draw("spread", frame(tmp_path, [row(2.0)]))
     (axes,) = picture.figure.axes
