@@ -12,14 +12,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from bfsbench.cli import main
+from bfsbench.cli import check, explain, main, reproduce, run, tune
+from bfsbench.cli.help import KNOB_PREFIX
 from bfsbench.graphs.catalogue import Catalogue
 from bfsbench.graphs.generators import GENERATORS
 from bfsbench.listing import LISTS
 from bfsbench.paths import PACKAGE
+from bfsbench.programs.knob import RESERVED_OPTIONS
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import Variant
 
@@ -182,6 +185,73 @@ def test_a_name_or_alias_that_is_taken_is_refused(tmp_path: Path, name: str, ali
     assert found.returncode == 1
     taken = alias if name == "mine" else name
     assert found.stderr == f"bfsbench: variant {name} (mine.py): there is another called '{taken}'\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("name = 5", "'name' is of type int, not a str"),
+        ("name = 'My-own'", "'name' is 'My-own': a name is lower-case letters"),
+        ("name = 'own\\n'", "'name' is 'own\\n': a name is"),
+        ("name = 'all'", "'name' is 'all', which is reserved"),
+        ("aliases = 'push'", "'aliases' is of type str, not a tuple of names"),
+        ("aliases = ('x', 5)", "'aliases': one is of type int, not a str"),
+        ("aliases = ('X',)", "'aliases': one is 'X': a name is"),
+        ("aliases = ('all',)", "'aliases': one is 'all', which is reserved"),
+    ],
+)
+def test_a_wrong_name_is_one_line(tmp_path: Path, line: str, reason: str) -> None:
+    assert refusal(tmp_path, line).startswith(f"bfsbench: variant class Own (mine.py): {reason}")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("family = ['bfs']", "'family' is not a str"),
+        ("summary = 5", "'summary' is not a str"),
+        ("origin = ('x', 5)", "'origin' is not a tuple of str"),
+        ("layout = ['CSR']", "'layout' is not a tuple of str"),
+        ("usual_block = '256'", "'usual_block' is not a positive int"),
+        ("usual_block = 0", "'usual_block' is not a positive int"),
+        ("usual_block = True", "'usual_block' is not a positive int"),
+        ("usual_block = None", "'usual_block' is not a positive int"),
+        ("knobs = Knob('W', 1, '', (1,))", "'knobs' is of type Knob, not a tuple of Knob"),
+        ("knobs = ('WIDTH',)", "'knobs' holds a value of type str, not a Knob"),
+        ("knobs = (Knob(5, 1, '', (1,)),)", "'knobs': 5 is no name of a knob"),
+        ("knobs = (Knob('width', 1, '', (1,)),)", "'knobs': 'width' is no name of a knob"),
+        ("knobs = (Knob('W\\n', 1, '', (1,)),)", "'knobs': 'W\\n' is no name of a knob"),
+        ("knobs = (Knob('W', 1, '', (1,)),) * 2", "'knobs' holds two of the name W"),
+        ("knobs = (Knob('OUT', 1, '', (1,)),)", "'knobs': OUT would be --out, which is another option"),
+        ("knobs = (Knob('W', None, '', (1,)),)", "'knobs': W has a default of type NoneType"),
+        ("knobs = (Knob('W', 1, '', None),)", "'knobs': W has choices of type NoneType, not a tuple"),
+        ("knobs = (Knob('W', 1, '', (1, '2')),)", "'knobs': W has choices of another type than its default"),
+        ("knobs = (Knob('W', 1, '', (2,)),)", "'knobs': W has a default that is not among its choices"),
+        ("knobs = (Knob('W', 1, '', (), '0', 2),)", "'knobs': W has a minimum or maximum that is no number"),
+        ("knobs = (Knob('W', 1, ''),)", "'knobs': W has neither choices nor a minimum and a maximum"),
+        ("knobs = (Knob('W', 'a', ''),)", "'knobs': W has no choices"),
+    ],
+)
+def test_a_wrong_attribute_is_one_line(tmp_path: Path, line: str, reason: str) -> None:
+    assert refusal(tmp_path, line).startswith(f"bfsbench: variant mine (mine.py): {reason}")
+
+
+def refusal(folder: Path, line: str) -> str:
+    """The one line of a command that finds a variant with this line at the end of its class."""
+    head = "from bfsbench.variants.base import Knob\n"
+    (folder / "mine.py").write_text(f"{head}{OWN.format(name='mine', alias='my_own')}    {line}\n")
+    found = command([folder], "run", "--dataset", "soc-Epinions1", "--dry-run")
+    assert found.returncode == 2
+    assert found.stderr.count("\n") == 1
+    return found.stderr
+
+
+def test_the_reserved_options_are_those_of_the_commands_that_take_knobs() -> None:
+    options: set[str] = set()
+    for module in (run, tune, reproduce, check, explain):
+        for parameter in module.command.get_params(click.Context(module.command)):
+            if isinstance(parameter, click.Option) and not (parameter.name or "").startswith(KNOB_PREFIX):
+                options.update((*parameter.opts, *parameter.secondary_opts))
+    assert {option for option in options if option.startswith("--")} == set(RESERVED_OPTIONS)
 
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:

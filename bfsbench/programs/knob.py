@@ -11,6 +11,18 @@ KnobValue = int | float | str
 PRESETS = ("default", "paper", "auto")
 """Sources of knob values that are not given: the defaults, the paper, the paper's rules."""
 
+RESERVED_OPTIONS = (
+    *("--backend", "--benign", "--block", "--ceilings", "--cluster", "--cold", "--dataset"),
+    *("--dry-run", "--energy", "--family", "--format", "--graph", "--grid", "--help"),
+    *("--help-knobs", "--html", "--knobs", "--level", "--list", "--max-noise"),
+    *("--max-samples", "--method", "--min-samples", "--min-time", "--minutes"),
+    *("--mixed-devices", "--order", "--out", "--parents", "--points", "--profile"),
+    *("--repeats", "--resume", "--retry-failed", "--rows", "--sanitizer", "--scale"),
+    *("--schedule-seed", "--seed", "--seeds", "--source", "--source-id", "--sources"),
+    *("--stand-ins", "--timeout", "--tls", "--variant", "--warmup"),
+)
+"""Options that the commands with options for knobs have already: no knob may be spelt like one."""
+
 
 @dataclass(frozen=True)
 class Knob:

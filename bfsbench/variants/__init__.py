@@ -25,6 +25,7 @@ from bfsbench.errors import UsageError, unknown_name
 from bfsbench.families import families_here, families_of
 from bfsbench.families.base import Family
 from bfsbench.programs import Variant
+from bfsbench.programs.declared import NEEDED, fault_of_names, fault_of_values
 
 __path__ += [folder for folder in os.environ.get("BFSBENCH_VARIANTS", "").split(os.pathsep) if folder]
 
@@ -154,12 +155,16 @@ def _file(module: str) -> str:
 def _check(
     variant: type[Variant], others: Mapping[str, type[Variant]], families: Mapping[str, Family]
 ) -> None:
-    """Raises UsageError, naming module and attribute, for an incomplete declaration."""
+    """Raises UsageError, naming module and attribute, for an incomplete or wrong declaration."""
     file = variant.entry.file.name if issubclass(variant, EntryVariant) else _file(variant.__module__)
+    if fault := fault_of_names(variant):
+        raise UsageError(f"variant class {variant.__name__} ({file}): {fault}")
     where = f"variant {variant.name} ({file})"
-    for attribute in ("family", "summary", "origin", "layout", "frontier", "parallel_unit", "work"):
+    for attribute in NEEDED:
         if not getattr(variant, attribute, None):
             raise UsageError(f"{where} does not declare '{attribute}'")
+    if fault := fault_of_values(variant):
+        raise UsageError(f"{where}: {fault}")
     if variant.__abstractmethods__:
         raise UsageError(f"{where} does not define {', '.join(sorted(variant.__abstractmethods__))}")
     if variant.family not in families:

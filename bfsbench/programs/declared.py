@@ -1,0 +1,98 @@
+"""What is wrong with the attributes that a variant declares: a user's class may hold anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bfsbench.programs.knob import RESERVED_OPTIONS, Knob
+from bfsbench.programs.variant import Variant
+
+RESERVED_NAMES = ("all",)
+"""Words of the command line that stand for other than one variant."""
+
+_TEXTS = ("family", "summary", "frontier", "parallel_unit", "work")
+_LISTS = ("origin", "layout")
+NEEDED = (*_TEXTS, *_LISTS)
+"""Attributes that every variant declares."""
+_NAME = "lower-case letters, digits and underscores, a letter first"
+_KNOB_NAME = "capitals, digits and underscores, a capital first"
+
+
+def fault_of_names(variant: type[Variant]) -> str:
+    """What is wrong with the name and the aliases; empty if nothing."""
+    if fault := _fault_of_name(variant.name):
+        return f"'name' {fault}"
+    if not isinstance(variant.aliases, tuple):
+        return f"'aliases' is {_kind(variant.aliases)}, not a tuple of names"
+    for alias in variant.aliases:
+        if fault := _fault_of_name(alias):
+            return f"'aliases': one {fault}"
+    return ""
+
+
+def fault_of_values(variant: type[Variant]) -> str:
+    """What is wrong first with the other attributes, of which none is missing; empty if nothing."""
+    return next(_faults(variant), "")
+
+
+def _fault_of_name(name: object) -> str:
+    if not isinstance(name, str):
+        return f"is {_kind(name)}, not a str"
+    if not re.fullmatch("[a-z][a-z0-9_]*", name):
+        return f"is {name!r}: a name is {_NAME}"
+    return f"is '{name}', which is reserved" if name in RESERVED_NAMES else ""
+
+
+def _faults(variant: type[Variant]) -> Iterator[str]:
+    """What is wrong. Only the first is sound: what comes later relies on what was found right."""
+    for attribute in NEEDED:
+        value = getattr(variant, attribute)
+        words = value if attribute in _LISTS and isinstance(value, tuple) else (value,)
+        if not all(isinstance(word, str) for word in words):
+            wanted = "a tuple of str" if attribute in _LISTS else "a str"
+            yield f"'{attribute}' is not {wanted}"
+    if type(variant.usual_block) is not int or variant.usual_block < 1:
+        yield "'usual_block' is not a positive int"
+    if not isinstance(variant.knobs, tuple):
+        yield f"'knobs' is {_kind(variant.knobs)}, not a tuple of Knob: a comma may be missing"
+    yield from _faults_of_knobs(variant.knobs)
+
+
+def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
+    names: set[str] = set()
+    for knob in knobs:
+        if not isinstance(knob, Knob):
+            yield f"'knobs' holds a value {_kind(knob)}, not a Knob"
+        if not isinstance(knob.name, str) or not re.fullmatch("[A-Z][A-Z0-9_]*", knob.name):
+            yield f"'knobs': {knob.name!r} is no name of a knob: {_KNOB_NAME}"
+        if knob.name in names:
+            yield f"'knobs' holds two of the name {knob.name}"
+        names.add(knob.name)
+        if knob.option in RESERVED_OPTIONS:
+            yield f"'knobs': {knob.name} would be {knob.option}, which is another option of the commands"
+        if fault := _fault_of_range(knob):
+            yield f"'knobs': {knob.name} {fault}"
+
+
+def _fault_of_range(knob: Knob) -> str:
+    """What is wrong with the legal values of a knob; empty if nothing."""
+    kind = type(knob.default)
+    if kind not in (int, float, str):
+        return f"has a default {_kind(knob.default)}, not an int, float or str"
+    if not isinstance(knob.choices, tuple):
+        return f"has choices {_kind(knob.choices)}, not a tuple"
+    if any(type(choice) is not kind for choice in knob.choices):
+        return f"has choices of another type than its default, {kind.__name__}"
+    bounds = (knob.minimum, knob.maximum)
+    if any(type(bound) not in (int, float, type(None)) for bound in bounds):
+        return "has a minimum or maximum that is no number"
+    if not knob.choices and (None in bounds or kind is str):
+        return "has no choices" if kind is str else "has neither choices nor a minimum and a maximum"
+    if knob.choices and knob.default not in knob.choices:
+        return "has a default that is not among its choices"
+    return ""
+
+
+def _kind(value: object) -> str:
+    return f"of type {type(value).__name__}"
