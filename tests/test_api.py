@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -56,6 +57,11 @@ def test_symmetrising_a_generated_graph() -> None:
         ("hong", {"W_SZ": float("inf")}, "knob W_SZ: 'inf' is not of type int"),
         ("hong", {"W_SZ": None}, "knob W_SZ: 'None' is not of type int"),
         ("cpu_parallel", {"ALPHA": float("nan")}, "knob ALPHA: nan is out of range"),
+        ("push", {"source": 1.5}, "source must be a whole number, not 1.5"),
+        ("push", {"grid": 1.5}, "grid must be a whole number, not 1.5"),
+        ("push", {"block": 2.5}, "block must be a whole number, not 2.5"),
+        ("push", {"block": -3}, "block must be at least 1, not -3"),
+        ("push", {"repeats": 1.5}, "repeats must be a whole number, not 1.5"),
     ],
 )
 def test_mistakes_are_named(variant: str, arguments: dict[str, Any], says: str) -> None:
@@ -142,6 +148,21 @@ def test_a_sweep_is_heard_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest
         ({"graphs": "soc-Epinion1"}, "did you mean soc-Epinions1"),
         ({"sources": [9]}, "source 9 is out of range"),
         ({"sources": 0}, "sources must be at least 1"),
+        ({"sources": 2.5}, "sources must be a whole number, not 2.5"),
+        ({"sources": []}, "no source is given"),
+        ({"sources": [1.7]}, "a source must be a whole number, not 1.7"),
+        ({"sources": [math.nan]}, "a source must be a whole number, not nan"),
+        ({"sources": ["a"]}, "a source must be a whole number, not 'a'"),
+        ({"sources": "0,1"}, "sources are given in a list, not as '0,1'"),
+        ({"source_ids": []}, "no source is given"),
+        ({"source_ids": [1.5]}, "a source must be a whole number, not 1.5"),
+        ({"source_ids": 3}, "sources are given in a list, not as 3"),
+        ({"seed": 1.5}, "seed must be a whole number, not 1.5"),
+        ({"block": None}, "--block: 'None' is not a whole number"),
+        ({"timeout": math.inf}, "timeout must be a positive number, not inf"),
+        ({"repeats": 1.5}, "repeats must be a whole number, not 1.5"),
+        ({"out": "x" * 300 + ".csv"}, "File name too long"),
+        ({"out": "a\0.csv"}, "embedded null byte"),
         ({"repeats": 0}, "repeats must be at least 1"),
         ({"preset": "best"}, "'best' is no preset of knobs"),
         ({"W_SZ": 5}, "knob W_SZ belongs to none"),
@@ -154,6 +175,46 @@ def test_a_sweep_is_heard_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest
 def test_mistakes_of_a_sweep_are_named(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         bfsbench.sweep(**{"graphs": "pmpp", "variants": "cpu_queue", **arguments})
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    graph, eight = bfsbench.generate("pmpp"), np.int64(8)
+    more: dict[str, Any] = {
+        "sources": np.int64(2),
+        "seed": np.int64(1),
+        "repeats": np.int64(1),
+        "timeout": 1e300,
+    }
+    rows = bfsbench.sweep(graph, "virtual_warp", block=np.int64(64), W_SZ=eight, backend="cpu", **more)
+    assert rows["status"].tolist() == ["ok"] * 2 and set(rows["block"]) == {64}
+    listed = bfsbench.sweep(graph, "cpu_queue", source_ids=["1", np.int64(2)], repeats=1)
+    assert listed["source"].tolist() == [1, 2]
+    found = bfsbench.search(
+        graph, "push", np.int64(1), block=np.int64(64), repeats=np.int64(2), backend="cpu"
+    )
+    assert len(found.search_ms) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("x" * 300, "unknown dataset 'xxx"),
+        ("./" + "x" * 300, "cannot read xxx.*File name too long"),
+        ("~nobody_is_called_so/x.txt", "Could not determine home directory"),
+    ],
+)
+def test_names_that_no_graph_file_can_have(name: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        bfsbench.load(name)
+
+
+@pytest.mark.parametrize("vertex", [1.5, math.nan, None])
+def test_vertices_are_whole_numbers(vertex: Any) -> None:
+    named = bfsbench.Graph.from_pandas(pd.DataFrame({"source": ["1.5", "nan"], "target": ["nan", "None"]}))
+    for graph in (bfsbench.generate("pmpp"), named):
+        with pytest.raises(UsageError, match="a vertex must be a whole number"):
+            graph.vertex(vertex)
+    assert named.vertex("1.5") == 0
 
 
 def test_a_graph_that_is_not_what_it_says_is_not_swept() -> None:

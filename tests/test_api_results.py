@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import bfsbench
 import bfsbench.compare.points
 import bfsbench.report.formats
 from bfsbench.cli import main
-from bfsbench.errors import UsageError
+from bfsbench.errors import InputError, UsageError
 from tests.report.result_rows import failed_row, host_row, row, write
 
 
@@ -105,6 +106,26 @@ def test_checks_find_what_the_command_finds() -> None:
         bfsbench.check("cpu_queue")
     with pytest.raises(UsageError, match="seeds must be at least 1"):
         bfsbench.check("push", seeds=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"grid": 0}, "grid must be at least 1, not 0"),
+        ({"block": -3}, "block must be at least 1, not -3"),
+        ({"block": 2.5}, "block must be a whole number, not 2.5"),
+        ({"seeds": 1.5}, "seeds must be a whole number, not 1.5"),
+    ],
+)
+def test_numbers_of_checks_are_whole_and_positive(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        bfsbench.check("push", ["path(n=9)"], **options)
+
+
+@pytest.mark.parametrize(("name", "says"), [("x" * 300, "File name too long"), ("a\0", "embedded null byte")])
+def test_names_that_no_result_file_can_have(name: str, says: str) -> None:
+    with pytest.raises(InputError, match=f"cannot read .*{says}"):
+        bfsbench.read_results(f"{name}.csv")
 
 
 def test_graphs_in_memory_are_swept(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from bfsbench import checks
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench import results
 from bfsbench.bench.plan import Axes, check_axes, chosen_variants
-from bfsbench.errors import UsageError
+from bfsbench.numerals import positive, positive_or_none
 from bfsbench.programs import KnobValue
 
 if TYPE_CHECKING:
@@ -46,8 +46,11 @@ def check(
 
     Raises UsageError for unknown names, knobs out of range, and variants without kernels.
     """
-    if seeds < 1:
-        raise UsageError(f"seeds must be at least 1, not {seeds}")
+    seeds, grid, block = (
+        positive("seeds", seeds),
+        positive_or_none("grid", grid),
+        positive_or_none("block", block),
+    )
     chosen = chosen_variants([variants] if isinstance(variants, str) else variants)
     given = {name: axis_language.expand(str(value)) for name, value in knobs.items()}
     some = grid is not None or block is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,7 +12,6 @@ from bfsbench.bench.plan import Axes, launches
 from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.session import Session
 from bfsbench.bench.sources import check_source
-from bfsbench.errors import UsageError
 from bfsbench.families.base import Family
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec
@@ -21,6 +19,7 @@ from bfsbench.graphs.generators import generate as generate_edges
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.interop import GraphLike, as_graph
 from bfsbench.graphs.recipe import Recipe
+from bfsbench.numerals import positive_or_none, whole
 from bfsbench.programs import KnobValue, Variant
 from bfsbench.variants import all_variants, find, find_family
 
@@ -136,18 +135,19 @@ def _solve(
     knobs: Mapping[str, KnobValue],
 ) -> Solution:
     """Run a variant on a problem of a family. Raises UsageError for a variant of another family."""
-    require_positive(grid=shape.grid, block=shape.block, repeats=shape.repeats)
+    grids, blocks = [positive_or_none("grid", shape.grid)], [positive_or_none("block", shape.block)]
+    sampling = Sampling.of(shape.repeats)
     settings = variant.knob_values(knobs)
-    ((grid, block),) = launches(variant, settings, Axes([variant], [shape.grid], [shape.block]))
+    ((grid, block),) = launches(variant, settings, Axes([variant], grids, blocks))
     if source is not None:
-        source = check_source(graph, operator.index(source))
+        source = check_source(graph, whole("source", source))
     session = Session(None if variant.host else shape.backend)
     try:
         session.use(graph)
         problem = session.problem(family.name, source)
         prepared = session.build(variant.name, grid, block, settings)
         run = problem.run(prepared)
-        timing = session.time(prepared, problem, Sampling.of(shape.repeats))
+        timing = session.time(prepared, problem, sampling)
         where = "host" if session.device is None else session.device.backend
         found = session.paths(prepared, problem) if shape.paths else None
         return Solution(
@@ -228,10 +228,3 @@ def all_pairs(
         found.links,
         found.links_ms,
     )
-
-
-def require_positive(**values: int | None) -> None:
-    """Raises UsageError for a number below 1."""
-    for name, value in values.items():
-        if value is not None and value < 1:
-            raise UsageError(f"{name} must be at least 1, not {value}")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from bfsbench import storage
-from bfsbench.api.running import require_positive
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench import results
 from bfsbench.bench.plan import Axes, Crossing, Part, chosen_variants
@@ -22,6 +21,7 @@ from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.interop import GraphLike, as_graph
 from bfsbench.graphs.load import load, resolve
+from bfsbench.numerals import positive
 from bfsbench.paths import cache_dir
 from bfsbench.programs import KnobValue, Variant
 from bfsbench.variants import family_of
@@ -140,9 +140,8 @@ def _source_choice(
     seed: int,
 ) -> SourceChoice:
     """How a sweep's arguments choose the sources of each graph. Raises UsageError."""
-    count = sources if isinstance(sources, int) else None
-    require_positive(sources=count)
-    listed = None if isinstance(sources, int) else sources
+    listed = sources if isinstance(sources, Iterable) else None
+    count = None if sources is None or isinstance(sources, Iterable) else positive("sources", sources)
     if source_ids is not None and listed is not None:
         raise UsageError("sources and source_ids exclude each other")
     given = listed if source_ids is None else source_ids
@@ -151,7 +150,9 @@ def _source_choice(
 
 def _listed(values: Values) -> str:
     """The values of an axis in the command line's syntax."""
-    return str(values) if isinstance(values, str | int | float) else ",".join(map(str, values))
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return str(values)
+    return ",".join(map(str, values))
 
 
 def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:

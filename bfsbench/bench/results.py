@@ -103,6 +103,8 @@ class ResultWriter:
             raise UsageError(f"{self.path} is being written by another run") from None
         except OSError as error:
             raise self._unwritable(error) from error
+        except ValueError as error:  # a name with a null character
+            raise UsageError(f"cannot write {self.path}: {error}") from error
 
     def _unwritable(self, error: OSError) -> UsageError:
         return UsageError(f"cannot write {self.path}: {error.strerror or error}")
@@ -236,7 +238,7 @@ def read_header(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT
             header = next(csv.reader(file), [])
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (ValueError, csv.Error) as error:  # no UTF-8, or a name with a null character
         raise InputError(f"cannot read {path}: {error}") from error
     if header and not _is_header(header, columns):
         raise InputError(_why_not(header, columns, str(path), kind))
@@ -287,9 +289,14 @@ def parse_rows(
 def result_files(path: Path) -> list[Path]:
     """The path itself, or all result files if it is a folder.
 
-    Raises InputError when there are none, and for a level profile: its rows are no results.
+    Raises InputError when there are none, for a name that no file can have, and for a level profile: its rows
+    are no results.
     """
-    if not path.is_dir():
+    try:
+        folder = path.is_dir()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    if not folder:
         if path.name.endswith(LEVELS_SUFFIX):
             raise InputError(f"{path} holds level profiles: name its result file, or the folder of both")
         return [path]

@@ -10,9 +10,13 @@ from bfsbench.bench.point import Point
 from bfsbench.bench.sampling import Sampling
 from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
+from bfsbench.numerals import positive_finite
 
 if TYPE_CHECKING:
     from bfsbench.bench.worker import DeviceInfo
+
+LONGEST_TIMEOUT_S = 1e6
+"""Longer limits are cut to this, which the clocks of the operating system can still count."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Method:
 
     sampling: Sampling
     limit_s: float
-    """Seconds after which a point is given up."""
+    """Seconds after which a point is given up, at most LONGEST_TIMEOUT_S."""
     profile: bool = False
     """Whether to take a level profile after the timed searches."""
     parents: bool = False
@@ -55,6 +59,8 @@ class Method:
     order: Order = Order()
 
     def __post_init__(self) -> None:
+        limit_s = min(positive_finite("timeout", self.limit_s), LONGEST_TIMEOUT_S)
+        object.__setattr__(self, "limit_s", limit_s)
         if self.sampling.min_time_s >= self.limit_s:
             asked, limit = f"--min-time {self.sampling.min_time_s:g}", f"--timeout {self.limit_s:g}"
             raise UsageError(f"{asked}: samples for so many seconds do not fit into {limit}")

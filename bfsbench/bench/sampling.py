@@ -11,6 +11,7 @@ from functools import cache
 from typing import Protocol
 
 from bfsbench.errors import UsageError
+from bfsbench.numerals import positive, positive_or_none
 
 USUAL = 5
 """Samples of a point."""
@@ -58,15 +59,9 @@ class Sampling:
 
         Raises UsageError for numbers that are too small or contradict each other.
         """
-        counts = {
-            "repeats": repeats,
-            "min_samples": min_samples,
-            "max_samples": max_samples,
-            "warmup": warmup,
-        }
-        for name, count in counts.items():
-            if count is not None and count < 1:
-                raise UsageError(f"{name} must be at least 1, not {count}")
+        repeats, warmup = positive("repeats", repeats), positive("warmup", warmup)
+        min_samples = positive_or_none("min_samples", min_samples)
+        max_samples = positive_or_none("max_samples", max_samples)
         open_ended = max_noise_percent is not None or min_time_s > 0
         if not min_time_s >= 0 or (max_noise_percent is not None and not max_noise_percent > 0):  # or nan
             raise UsageError("--min-time must not be negative, and --max-noise must be positive")

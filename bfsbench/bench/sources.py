@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from bfsbench.errors import UsageError
 from bfsbench.families.base import Family
 from bfsbench.graphs.graph import Graph
+from bfsbench.numerals import whole
 
 
 def _mix(value: int) -> int:
@@ -48,6 +49,16 @@ def check_source(graph: Graph, source: int) -> int:
     return source
 
 
+def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...]:
+    """The sources given, names among them only where they are ``published``. Raises UsageError."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(f"sources are given in a list, not as {given!r}")
+    listed = tuple(one if published and isinstance(one, str) else whole("a source", one) for one in given)
+    if not listed:
+        raise UsageError("no source is given")
+    return listed
+
+
 @dataclass(frozen=True)
 class SourceChoice:
     """Which sources to search from: those given, or ``count`` chosen by ``seed``."""
@@ -63,7 +74,7 @@ class SourceChoice:
     def of(
         cls,
         family: Family,
-        given: Sequence[int | str] | None,
+        given: Iterable[int | str] | None,
         count: int | None,
         seed: int,
         published: bool = False,
@@ -76,7 +87,9 @@ class SourceChoice:
             return cls((), 0, seed)
         if given is not None and count is not None:
             raise UsageError("give sources or a number of them, not both")
-        return cls((), count or 1, seed) if given is None else cls(tuple(given), 0, seed, published)
+        if given is None:
+            return cls((), count or 1, whole("seed", seed))
+        return cls(_listed(given, published), 0, whole("seed", seed), published)
 
     def choose(self, graph: Graph) -> list[int | None]:
         """The sources in a graph; one None for a family without.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from bfsbench.bench.sweep import Request
     from bfsbench.families.base import Family
 
-LONGEST_TIMEOUT_S = 1e6
-
 source_options = together(
     click.option("--source", "source", metavar="LIST", help="Source vertices, counted from 0."),
     click.option(
@@ -181,7 +179,6 @@ _MEASURING = (
         show_default=True,
         type=Number(min=0, min_open=True),
         metavar="S",
-        callback=lambda _context, _option, seconds: min(seconds, LONGEST_TIMEOUT_S),
         help="Seconds a point may take, compiling included.",
     ),
     backend_option("Where kernels run; 'cpu' emulates a GPU, and its times do not predict a GPU's."),

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bfsbench.errors import UsageError
 from bfsbench.graphs.names import VertexNames
+from bfsbench.numerals import whole
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -231,7 +232,8 @@ class Graph:
     def vertex(self, published_id: int | str) -> int:
         """The vertex with this id or name in the graph's file. Raises UsageError when there is none."""
         if self.names is not None:
-            found = self.names.find(str(published_id))
+            name = published_id if isinstance(published_id, str) else str(whole("a vertex", published_id))
+            found = self.names.find(name)
             if found is None:
                 raise UsageError(
                     f"vertex {published_id} is not in {self.full_name}, whose vertices have names"
@@ -241,6 +243,7 @@ class Graph:
             if not re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", published_id):
                 raise UsageError(f"'{published_id}' is not a valid integer, as ids of {self.full_name} are")
             published_id = int(published_id)
+        published_id = whole("a vertex", published_id)
         ids = self.original_ids
         vertex = published_id if ids is None else int(np.searchsorted(ids, published_id))
         if not 0 <= vertex < self.num_vertices or (ids is not None and ids[vertex] != published_id):

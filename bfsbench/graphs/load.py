@@ -110,12 +110,8 @@ def resolve(text: str) -> Request:
     if name in catalogue:
         request = replace(request_for(catalogue.get(name)), overrides=options)
         directed = request.direction == "directed"
-    elif os.sep in name or ("(" not in name and Path(name).is_file()):
-        path = Path(name).expanduser()
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise InputError(
-                f"cannot read {path}: it is a pipe or a device, and graphs are read several times"
-            )
+    elif os.sep in name or ("(" not in name and _is_file(name)):
+        path = _readable(name)
         orientation, reader = _first_look(path, options)
         request = Request(_row_name(path), "directed", options, path=path, reader=reader)
         directed = orientation == "directed"
@@ -132,6 +128,30 @@ def resolve(text: str) -> Request:
     if request.spec is not None:
         request = replace(request, spec=_shrunk(request.spec, marks.shrink))
     return _with_direction(request, direction, directed)
+
+
+def _is_file(name: str) -> bool:
+    """Whether there is such a file; none has a name that the file system refuses."""
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False
+
+
+def _readable(name: str) -> Path:
+    """The path of a graph file or folder. Raises InputError for a pipe or a device, and for a name that no
+    file can have."""
+    path = Path(name)
+    try:
+        path = path.expanduser()
+        special = path.exists() and not path.is_file() and not path.is_dir()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except RuntimeError as error:  # no user is called so
+        raise InputError(f"cannot read {path}: {error}") from error
+    if special:
+        raise InputError(f"cannot read {path}: it is a pipe or a device, and graphs are read several times")
+    return path
 
 
 def _row_name(path: Path) -> str:

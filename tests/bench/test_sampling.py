@@ -8,12 +8,13 @@ import random
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from bfsbench.bench.advice import advise
 from bfsbench.bench.measure import Energy, measure_energy
-from bfsbench.bench.runner import Method, Order
+from bfsbench.bench.runner import LONGEST_TIMEOUT_S, Method, Order
 from bfsbench.bench.sampling import REST_S, RETAKEN, Sample, Samples, Sampling, State, noise, take
 from bfsbench.errors import UsageError
 
@@ -178,6 +179,9 @@ def test_energy_that_nothing_counts_is_not_told(energy: float | None) -> None:
     [
         ({"repeats": 0}, "repeats must be at least 1"),
         ({"warmup": 0}, "warmup must be at least 1"),
+        ({"repeats": 1.5}, "repeats must be a whole number, not 1.5"),
+        ({"warmup": 1.5}, "warmup must be a whole number, not 1.5"),
+        ({"min_samples": 1.5, "min_time_s": 1.0}, "min_samples must be a whole number, not 1.5"),
         ({"min_samples": 3}, "go with --max-noise or --min-time"),
         ({"max_samples": 3}, "go with --max-noise or --min-time"),
         (
@@ -198,6 +202,16 @@ def test_samples_have_to_fit_into_the_time_of_a_point() -> None:
         UsageError, match="--min-time 60: samples for so many seconds do not fit into --timeout 60"
     ):
         Method(Sampling.of(min_time_s=60), 60)
+
+
+@pytest.mark.parametrize("limit", [0, -1, math.nan, math.inf, "60", None])
+def test_a_point_has_a_positive_time(limit: Any) -> None:
+    with pytest.raises(UsageError, match="timeout must be a positive number, not "):
+        Method(Sampling.of(), limit)
+
+
+def test_times_beyond_what_clocks_count_are_cut() -> None:
+    assert Method(Sampling.of(), 1e300).limit_s == LONGEST_TIMEOUT_S
 
 
 @pytest.mark.parametrize("numbers", [{"min_time_s": math.nan}, {"max_noise_percent": math.nan}])
