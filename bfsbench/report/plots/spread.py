@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from bfsbench.report.plots.measured import Measured, NothingToDrawError, ranking
 from bfsbench.report.plots.picture import (
@@ -34,7 +33,7 @@ def spreads(measured: Measured, *, title: str = "") -> Iterator[Picture]:
     in per cent above the fastest, on one axis for all panels of a picture; over several sources the medians
     of these. Lines far longer than all others are cut off and say so."""
     best = measured.best()
-    best = best[np.isfinite(best["spread"]) & np.isfinite(best["typical"])]  # not so beside a time of zero
+    best = best[best["spread"] < math.inf]  # which no sample of zero has
     if best.empty:
         raise NothingToDrawError("the spread needs points with a time: all of these failed")
     order = ranking(best)
